@@ -1,12 +1,12 @@
 /**
- * Brings plugins together. Each is a singleton of a container, made by its set-up, and so is each service; to make one, the container
- * makes those first whose services it uses. Plugins are asked for in the order of the configuration, and where nothing else decides
- * this order stays. What makes an order impossible is found before any plugin starts.
+ * Composes plugins. Each plugin is a singleton of a container, made by its set-up, and so is each service; before it makes one, the
+ * container makes the plugins whose services it uses. Plugins are requested in the order of the configuration, which is kept
+ * unless dependencies require another. Impossible orders are found before any plugin starts.
  */
 import { AwilixResolutionError, asFunction, asValue, createContainer } from 'awilix/browser'
 import type { AnyPlugin } from './plugin.ts'
 
-/** A list of plugins that cannot run. `problems` holds one sentence for each thing that is wrong. */
+/** A list of plugins that cannot run. `problems` has one sentence per problem. */
 export class PluginGraphError extends Error {
   readonly problems: readonly string[]
 
@@ -27,10 +27,10 @@ export interface CompositionOptions {
   readonly skipped?: Set<string>
 }
 
-/** Sets up every plugin and returns all services. Throws PluginGraphError naming every duplicate and gap, or a circle. */
+/** Sets up every plugin and returns all services. Throws PluginGraphError naming every duplicate and gap, or a cycle. */
 export function composePlugins({ plugins, builtIn, setUp, skipped = new Set() }: CompositionOptions) {
   refuseDuplicatesAndGaps(plugins, builtIn)
-  // The names of plugins and services are two sets: in the container those of plugins have a blank in front.
+  // Plugins and services have separate names: in the container those of plugins have a blank in front.
   const container = createContainer<Record<string, unknown>>({ strict: true })
   for (const [name, service] of Object.entries(builtIn.services)) container.register(name, asValue(service))
   for (const plugin of plugins) {
@@ -55,7 +55,7 @@ export function composePlugins({ plugins, builtIn, setUp, skipped = new Set() }:
   return Object.freeze(Object.fromEntries(names.map(name => [name, container.resolve(name)])))
 }
 
-/** Services that the plugin gets where they are there. */
+/** Services that the plugin gets if they are loaded. */
 export function wanted(plugin: AnyPlugin): readonly string[] {
   return [...(plugin.requires ?? []), ...(plugin.optional ?? [])]
 }
@@ -86,12 +86,12 @@ function refuseDuplicatesAndGaps(plugins: readonly AnyPlugin[], builtIn: Composi
   if (problems.length > 0) throw new PluginGraphError(problems)
 }
 
-/** The container says what it was making: a plugin, a service for it, the plugin of that service… up to what it was making already. */
+/** The container's path: a plugin, a service for it, the plugin of that service… up to the first repeated element. */
 function describeCircle(error: AwilixResolutionError, plugins: readonly AnyPlugin[]): string {
   const path = error.message.slice(error.message.lastIndexOf('Resolution path: ') + 'Resolution path: '.length)
   const names = path.split(' -> ')
   const entered = names.slice(names.indexOf(names.at(-1)!))
-  // A circle that was entered at a service is told from its plugin on.
+  // A cycle that was entered at a service is reported from its plugin on.
   const circle = entered[0].startsWith(' ') ? entered : [...entered.slice(1), entered[1]]
   const steps: string[] = []
   for (let i = 0; i + 2 < circle.length; i += 2) {

@@ -1,5 +1,5 @@
 /**
- * Errors that callers may see are declared in catalogues: a code, a status and a title each. Anything else that is thrown
+ * Errors that callers may see are declared in catalogues: a code, a status and a title each. Any other thrown error
  * is a defect and is answered as an internal error.
  */
 export interface ErrorEntry {

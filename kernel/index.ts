@@ -1,4 +1,4 @@
-/** The public surface of the kernel: what `svc/kernel` means. Re-exports only. */
+/** The public surface of the kernel: the module `svc/kernel`. Re-exports only. */
 export {
   type ConfigurationKey,
   type ConfigurationRow,

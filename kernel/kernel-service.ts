@@ -1,4 +1,4 @@
-/** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
+/** The kernel's interface for plugins: the service `kernel`, and the commands that plugins add to the command line. */
 import type { TSchema } from 'typebox'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { ServiceName, Services } from './plugin.ts'
@@ -22,13 +22,13 @@ export interface PluginIdentity {
   /** Empty where the plugin has none. */
   readonly description: string
   readonly origin: PluginOrigin
-  /** Plugins whose services it requires, or uses where they are there. */
+  /** Plugins whose services it requires, or uses if they are loaded. */
   readonly dependsOn: readonly string[]
   /** Milliseconds that its start took in this thread; undefined until then. */
   readonly startMs: number | undefined
 }
 
-/** One extension point: who owns it and who extends it. The data behind the generated reference. */
+/** One extension point with its owner and its contributions: the data of the generated reference. */
 export interface PointDescription {
   readonly name: string
   readonly owner: string
@@ -38,13 +38,13 @@ export interface PointDescription {
   readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
 }
 
-/** What the program was made of. */
+/** Version and revision of the program. */
 export interface Build {
   /** Version of the server, from package.json. */
   readonly version: string
-  /** Revision of the sources; `unknown` where nothing tells. */
+  /** Revision of the sources; `unknown` if there is none. */
   readonly commit: string
-  /** When the package was made, as RFC 3339 says; `unknown` where nothing tells. */
+  /** Build time, in the format of RFC 3339; `unknown` if the build has none. */
   readonly buildDate: string
 }
 
@@ -77,7 +77,7 @@ export interface KernelService extends Build {
    * that cannot be done.
    */
   requestRestart(reason: string): void
-  /** From the next line on. The level is that of this thread, the format that of the process: it counts in the main thread. */
+  /** From the next line on. The level applies to this thread, the format to the process: it is set in the main thread. */
   configureLog(settings: { readonly level: LogLevel; readonly format: LogFormat }): void
   /**
    * Calls the listener with each line of the log from now on, as JSON with a newline: in the main thread those of all threads, in a worker
@@ -97,7 +97,7 @@ export interface CliIo {
 interface CliCommandDeclaration {
   /** One line for the list of commands. */
   readonly summary: string
-  /** What follows the command's name: `[--ready] [--certs-dir DIR]`. */
+  /** The arguments after the command's name: `[--ready] [--certs-dir DIR]`. */
   readonly usage: string
   /** Complete command lines, beginning with `svc`. */
   readonly examples: readonly string[]
@@ -114,7 +114,7 @@ export interface CliCommand extends CliCommandDeclaration {
 
 /**
  * A command as a plugin lists it. Plugins are set up but not started when it runs, and a plugin whose configuration is incomplete is left
- * out: a command works without what its plugin does not require.
+ * out: a command works without services that its own plugin does not require.
  */
 export interface CliCommandDefinition<Uses extends ServiceName> extends CliCommandDeclaration {
   readonly name: string

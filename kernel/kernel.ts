@@ -1,6 +1,6 @@
 /**
  * The kernel: sorts plugins, sets them up with exactly what they declared, freezes the extension points, and runs their
- * life. It knows plugins, services, points and threads, and nothing of what any of them is for.
+ * life. It knows plugins, services, points and threads, and none of their purposes.
  */
 
 import { Type } from 'typebox'
@@ -48,17 +48,17 @@ export interface KernelOptions {
   readonly log: Logger
   /** Of the program; default 0.0.0, of unknown sources. */
   readonly build?: Build
-  /** Where a plugin is from. Default: a program that contains the kernel has given all of them. */
+  /** The origin of a plugin. Default: a program that embeds the kernel has passed all of them. */
   readonly originOf?: (plugin: AnyPlugin) => PluginOrigin
-  /** Milliseconds for the `start` and `serve` of a plugin that says nothing else; default 60 s. */
+  /** Deadline in milliseconds for `start` and `serve` of a plugin without its own; default 60 s. */
   readonly startTimeoutMs?: number
-  /** Milliseconds for the `drain` and `stop` of a plugin that says nothing else; default 30 s. */
+  /** Deadline in milliseconds for `drain` and `stop` of a plugin without its own; default 30 s. */
   readonly stopTimeoutMs?: number
-  /** Plugins to leave out, and with them whatever requires their services: how commands run. */
+  /** Plugins to leave out, together with all that require their services; for commands. */
   readonly skip?: ReadonlySet<string>
   /** Called once in the main thread, when a plugin asks for a stop or a restart. */
   readonly onStopRequest?: (reason: string, isRestart: boolean) => void
-  /** Called in each thread, when a plugin changes what is logged. */
+  /** Called in each thread, when a plugin changes the settings of the log. */
   readonly configureLog?: KernelService['configureLog']
   readonly watchLog?: KernelService['watchLog']
 }
@@ -69,16 +69,16 @@ export interface Kernel {
   setup(): void
   /** Tells every plugin of every thread to look at its files again. */
   reload(): void
-  /** Asks every plugin, instead of starting it, what its start would refuse and do. Sentences begin with the plugin's name. */
+  /** Inspects every plugin instead of starting it: what its start would refuse and do. Sentences begin with the plugin's name. */
   inspect(): Promise<Required<Findings>>
   start(): Promise<void>
-  /** Rejects like `start`; what has started stays for `stop`. In the main thread the state is `ready` afterwards. */
+  /** Rejects like `start`; `stop` then stops the started plugins. In the main thread the state is `ready` afterwards. */
   serve(): Promise<void>
-  /** The state becomes `draining` in every thread; nothing else happens yet. */
+  /** The state becomes `draining` in every thread, without other effects. */
   beginDrain(): void
   drain(): Promise<readonly Error[]>
   stop(): Promise<readonly Error[]>
-  /** Every service, for who runs the kernel. */
+  /** All services, for the program that runs the kernel. */
   services(): Readonly<Partial<Services>>
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
   /** Facts that plugins announced so far. */
@@ -311,7 +311,7 @@ export function createKernel(options: KernelOptions): Kernel {
         if (state === 'starting') setState('ready')
         return
       }
-      // From here on this worker is told of changes; what happened before, it asks.
+      // From here on this worker is notified of changes; it requests the earlier state.
       const current = await threads.call<{ state: KernelState; degraded: DegradedPlugin[] }>(0, 'kernel.current-state')
       degraded.push(...current.degraded)
       setState(current.state)

@@ -49,7 +49,7 @@ export interface LifecycleOptions {
 export interface Lifecycle {
   start(): Promise<void>
   serve(): Promise<void>
-  /** Idempotent. Resolves with what went wrong, which has been logged. */
+  /** Idempotent. Resolves with the failures, which have been logged. */
   drain(): Promise<readonly Error[]>
   /** Idempotent, allowed at any time; during a start it waits for the plugin that is starting. Resolves like `drain`. */
   stop(): Promise<readonly Error[]>
@@ -58,7 +58,7 @@ export interface Lifecycle {
   startMs(plugin: string): number | undefined
 }
 
-/** A start that takes longer says what it does. */
+/** A start that takes longer reports its progress. */
 const slowStartMs = 2000
 
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
@@ -90,7 +90,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     }
   }
 
-  /** Says what is waited for when that takes long, less and less often. */
+  /** Logs what a phase waits for, at growing intervals. */
   const tellIfSlow = async (work: Promise<void>): Promise<void> => {
     const startedMs = clock.now()
     let cancel = () => {}
@@ -139,7 +139,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
         const reason = `it requires "${missing}" of "${absentServices.get(missing)}", which failed`
         throw new PluginError(plugin.name, 'start', reason)
       }
-      // Registered before it is awaited: what opened half of its files has files to close.
+      // Registered before it is awaited: a plugin that opened half of its files has files to close.
       begun.add(unit)
       starts.onClose(() => (begun.has(unit) ? end(unit, 'stop') : undefined))
       await run(unit, 'start')
@@ -158,7 +158,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       await tellIfSlow(ready(starts))
       log.debug({ startMs: timesOf(starts) }, 'plugins have started')
     } catch (error) {
-      // A stop that was asked for meanwhile does the same; here nobody else would.
+      // A stop that was requested meanwhile does the same; otherwise it would not happen.
       if (stopping === undefined) {
         stopping = close(starts, failures.stop)
         await stopping
@@ -168,14 +168,14 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   }
 
   const drain = (): Promise<readonly Error[]> => {
-    // Who never began to accept work has nothing to drain.
+    // A plugin that never began to accept work need not drain.
     draining ??= isServing ? close(serves, failures.drain) : Promise.resolve([])
     return draining
   }
 
   const stopAll = async (): Promise<readonly Error[]> => {
     if (starting === undefined) return []
-    // A start that fails because of this stop, or by itself, is reported by whoever awaits it.
+    // A start that fails because of this stop, or by itself, is reported by its caller.
     await starting.catch(() => {})
     return [...(await drain()), ...(await close(starts, failures.stop))]
   }
@@ -209,12 +209,12 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   }
 }
 
-/** Loads what was given to `use`. An instance of avvio has a method `then`: no promise must resolve with it. */
+/** Loads the functions given to `use`. An instance of avvio has a method `then`: no promise must resolve with it. */
 function ready(boot: avvio.Avvio<null>): Promise<void> {
   return new Promise((resolve, reject) => boot.ready(error => (error ? reject(error) : resolve())))
 }
 
-/** Waits for what is loading, then runs what was given to `onClose`, the last first. Resolves with the failures. */
+/** Waits for running loads, then runs the functions given to `onClose`, the last first. Resolves with the failures. */
 function close(boot: avvio.Avvio<null>, failures: readonly Error[]): Promise<readonly Error[]> {
   return new Promise(resolve => boot.close(() => resolve(failures)))
 }

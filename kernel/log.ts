@@ -1,4 +1,4 @@
-/** What plugins know of logging. */
+/** The logger of plugins. */
 export type { Logger } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

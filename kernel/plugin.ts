@@ -1,5 +1,5 @@
 /**
- * What a plugin is. A plugin is one object made by `definePlugin`: a name, the services it requires and provides, the
+ * Definition of a plugin. A plugin is one object made by `definePlugin`: a name, the services it requires and provides, the
  * extension points it owns, a configuration schema, and a `setup` that wires it. Services and extension points are typed
  * by declaration merging:
  *
@@ -23,13 +23,13 @@ export interface Services {
   ports: Ports
 }
 
-/** What one contribution to each point is. The kernel owns the first; plugins add theirs through declaration merging. */
+/** The type of a contribution to each point. The kernel owns the first; plugins add theirs through declaration merging. */
 export interface ExtensionPoints {
   'cli.command': CliCommand
 }
 
 /**
- * What a plugin may list in `contributes`, by the name of the point; `Uses` are the services that it has for its entries. The kernel
+ * The contributions that a plugin may list in `contributes`, by the name of the point; `Uses` are the services that its entries get. The kernel
  * owns the first; owners of points add theirs through declaration merging.
  */
 export interface Listed<Uses extends ServiceName> {
@@ -39,7 +39,7 @@ export interface Listed<Uses extends ServiceName> {
 export type ServiceName = keyof Services & string
 export type PointName = keyof ExtensionPoints & string
 
-/** One thing that a plugin contributed to an extension point. */
+/** One contribution of a plugin to an extension point. */
 export interface Contribution<T> {
   readonly id: string
   /** Name of the plugin that contributed it. */
@@ -47,7 +47,7 @@ export interface Contribution<T> {
   readonly value: T
 }
 
-/** What the owner of an extension point says of it. Contributions that are otherwise are refused when all plugins are set up. */
+/** The declaration of an extension point by its owner. Contributions that violate it are refused when all plugins are set up. */
 export interface PointDeclaration {
   /** How many contributions there may be, of all plugins together: at most one, or any number. */
   readonly cardinality: 'one' | 'many'
@@ -57,14 +57,14 @@ export interface PointDeclaration {
   readonly listed?: ListedBinding
 }
 
-/** An entry of a list in `contributes`. Whatever else it holds is between the plugin and the owner of the point. */
+/** An entry of a list in `contributes`. Its other fields are defined by the owner of the point. */
 export interface ListedEntry {
-  /** Services that it needs; it is left out where one of them is not there. */
+  /** Services that it needs; it is left out if one of them is not loaded. */
   readonly uses?: readonly string[]
 }
 
 export interface ListedBinding {
-  /** Nothing else is taken: whoever asks what there is does not set plugins up. */
+  /** No other parameters: listings of contributions do not set plugins up. */
   readonly isRequired?: boolean
   /** The id of the contribution. */
   id(entry: never): string
@@ -72,7 +72,7 @@ export interface ListedBinding {
   bind(entry: never, services: never): unknown
 }
 
-/** What everybody contributed to one point. Readable only after set-up: the arrays are frozen by then. */
+/** All contributions to one point. Readable only after set-up: the arrays are frozen by then. */
 export interface Point<T> {
   /** All contributions, in plugin order and then in order of contribution. Throws while plugins are still set up. */
   list(): readonly Contribution<T>[]
@@ -113,32 +113,32 @@ export interface PluginContext<
   background(worker: BackgroundWorker): void
 }
 
-/** What a dry run has found. Sentences. */
+/** The result of a dry run, in sentences. */
 export interface Findings {
-  /** For each of these the start would be refused. */
+  /** Problems for which the start would be refused. */
   readonly problems?: readonly string[]
-  /** What could not be looked at without changing something, so that the start may still be refused for it. */
+  /** Checks that need changes and were therefore skipped; the start may still be refused for them. */
   readonly notLookedAt?: readonly string[]
-  /** What the start would do that is more than opening what is there: what it would make, and what it would go on without. */
+  /** Notable effects of the start: what it would create, and what it would run without. */
   readonly plan?: readonly string[]
 }
 
 export interface PluginParts<Provided extends ServiceName, Internal extends ServiceName = never> {
   /** One implementation for each name in `provides`. */
   readonly services?: Pick<Services, Provided>
-  /** For the entries of `contributes` alone: those of `internal`, and what stands for services in `optional` that are not there. */
+  /** For the entries of `contributes` alone: the services in `internal`, and replacements for services in `optional` that are not loaded. */
   readonly internal?: Partial<Pick<Services, Internal>>
   /**
-   * Instead of `start`, for `server --dry-run`: looks with I/O for what `start` and `serve` would refuse (permissions, free ports,
+   * Instead of `start`, for `server --dry-run`: checks with I/O what `start` and `serve` would refuse (permissions, free ports,
    * readable files) and would do. Changes nothing, leaves nothing open. Runs in dependency order, after the set-up of all plugins;
-   * services may be used as far as they say so themselves. A throw is a problem.
+   * services may be used only as far as their own documentation allows. A throw is a problem.
    */
   inspect?(): Promise<Findings> | Findings
-  /** Opens what is ours: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
+  /** Opens the plugin's own resources: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
   start?(): Promise<void> | void
   /** Begins to accept work from outside. Runs when every plugin of every thread has started. */
   serve?(): Promise<void> | void
-  /** Stops accepting work and waits for what is in flight. Runs in reverse order, before the first `stop`. */
+  /** Stops accepting work and waits for running work. Runs in reverse order, before the first `stop`. */
   drain?(): Promise<void> | void
   /** Undoes `start`. Runs in reverse order, also when `start` failed half-way; must be idempotent. */
   stop?(): Promise<void> | void
@@ -164,20 +164,20 @@ export interface PluginDefinition<
   /** kebab-case; equals the folder, the log field, the metric subsystem and the configuration section. */
   readonly name: string
   readonly version?: string
-  /** A sentence for operators: what they have by it. */
+  /** A sentence for operators: the purpose of the plugin. */
   readonly description?: string
   /** Services that must be there; they are set up and started before this plugin. */
   readonly requires?: readonly Required[]
   /** Services that may be missing; where their plugin is loaded it is set up and started before this one, as with `requires`. */
   readonly optional?: readonly Optional[]
   readonly provides?: readonly Provided[]
-  /** Services that it makes for the entries of `contributes` alone; other plugins do not get them. */
+  /** Services for the entries of `contributes` alone; other plugins do not get them. */
   readonly internal?: readonly Internal[]
   /** Extension points that this plugin owns. */
   readonly points?: Readonly<Record<Owned, PointDeclaration>>
   /**
-   * Contributions that can be told without set-up, by the point. The owner of the point binds each to the services of this plugin. What is
-   * for a point that no loaded plugin owns is left out.
+   * Contributions that are known without set-up, by the point. The owner of the point binds each to the services of this plugin. Contributions
+   * to a point that no loaded plugin owns are left out.
    */
   readonly contributes?: {
     readonly [P in keyof Listed<never>]?: readonly Listed<
@@ -192,8 +192,8 @@ export interface PluginDefinition<
   /** `degrade` lets the server start without this plugin when its `start` fails. Default `abort`. */
   readonly onStartFailure?: 'abort' | 'degrade'
   /**
-   * Checks across keys that need no I/O: one sentence per problem, naming the key. Each key holds by itself already. Not a part of
-   * `inspect`, because it runs before every set-up, which relies on a configuration that holds, and what it finds is told with all
+   * Checks across keys that need no I/O: one sentence per problem, naming the key. Each key is already valid by itself. Not a part of
+   * `inspect`, because it runs before every set-up, which relies on a valid configuration, and its problems are reported with all
    * other problems of the configuration.
    */
   validate?(config: ObjectOf<Schema>): readonly string[]
@@ -202,7 +202,7 @@ export interface PluginDefinition<
   ): PluginParts<Provided, Internal | Optional> | undefined | void
 }
 
-/** Any plugin, whatever its types: what a list of plugins holds. */
+/** A plugin of any type: the element of a list of plugins. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of different types meet
 export type AnyPlugin = PluginDefinition<any, any, any, any, any, any>
 

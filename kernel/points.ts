@@ -12,20 +12,20 @@ interface OpenPoint extends OwnedPoint {
 }
 
 export interface PointRegistry {
-  /** Adds a contribution; one that is `optional` is dropped where nobody owns the point. Throws after the freeze and for an id that is taken. */
+  /** Adds a contribution; one that is `optional` is dropped if no plugin owns the point. Throws after the freeze and for a duplicate id. */
   contribute(point: string, contribution: Contribution<unknown>, optional?: boolean): void
-  /** Adds those entries of a plugin's list whose services are there. Drops all where nobody owns the point. */
+  /** Adds those entries of a plugin's list whose services are loaded. Drops all if no plugin owns the point. */
   contributeListed(
     point: string,
     plugin: string,
     entries: readonly ListedEntry[],
     services: Readonly<Record<string, unknown>>,
   ): void
-  /** The reading side; what it returns throws until the freeze. */
+  /** The reading side; its methods throw until the freeze. */
   point(name: string): Point<unknown>
   /**
-   * Ends contributing. Throws, by the names of plugins and contributions, for what is not as a point's declaration says, and where
-   * somebody contributed to a point that nobody owns, unless `allowUnowned`.
+   * Ends contributing. Throws, with the names of plugins and contributions, if a contribution violates its point's declaration, or
+   * if no plugin owns its point, unless `allowUnowned`.
    */
   freeze(allowUnowned?: boolean): void
   describe(): readonly PointDescription[]

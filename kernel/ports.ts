@@ -1,5 +1,5 @@
 /**
- * The doors to what a test must control: time and randomness. Code takes these from its context; only the
+ * Time and randomness, which a test must control. Code takes these from its context; only the
  * implementations behind them touch `Date` and the randomness of `node:crypto`.
  */
 export interface Clock {

@@ -1,6 +1,6 @@
 /**
- * Background workers: the one way to do something over and over beside requests. A worker does one unit of work at a time,
- * says whether there is more, pauses when there is not, and backs off when it fails. All of them are listed by the kernel.
+ * Background workers: the mechanism for repeated work beside requests. A worker does one unit of work at a time,
+ * reports whether there is more, pauses if there is not, and backs off after failures. The kernel lists all of them.
  */
 import type { Logger } from './log.ts'
 import type { Clock } from './ports.ts'

@@ -141,7 +141,7 @@ t.test('the application of the console takes only types from the server', t => {
   t.end()
 })
 
-t.test('no plugin needs another one that needs it, not even its types', t => {
+t.test('plugins do not depend on each other in cycles, not even by types', t => {
   const graph = pluginGraph(root)
   t.ok(graph.size > 40 && [...graph.values()].reduce((sum, { size }) => sum + size, 0) > 100, 'the graph was read')
   t.same(circlesIn(graph), [])
@@ -158,7 +158,7 @@ t.test('no plugin needs another one that needs it, not even its types', t => {
   t.end()
 })
 
-t.test('each import rule refuses what it is there for', t => {
+t.test('each import rule refuses an import that violates it', t => {
   const folder = temporaryFolder(t)
   for (const name of ['package.json', 'tsconfig.json']) cpSync(join(root, name), join(folder, name))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
@@ -219,7 +219,7 @@ t.test('each import rule refuses what it is there for', t => {
   t.end()
 })
 
-t.test('the kernel has not one word of what plugins do', t => {
+t.test('the kernel contains no word of the subjects of plugins', t => {
   const words = /\b(https?|s3|storage|buckets?|objects? storage|multipart|etag)\b/gi
   const found: string[] = []
   for (const path of sourcesOf(root)) {

@@ -1,4 +1,4 @@
-/** What the commands of `access` share. */
+/** Shared by the commands of `access`. */
 import type { AdminAnswer, AdminClient } from './admin/client.ts'
 import type { Context } from './context.ts'
 import { encodeName } from './s3/client.ts'
@@ -23,7 +23,7 @@ export async function openBucket(
   return { client: await context.connectAdmin(target.alias), path: `/buckets/${encodeName(bucket)}`, bucket }
 }
 
-/** What is stored now, and what people should know of it. */
+/** Shows the stored rules and the warnings. */
 export function tellStored({ output }: Context, { body }: Pick<AdminAnswer, 'body'>): void {
   const document = body as RulesDocument
   const { bucket, rules, etag, warnings } = document
@@ -34,5 +34,5 @@ export function tellStored({ output }: Context, { body }: Pick<AdminAnswer, 'bod
 
 export const ifMatchOption = {
   flags: '--if-match <etag>',
-  summary: 'nothing is done unless the rules are still those of this ETag',
+  summary: 'change the rules only if they still have this ETag',
 } as const

@@ -51,13 +51,13 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/
 export interface AliasStore {
   readonly path: string
   list(): Promise<ReadonlyMap<string, Alias>>
-  /** Throws `not_found` with what there is. */
+  /** Throws `not_found` and names the known aliases. */
   get(name: string): Promise<Alias>
   set(name: string, alias: Alias): Promise<void>
   remove(name: string): Promise<void>
 }
 
-/** `--config-dir`, SVCCTL_CONFIG_DIR, or what the XDG base directory specification says. */
+/** `--config-dir`, SVCCTL_CONFIG_DIR, or the folder of the XDG base directory specification. */
 export function configFolder(io: Io, given: string | undefined): string {
   if (given !== undefined) return given
   if (io.env.SVCCTL_CONFIG_DIR) return io.env.SVCCTL_CONFIG_DIR
@@ -73,7 +73,7 @@ export function requireAliasName(name: string): void {
   }
 }
 
-/** The origin. Throws a usage error for what is no http or https URL, or has more than an origin. */
+/** The origin. Throws a usage error if the text is not an http or https URL, or has more than an origin. */
 export function parseEndpoint(text: string): string {
   if (!URL.canParse(text) || !/^https?:\/\//i.test(text)) {
     throw usageError(`${JSON.stringify(text)} is no endpoint: give a URL such as http://localhost:9000.`)

@@ -48,7 +48,7 @@ export interface UploadOptions {
 export const uploadOptions: readonly OptionDeclaration[] = [
   { flags: '--cert <file>', summary: 'the chain in PEM form, leaf first' },
   { flags: '--key <file>', summary: 'its private key in PEM form, unencrypted' },
-  { flags: '--comment <text>', summary: 'what it is for' },
+  { flags: '--comment <text>', summary: 'its purpose' },
 ]
 
 export const pathOf = (id: string): string => `/certificates/${encodeName(id)}`

@@ -1,8 +1,8 @@
-/** A command is declared, one per file: the parser, the help, the shell completion and the reference are made of it. */
+/** Declaration of a command, one per file: the parser, the help, the shell completion and the reference are derived from it. */
 import type { Context } from './context.ts'
 import { parseDuration, parseSize } from './units.ts'
 
-/** What completion offers for it. */
+/** The kind of completion. */
 export type ArgumentKind = 'alias' | 'target' | 'target-or-path' | 'path' | 'text'
 
 export interface ArgumentDeclaration {
@@ -44,16 +44,16 @@ export interface CommandDeclaration<O = Record<string, unknown>> {
   /** Said where there are more arguments than it takes: a sentence. */
   readonly excessHint?: string
   readonly examples: readonly [string, ...string[]]
-  /** Arguments as they were given; a variadic one is the rest of them. */
+  /** Arguments as given; a variadic argument is a list. */
   run(context: Context, args: readonly string[], options: O): Promise<void>
 }
 
-/** Options arrive in camelCase under the type that the command says they have; its `parse` functions make it true. */
+/** Options in camelCase, with the type that the command declares; its `parse` functions guarantee that type. */
 export function defineCommand<O extends object>(declaration: CommandDeclaration<O>): CommandDeclaration {
   return declaration as unknown as CommandDeclaration
 }
 
-/** Of the first word; other groups are described by what is in them. */
+/** The summary of the group that the first word names; other groups are described by their commands. */
 export const groups: Readonly<Record<string, string>> = {
   access: 'Access rules of buckets, and blocked public access.',
   admin: 'Administration: users, policies, buckets and their settings, the server.',

@@ -107,7 +107,7 @@ ${cases.join('\n')}
     done
   fi
   if [ -n "$targets" ]; then
-    # The shell quotes what it puts in, and what is there already is quoted.
+    # The shell quotes the text that it inserts; the typed part is already quoted.
     compopt -o filenames 2>/dev/null
     word="\${current#[\\"\\']}"
     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(svcctl completion-targets -- "\${word//\\\\/}" 2>/dev/null)
@@ -125,7 +125,7 @@ autoload -U +X bashcompinit && bashcompinit
 ${body}`
 }
 
-/** The same in the language of fish, which leaves out by itself what does not begin with the current word. */
+/** The same for fish, which itself drops candidates that do not begin with the current word. */
 function fishScript(rows: readonly Row[], groupNames: readonly string[], values: readonly string[]): string {
   const print = (words: readonly string[]) => (words.length === 0 ? '' : `printf '%s\\n' ${words.join(' ')}`)
   const kinds: Readonly<Record<Row['kind'], readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** What commands work with. */
+/** Everything that a command works with: output, aliases, clients, progress. */
 import { resolve } from 'node:path'
 import { type AdminClient, adminUrlOf, createAdminClient } from './admin/client.ts'
 import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpoint } from './aliases.ts'
@@ -29,7 +29,7 @@ export interface GlobalOptions {
 
 export interface ConnectAdminOptions {
   readonly isStream?: boolean
-  /** Where an answer takes longer than others: waited for so long at least. */
+  /** For slow answers: the minimum time to wait. */
   readonly answersWithinMs?: number
 }
 
@@ -41,37 +41,37 @@ export interface Context {
   readonly states: TransferStates
   /** Absolute. */
   path(text: string): string
-  /** Of an argument that may be local. */
+  /** The target of an argument that may also be a local path. */
   target(text: string): Promise<Target>
   remote(text: string): RemoteTarget
-  /** One client per alias, however often it is asked for. Throws `not_found`. */
+  /** One client per alias and command. Throws `not_found`. */
   connect(aliasName: string): Promise<S3Client>
   connectTo(alias: Alias): S3Client
-  /** To this origin, with what the alias and the options say of certificates. */
+  /** A client for this origin, with the certificate settings of the alias and the options. */
   openConnection(alias: Alias, origin: string): Connection
-  /** Where the Admin API of the server is. */
+  /** The address of the server's Admin API. */
   adminUrl(alias: Alias): string
   /** The Admin API of the server. Throws `not_found`. */
   connectAdmin(aliasName: string, options?: ConnectAdminOptions): Promise<AdminClient>
-  /** For transfers: a progress line, where somebody can see it. */
+  /** The progress line of a transfer, on a terminal. */
   startProgress(): void
-  /** For one answer that takes about so long: how much of that time is over, where somebody can see it. */
+  /** The progress of one answer with a known duration, on a terminal. */
   startWaiting(expectedMs: number): void
-  /** For listings: how many have been seen, where somebody can see it. */
+  /** The count of listed entries, on a terminal. */
   startCounting(): void
-  /** Whether there have been any. */
+  /** Whether notes were written. */
   readonly hasTransfers: boolean
   confirm(question: string): Promise<boolean>
-  /** A signal does not break the command off any more: it ends by itself. */
+  /** From now on a signal does not interrupt the command: the command ends by itself. */
   endsOnSignal(): void
   readonly isEndingItself: boolean
   close(): Promise<void>
 }
 
-/** More than any command has under way; opened as they are needed. */
+/** The maximum number of connections, above the need of any command; opened on demand. */
 const connectionCount = 128
 
-/** Characters of a line; infinite where it is no terminal. */
+/** The width of the terminal in characters; infinite without a terminal. */
 const widthOf = ({ isTTY, columns }: Io['stdout']): number => (isTTY && columns) || Number.POSITIVE_INFINITY
 
 export function createContext(io: Io, options: GlobalOptions): Context {
@@ -122,14 +122,14 @@ export function createContext(io: Io, options: GlobalOptions): Context {
     { isStream = false, answersWithinMs = 0 }: ConnectAdminOptions = {},
   ): Promise<AdminClient> {
     const alias = withOptions(await aliases.get(aliasName))
-    // A stream that is followed for a short time has pauses that are longer.
+    // A stream with a short time limit may be silent for longer than that.
     const silenceMs = isStream ? timeoutMsDefault : Math.max(timeoutMs, answersWithinMs)
     const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs: silenceMs, debug })
     opened.push(client)
     return client
   }
 
-  /** Somebody looks at standard error. */
+  /** Standard error is a terminal. */
   const isWatched = io.stderr.isTTY === true && !isJson && options.quiet !== true
   let hasTransfers = false
   let isEndingItself = false

@@ -1,4 +1,4 @@
-/** `cp` and `mv`: what goes where, one job per file. */
+/** `cp` and `mv`: pairs sources with targets, one job per file. */
 import { lstat, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type OptionDeclaration, parsePair, parsePositive, parseSize } from './command.ts'
@@ -86,11 +86,11 @@ export async function copyAll(
     failures,
     isMany: sources.length > 1,
     isMove,
-    // What is removed at the source must be safe here.
+    // An object that is removed at the source must be durable here.
     transfers: createTransfers(context, isMove ? { ...options, sync: true } : options),
   }
   const { output } = context
-  // Standard output is the data: nothing else may get in between.
+  // Standard output is the data: no other output may be mixed in.
   const verb = isMove ? 'moved' : 'copied'
   context.startProgress()
   const count = { files: 0, bytes: 0 }
@@ -128,7 +128,7 @@ function requireSense(sources: readonly Target[], target: Target, options: CopyO
     throw usageError('--version-id goes with one object.')
   for (const source of sources) {
     if (source.kind === 'stream' && (isMany || isMove))
-      throw usageError('Standard input is one source, and stays where it is.')
+      throw usageError('Standard input is a single source, and cannot be moved.')
     if (source.kind !== 'remote' && target.kind !== 'remote') {
       throw usageError(
         'Neither is an alias: one of source and target is ALIAS/bucket/key (`svcctl alias list` shows aliases).',
@@ -238,7 +238,7 @@ const remover =
   () =>
     client.send({ operation: 'DeleteObject', method: 'DELETE', bucket, key })
 
-/** What is copied onto itself would stay as it is, or, moved, be gone. Throws a usage error. */
+/** A copy onto itself would change nothing, and a move would delete the file. Throws a usage error. */
 function requireChange(
   { isMove, options, transfers }: Plan,
   from: Pick<RemoteObject, 'client'>,
@@ -252,7 +252,7 @@ function requireChange(
   if (!isEncryptedAnew && attr.length === 0 && storageClass === undefined) {
     throw usageError(
       `${label} is its own target: add --sse s3, --sse kms or --sse-c FILE to encrypt it anew, or --attr or --storage-class to ` +
-        'change what is kept with it.',
+        'change its properties.',
     )
   }
   // From one client to another tags would be lost on the way.
@@ -309,7 +309,7 @@ async function* planBelow(plan: Plan, source: Target, target: Target): AsyncGene
     const prefix = folderPrefix(remote.key) + (isMany ? `${basename(root)}/` : '')
     const onSkip = ({ path, reason, isFailure }: { path: string; reason: string; isFailure: boolean }) => {
       if (isFailure) failures.add(usageError(`${path} ${reason}.`), { source: path })
-      else context.output.note(`${path} ${reason} and is left out.`)
+      else context.output.note(`${path} ${reason} and is skipped.`)
     }
     for await (const file of walkFiles(root, onSkip)) {
       const key = prefix + file.key
@@ -332,7 +332,7 @@ async function* planBelow(plan: Plan, source: Target, target: Target): AsyncGene
   for await (const { items } of listObjects(client, { bucket, prefix })) {
     for (const { key, sizeBytes } of items) {
       const relative = key.slice(prefix.length)
-      // What stands for a folder is no file.
+      // An object that represents a folder is not a file.
       if (relative === '' || (target.kind === 'local' && relative.endsWith('/') && sizeBytes === 0)) continue
       const from = { client, bucket, key }
       yield {

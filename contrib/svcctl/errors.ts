@@ -1,4 +1,4 @@
-/** What can go wrong, and the exit code that a script sees of it (admin-api, section 9). */
+/** Errors and exit codes of the commands. */
 export const exitCodes = {
   ok: 0,
   failure: 1,
@@ -30,7 +30,7 @@ export const conflictError = (message: string): CliError => new CliError('confli
 export const failure = (code: string, message: string, cause?: unknown): CliError =>
   new CliError(code, exitCodes.failure, message, cause === undefined ? undefined : { cause })
 
-/** No answer, or one that broke off. What was asked may have been done all the same. */
+/** No answer, or an interrupted one. The request may have been executed. */
 export class ConnectionError extends CliError {
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(code, exitCodes.failure, message, options)
@@ -43,7 +43,7 @@ interface AnswerFacts {
   readonly code: string
   readonly message: string
   readonly requestId?: string
-  /** The operation as the protocol names it, and what it was about. */
+  /** The operation in the protocol's words, and its subject. */
   readonly operation: string
 }
 
@@ -73,7 +73,7 @@ export class S3Error extends AnswerError {
   }
 }
 
-/** One thing that is wrong with a request of the Admin API. */
+/** One problem of a request to the Admin API. */
 export interface AdminProblem {
   /** Its place: a JSON Pointer, a parameter, or the rule. */
   readonly place: string
@@ -98,7 +98,7 @@ function exitCodeOf(status: number): ExitCode {
   return exitCodes.failure
 }
 
-/** What of several failures the exit code says: theirs, when they agree. */
+/** The exit code of several failures: theirs if they agree. */
 export function commonExitCode(errors: readonly unknown[]): ExitCode {
   const codes = new Set(errors.map(error => exitCodeOfError(error)))
   return codes.size === 1 ? [...codes][0]! : exitCodes.failure
@@ -112,7 +112,7 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return exitCodes.failure
 }
 
-/** What the usual errors of files mean. */
+/** Explanations of common file errors. */
 const fileProblems: Readonly<Record<string, string>> = {
   EACCES: 'You may not use the file or folder',
   EISDIR: 'This is a folder, not a file:',
@@ -128,7 +128,7 @@ function fileProblem(error: Error): string | undefined {
   return `${fileProblems[code]} ${JSON.stringify(path)} (${code}).`
 }
 
-/** One line for a person. System errors say what they are about; nothing here has ever held a secret. */
+/** One line for a person. System errors name their file; no error here contains a secret. */
 export function describeError(error: unknown): string {
   if (error instanceof AnswerError) {
     const id = error.requestId === undefined ? '' : `, request ${error.requestId}`

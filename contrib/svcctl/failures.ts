@@ -2,7 +2,7 @@
 import { CliError, commonExitCode } from './errors.ts'
 import type { Output } from './output.ts'
 
-/** Ends a command whose failures have all been told. */
+/** Ends a command that has reported all of its failures. */
 export class FailuresTold extends CliError {}
 
 /** So many different exit codes need not be kept: one of each kind tells as much. */

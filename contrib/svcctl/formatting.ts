@@ -39,7 +39,7 @@ export function safeJson(value: unknown): string {
   )
 }
 
-/** Keys may hold what a terminal would obey: control characters are shown, not sent. */
+/** Keys may contain control sequences: control characters are shown in escaped form. */
 export function safeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are taken out
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, character => {
@@ -48,7 +48,7 @@ export function safeText(text: string): string {
   })
 }
 
-/** Lines of at most so many characters, broken between words; a longer word is a line of its own. */
+/** Lines of at most `width` characters, wrapped between words; a longer word gets its own line. */
 export function wrapWords(text: string, width: number): string[] {
   if (text.length <= width) return [text]
   const lines: string[] = []

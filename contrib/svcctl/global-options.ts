@@ -14,7 +14,7 @@ export const globalOptions: readonly OptionDeclaration[] = [
   { flags: '-q, --quiet', summary: 'results and errors alone' },
   { flags: '--no-color', summary: 'no colors (also: NO_COLOR)' },
   { flags: '--config-dir <folder>', summary: 'where aliases are kept (SVCCTL_CONFIG_DIR; default ~/.config/svcctl)' },
-  { flags: '--admin-url <url>', summary: 'the Admin API, where it is not the port after that of the endpoint' },
+  { flags: '--admin-url <url>', summary: 'the Admin API (default: the port after that of the endpoint)' },
   { flags: '--insecure', summary: 'do not verify certificates' },
   { flags: '--ca <file>', summary: 'PEM file of the authorities to trust' },
   {

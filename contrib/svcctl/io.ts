@@ -1,4 +1,4 @@
-/** What a command touches of its process. Tests give their own. */
+/** The parts of the process that a command uses. Tests replace them. */
 import type { Readable, Writable } from 'node:stream'
 
 export interface Io {

@@ -4,7 +4,7 @@ import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-// Compiling takes longer than most commands do. In a folder of the user, not in one that others can write to.
+// Compilation takes longer than most commands. The cache is in a folder of the user, where others cannot write.
 enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'svcctl'))
 const { runSvcctl } = await import('./run.ts')
 const { exit } = await import('./exit.ts')
@@ -32,6 +32,6 @@ const code = await runSvcctl(process.argv.slice(2), {
   signal: interruption.signal,
 })
 process.exitCode = code
-// What was read of standard input, or left behind by an interruption, must not keep the process; what was written must get out.
+// Open standard input and interrupted work must not keep the process running; pending output must be written.
 if (stdout.writableLength > 0) stdout.once('drain', () => exit(code))
 else exit(code)

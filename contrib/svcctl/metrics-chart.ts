@@ -1,4 +1,4 @@
-/** Series of numbers as lines of text, at most 80 characters wide: a chart of one, a row for each of several. */
+/** Series of numbers as lines of text, at most 80 characters wide: a chart for one series, a row each for several. */
 import { formatBytes } from './formatting.ts'
 
 /** Columns of a chart: points that do not fit are averaged. */

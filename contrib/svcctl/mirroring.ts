@@ -28,30 +28,30 @@ export interface MirrorOptions extends TransferOptions {
   readonly watchInterval?: number
 }
 
-/** Of keys that are remembered as told. */
+/** The maximum number of keys remembered as reported. */
 const toldMax = 10_000
 
-/** File systems that keep less have their contents compared. */
+/** For file systems with coarser times, contents are compared. */
 const timePrecisionMs = 2
 
 export const emptySource = (what: string): CliError =>
   new CliError('empty_source', exitCodes.conflict, `The source is empty: ${what}`)
 
-/** Ends a mirror that goes on: what has the name of its source is another folder. */
+/** Ends a continuous mirror: another folder has the name of the source. */
 export class SourceReplaced extends CliError {
   constructor(root: string) {
     super(
       'source_replaced',
       exitCodes.failure,
-      `${root} is another folder than the one that was watched: nothing of it is copied, and nothing is removed for its sake. ` +
+      `${root} is not the folder that was watched: none of its files is copied, and nothing is removed from the target. ` +
         'Start the mirror again if this one is to be mirrored.',
     )
   }
 }
 
-/** What a mirror that goes on knows from one pass to the next. */
+/** The state that a continuous mirror keeps from one pass to the next. */
 export interface Watched {
-  /** Keys that are known to differ, where that is said once for several passes. */
+  /** Keys that are known to differ, reported once for several passes. */
   readonly told: Set<string>
   /** Throws `SourceReplaced`. */
   requireSame(): void
@@ -90,9 +90,9 @@ export async function mirror(
 }
 
 export interface SideOptions {
-  /** A folder that is not there counts as an empty one. */
+  /** A missing folder counts as an empty one. */
   readonly mayMiss: boolean
-  /** Does not say what is left out. */
+  /** Does not report files that are left out. */
   readonly isQuiet: boolean
 }
 
@@ -113,11 +113,11 @@ export async function openSide(
       try {
         yield* walkFiles(root, ({ path, reason, isFailure }) => {
           if (isFailure) failures.add(usageError(`${path} ${reason}.`), { source: path })
-          else if (!isQuiet) context.output.note(`${path} ${reason} and is left out.`)
+          else if (!isQuiet) context.output.note(`${path} ${reason} and is skipped.`)
         })
       } catch (error) {
         const { code, path } = error as NodeJS.ErrnoException
-        // A target that is not there yet is empty. A source that is not there is a mistake.
+        // A missing target is empty. A missing source is an error of the user.
         if (code !== 'ENOENT' || !mayMiss || path !== root) throw error
       }
     },
@@ -134,7 +134,7 @@ async function remoteSide(context: Context, target: RemoteTarget, isLocal: boole
     async *list() {
       for await (const { items } of listObjects(client, { bucket, prefix })) {
         for (const { key, ...rest } of items) {
-          // What stands for a folder has no place among files.
+          // Objects that represent a folder are not written as files.
           if (key === prefix || (isLocal && key.endsWith('/') && rest.sizeBytes === 0)) continue
           yield { key: key.slice(prefix.length), ...rest }
         }
@@ -164,9 +164,9 @@ export class Mirroring {
   #leftCount = 0
   copiedCount = 0
   removedCount = 0
-  /** Removed at the end, when it is certain that the source was seen whole. */
+  /** Deleted at the end, when the source has been listed completely. */
   #surplus: Entry[] = []
-  /** In NFC, keys of the source that are written otherwise: servers that normalize keep them under these, so they are no surplus. */
+  /** Keys of the source in other forms than NFC, as NFC: servers that normalize store them so, and they are not surplus. */
   readonly #normalized = new Set<string>()
 
   constructor(context: Context, from: Side, to: Side, options: MirrorOptions, failures: Failures, watched?: Watched) {
@@ -198,7 +198,7 @@ export class Mirroring {
     if (!output.options.isJson && this.copiedCount === 0) output.note('Nothing to copy.')
   }
 
-  /** `requireSource` throws where what is missing in the source may be no reason to remove it in the target. */
+  /** `requireSource` throws if the source may have become unavailable: then its missing files are no reason to delete. */
   async bringInLine(pairs: AsyncIterable<Pair>, requireSource: () => void | Promise<void>): Promise<void> {
     await workThrough(pairs, this.#options.concurrency, async pair => {
       const key = (pair.left ?? pair.right)!.key
@@ -269,7 +269,7 @@ export class Mirroring {
     const { remote: from } = this.#from
     const { remote: to } = this.#to
     const place = to && { client: to.client, bucket: to.bucket, key: to.prefix + key }
-    // Once the file is open it is that of the folder that is there now.
+    // The open file belongs to the folder that has this name now.
     if (from === undefined) return this.#transfers.upload(path!, place!, () => this.#watched?.requireSame())
     const found = { client: from.client, bucket: from.bucket, key: from.prefix + key }
     if (place !== undefined) return this.#transfers.copy(found, place)
@@ -297,7 +297,7 @@ export class Mirroring {
       return isMd5(left.etag) && isMd5(right.etag) ? false : left.modifiedMs <= right.modifiedMs
     }
     if (to !== undefined) {
-      // Written after the file was: what was written is what the file holds.
+      // Recorded after the file was written: the file holds these bytes.
       if (!checksum && left.modifiedMs <= right.modifiedMs) return true
       return hasContentOf(left.path!, to.client, {
         bucket: to.bucket,
@@ -305,7 +305,7 @@ export class Mirroring {
         customerKey: targetKey,
       })
     }
-    // Downloads get the time of the object, so an equal time tells as much as anything.
+    // Downloads get the object's time, so equal times are sufficient.
     if (!checksum && Math.abs(left.modifiedMs - right.modifiedMs) < timePrecisionMs) return true
     const isSame = await hasContentOf(right.path!, from!.client, {
       bucket: from!.bucket,
@@ -316,14 +316,14 @@ export class Mirroring {
     return isSame
   }
 
-  /** What the target calls by another form of its name would be copied first and then removed. */
+  /** Keys that the target stores in another normal form would be copied and then deleted. */
   #keepNormalized(): void {
     const surplus = this.#surplus.filter(({ key }) => !this.#normalized.has(key))
     const keptCount = this.#surplus.length - surplus.length
     this.#surplus = surplus
     if (keptCount === 0) return
     this.#context.output.note(
-      `${keptCount} in the target stay: the source has them under names whose accents are written in another way. A server of svc ` +
+      `${keptCount} in the target are kept: the source has them under names in another Unicode normal form. A server of svc ` +
         'keeps both ways apart with SVC_KEY_NORMALIZATION=none.',
     )
   }

@@ -1,5 +1,5 @@
 /**
- * What a command says: results on standard output, as text or (`--json`) one object per line; everything else on standard error.
+ * The output of a command: results on standard output, as text or (`--json`) one object per line; everything else on standard error.
  * Text is made safe for terminals here.
  */
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ export interface OutputOptions {
   readonly hasColoredResults: boolean
   /** Characters of a line of standard output; infinite where that is no terminal. */
   readonly width: number
-  /** The same of standard error, whose sentences are broken between words. */
+  /** The same for standard error, whose sentences are wrapped between words. */
   readonly noteWidth: number
 }
 
@@ -26,13 +26,13 @@ const colors: Readonly<Record<Tone, string>> = { plain: '', warning: '\u001b[33m
 
 export interface Output {
   readonly options: OutputOptions
-  /** What was asked for. Never left out. */
+  /** The requested result. Always written. */
   result(record: Readonly<Record<string, unknown>>, ...lines: readonly string[]): void
   /** One of many, in a color of its importance. */
   event(record: Readonly<Record<string, unknown>>, line: string, tone: Tone): void
-  /** What was done. `--quiet` leaves it out. */
+  /** A completed action. `--quiet` suppresses it. */
   done(record: Readonly<Record<string, unknown>>, line: string): void
-  /** What the user should know; on standard error. */
+  /** A note or warning; on standard error. */
   note(line: string): void
   /** One failure among others, which go on. */
   failed(error: unknown, what: Readonly<Record<string, unknown>>): void

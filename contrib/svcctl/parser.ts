@@ -1,4 +1,4 @@
-/** The command line, parsed by commander as the declarations say. */
+/** Parses the command line with commander, as the commands declare it. */
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { type ArgumentDeclaration, type CommandDeclaration, groups, type OptionDeclaration } from './command.ts'
 import type { GlobalOptions } from './context.ts'
@@ -27,7 +27,7 @@ export function createParser(
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'explain the command')
     .helpCommand(false)
-    .showHelpAfterError('(--help says more)')
+    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: text => io.stdout.write(text),
       writeErr: text => io.stderr.write(text.split('\n').map(safeText).join('\n')),
@@ -60,7 +60,7 @@ export function createParser(
     command.description([declaration.summary, declaration.description].filter(Boolean).join('\n\n'))
     for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
     for (const option of declaration.options) command.addOption(toOption(option))
-    command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(--help says more)`)
+    command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(see --help)`)
     command.configureOutput({ outputError: (text, write) => write(withoutExcess(text, declaration.excessHint)) })
     command.addHelpText('after', `\nExamples:\n${declaration.examples.map(example => `  ${example}`).join('\n')}`)
     command.action(async () => {
@@ -70,12 +70,12 @@ export function createParser(
   }
   // Its commands may not have been loaded, yet it is there.
   for (const group of Object.keys(groups)) parentOf([group])
-  // Last, because groups take on what stands here, and their commands have the common names.
+  // Last, because groups inherit these settings, and their commands have common names.
   program.configureOutput({ outputError: (text, write) => write(suggestByMeaning(text)) })
   return program
 }
 
-/** What other tools call the commands. */
+/** Names that other tools use for the commands. */
 const otherNames: Readonly<Record<string, string>> = {
   copy: 'cp',
   create: 'mb',
@@ -107,7 +107,7 @@ const otherNames: Readonly<Record<string, string>> = {
   user: 'admin user',
 }
 
-/** What was too much may be a secret, and is not shown again. */
+/** A surplus argument may be a secret, and is not repeated. */
 function withoutExcess(text: string, hint: string | undefined): string {
   const [tooMany] = /^error: too many arguments for '[a-z -]+'\. Expected \d+ arguments? but got \d+/.exec(text) ?? []
   if (tooMany === undefined) return text
@@ -120,7 +120,7 @@ function suggestByMeaning(text: string): string {
   return Object.hasOwn(otherNames, word) ? `${line}\n(Did you mean ${otherNames[word]}?)\n` : text
 }
 
-/** Help for a word that is no command would be that of its group, as if all were well. */
+/** Otherwise an unknown command with --help would print the help of its group and succeed. */
 export function withoutVainHelp(program: Command, argv: readonly string[]): readonly string[] {
   let parent = program
   for (let at = 0; at < argv.length && parent.commands.length > 0; at++) {
@@ -137,7 +137,7 @@ export function withoutVainHelp(program: Command, argv: readonly string[]): read
   return argv
 }
 
-/** What can follow a group. */
+/** The commands of a group. */
 export function wordsBelow(commands: readonly CommandDeclaration[], group: string): readonly string[] {
   const start = group === '' ? '' : `${group} `
   const shown = commands.filter(({ name, isHidden }) => name.startsWith(start) && isHidden !== true)

@@ -1,6 +1,6 @@
 /**
  * Files of the configuration folder: for their owner alone, replaced whole or not at all. A file that others can read has
- * leaked what is in it, so it is refused and not silently repaired.
+ * exposed its content, so it is refused and not silently repaired.
  */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises'
@@ -11,12 +11,12 @@ import { failure } from './errors.ts'
 const fileBytesMax = 4 << 20
 const lockWaitMs = 10_000
 const lockPauseMs = 50
-/** Nobody holds the lock longer than it takes to write a file; what is older was left by a process that died. */
+/** The lock is only held while a file is written; an older lock belongs to a process that died. */
 const lockStaleMs = 30_000
 
 const hasOwners = process.platform !== 'win32'
 
-/** The text, or undefined when there is no such file. Refuses one that others may read or write. */
+/** The text, or undefined if the file does not exist. Refuses a file that others may read or write. */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
   let handle: FileHandle
   try {
@@ -31,11 +31,11 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
       throw failure(
         'insecure_file',
         `${path} can be read by others (mode ${(mode & 0o777).toString(8).padStart(4, '0')}) and is not used. ` +
-          `If nobody has read it: chmod 600 '${path}'`,
+          `If its content is still secret: chmod 600 '${path}'`,
       )
     }
     if (hasOwners && uid !== process.geteuid?.()) {
-      throw failure('insecure_file', `${path} belongs to somebody else and is not used.`)
+      throw failure('insecure_file', `${path} belongs to another user and is not used.`)
     }
     if (size > fileBytesMax) throw failure('bad_file', `${path} is larger than any file of svcctl.`)
     return await handle.readFile('utf8')
@@ -62,7 +62,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** A file that was made for what is still to come: for its owner alone, empty until then. */
+/** A new, empty file for content that follows; only its owner may read it. */
 export interface ReservedFile {
   write(text: string): Promise<void>
   /** Removes the file, where nothing came. */
@@ -79,7 +79,7 @@ export async function reservePrivateFile(path: string): Promise<ReservedFile> {
     handle = await open(path, 'wx', 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw failure('file_exists', `${path} is there already, and is left as it is: name a new file.`)
+    throw failure('file_exists', `${path} already exists and is not changed: name a new file.`)
   }
   return {
     async write(text) {
@@ -111,7 +111,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
       () => 0, // It has just been released.
     )
     if (age > lockStaleMs)
-      await unlink(lock).catch(() => undefined) // Somebody else may have removed it.
+      await unlink(lock).catch(() => undefined) // Another process may have removed it.
     else if (Date.now() > deadline)
       throw failure('locked', `${lock} is held by another svcctl. Remove it if there is none.`)
     else await sleep(lockPauseMs)

@@ -7,7 +7,7 @@ import { wrapWords } from './formatting.ts'
 import type { Io } from './io.ts'
 
 const secretBytesMax = 4096
-/** Of what stands behind a question. */
+/** The input after a question. */
 const answerChars = ' [y/N] yes'.length
 
 /** 240 bits. */
@@ -43,7 +43,7 @@ export async function askSecret(io: Io, question: string, otherwise: string): Pr
 /** The first line of standard input, for pipes. */
 export const readSecret = (io: Io): Promise<string> => firstLineOf(io.stdin)
 
-/** Of a file or pipe that holds a secret and nothing else. */
+/** A secret from a file or pipe without other content. */
 export async function firstLineOf(source: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -56,7 +56,7 @@ export async function firstLineOf(source: Readable): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0]!
 }
 
-/** Whether to go on. Without a terminal nobody can answer: the caller's flag has to. */
+/** Asks whether to continue. Without a terminal, the caller's flag decides. */
 export async function confirm(io: Io, isAssumed: boolean, question: string): Promise<boolean> {
   if (isAssumed) return true
   if (!io.stdin.isTTY) throw usageError(`${question} There is no terminal to answer at: add --yes.`)

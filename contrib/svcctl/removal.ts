@@ -32,7 +32,7 @@ export async function* versionsBelow(
   }
 }
 
-/** By thousands. A failure of some of them does not keep the others. Returns the number of removed ones. */
+/** Deletes in requests of a thousand. Failed objects do not prevent the deletion of others. Returns the number of deleted objects. */
 export async function removeObjects(
   client: S3Client,
   bucket: string,

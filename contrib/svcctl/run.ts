@@ -48,7 +48,7 @@ function report(error: unknown, context: Context | undefined, io: Io, options: G
 
 class Interrupted extends Error {}
 
-/** The command is left behind where it is: all that it leaves is made to be left. */
+/** Abandons the command where it is: its files and uploads tolerate this. */
 function withInterrupt(signal: AbortSignal, context: Context, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

@@ -1,4 +1,4 @@
-/** What the numbers of a speed test mean, in sentences. */
+/** Explains the results of a speed test in sentences. */
 import { formatBytes } from './formatting.ts'
 
 interface Quantiles {
@@ -45,7 +45,7 @@ export function verdictOf({ drive, object }: SpeedtestResult): string[] {
   return object === undefined ? [] : verdictOfObjects(object)
 }
 
-/** What was not measured as it should: sentences. */
+/** Limits of the measurement, in sentences. */
 export function failuresOf({ drive, object }: SpeedtestResult): string[] {
   const drives = (drive?.drives ?? [])
     .filter(({ error }) => error !== '')
@@ -64,7 +64,7 @@ function verdictOfDrives(all: readonly DriveSpeed[]): string[] {
   if (measured.length === 1) {
     const [{ writeBytesPerSecond, readBytesPerSecond }] = measured as [DriveSpeed]
     return [
-      `The drive takes what a network of ${network(writeBytesPerSecond)} brings, and gives what one of ${network(readBytesPerSecond)} carries.`,
+      `The drive writes as fast as a network of ${network(writeBytesPerSecond)}, and reads as fast as one of ${network(readBytesPerSecond)}.`,
     ]
   }
   const slow = (['write', 'read'] as const).flatMap(what => {
@@ -95,7 +95,7 @@ function verdictOfObjects({ size, concurrency, put, get }: NonNullable<Speedtest
       .filter(([, { latencyMs }]) => latencyMs.p99 > longTail * latencyMs.p50)
       .map(
         ([what, { latencyMs }]) =>
-          `One in a hundred ${what} takes ${Math.round(latencyMs.p99 / latencyMs.p50)} times as long as half of them: something else uses the drives, or one of them is slow, which the test of drives shows.`,
+          `One in a hundred ${what} takes ${Math.round(latencyMs.p99 / latencyMs.p50)} times as long as the median: other software uses the drives, or a drive is slow; the test of drives shows which.`,
       ),
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * What an argument names. `ALIAS/bucket/key` when its first element is an alias, a local path otherwise; `./` and `/` in front
+ * The target that an argument names. `ALIAS/bucket/key` if its first element is an alias, a local path otherwise; `./` and `/` in front
  * are always local, `-` is standard input or output.
  */
 import { usageError } from './errors.ts'
@@ -26,7 +26,7 @@ export type Target = RemoteTarget | LocalTarget | StreamTarget
 
 const remotePattern = /^([^/]*)(?:\/([^/]*)(?:\/([\s\S]*))?)?$/
 
-/** Never local. Whether the alias exists is for who connects to it. */
+/** Never a local path. The connection checks whether the alias exists. */
 export function parseRemote(text: string): RemoteTarget {
   const [, alias = '', bucket = '', key = ''] = remotePattern.exec(text) ?? []
   if (alias === '' || alias === '.' || alias === '..' || alias === '-') {

@@ -1,4 +1,4 @@
-/** What the server calls by its place in the request, in the words that somebody typed. */
+/** Translates places of a request in messages of the server into the words that the user typed. */
 import { AdminError } from './errors.ts'
 
 /** By place and field: `body/secretKey`, `query/limit`, `path/user`. */
@@ -6,12 +6,16 @@ export type TypedWords = ReadonlyMap<string, string>
 
 /** A place of the request as the server writes it: `/policyNames/0`, `query/limit`, `path/user`. */
 const placePattern = /(?<![\w/])(query|path)?\/([A-Za-z]\w*)(\/\d+)?(?![\w/])/g
+/** A field of the body with the value that the server requires: `"confirm": true`. */
+const memberPattern = /"([A-Za-z]\w*)": true/g
 
-/** Places that nobody typed, such as those in a file, stay as they are. */
+/** Places that the user did not type, such as those in a file, are kept. */
 export function inTypedWords(error: unknown, words: TypedWords): unknown {
-  if (!(error instanceof AdminError) || error.code !== 'invalid_argument') return error
+  if (!(error instanceof AdminError)) return error
   const translate = (text: string) =>
-    text.replace(placePattern, (pointer, place = 'body', name) => words.get(`${place}/${name}`) ?? pointer)
+    text
+      .replace(memberPattern, (member, name) => words.get(`body/${name}`) ?? member)
+      .replace(placePattern, (pointer, place = 'body', name) => words.get(`${place}/${name}`) ?? pointer)
   const { status, code, requestId, operation, message } = error
   return new AdminError({
     status,

@@ -22,12 +22,12 @@ const durationUnits: Readonly<Record<string, bigint>> = {
   d: 86_400_000n,
 }
 
-/** The bytes of `64MiB`, `1.5GB` or `4096`. Throws RangeError with a sentence that says which forms are allowed. */
+/** The bytes of `64MiB`, `1.5GB` or `4096`. Throws RangeError with a sentence that names the allowed forms. */
 export function parseSize(text: string): number {
   return parseQuantity(text, sizeUnits, 'a size', 'bytes', 'B, KB, MB, GB, TB, KiB, MiB, GiB or TiB')
 }
 
-/** The milliseconds of `500ms`, `5s`, `10m`, `1h`, `7d` or `250`. Throws RangeError with a sentence that says which forms are allowed. */
+/** The milliseconds of `500ms`, `5s`, `10m`, `1h`, `7d` or `250`. Throws RangeError with a sentence that names the allowed forms. */
 export function parseDuration(text: string): number {
   return parseQuantity(text, durationUnits, 'a duration', 'milliseconds', 'ms, s, m, h or d')
 }

@@ -1,4 +1,4 @@
-/** What is below a target: the objects of a server, a bucket or a prefix, or the files of a folder. */
+/** The entries below a target: the objects of a server, a bucket or a prefix, or the files of a folder. */
 import { lstat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Context } from './context.ts'
@@ -11,11 +11,11 @@ import { formatRemote, type RemoteTarget } from './target.ts'
 import type { Entry } from './transfer/comparison.ts'
 
 export interface Found extends Entry {
-  /** As somebody would write it. */
+  /** In the form that a user would type. */
   readonly target: string
 }
 
-/** In the order of keys, which are relative to the target; below an alias they begin with the bucket. Throws where there is no such thing. */
+/** In the order of keys, which are relative to the target; below an alias they begin with the bucket. Throws if the target does not exist. */
 export async function* walk(context: Context, text: string, failures: Failures): AsyncGenerator<Found> {
   const target = await context.target(text)
   if (target.kind === 'stream') throw usageError('Standard streams cannot be looked through.')
@@ -49,7 +49,7 @@ async function* walkPlace(context: Context, target: Parameters<typeof openSide>[
   for await (const entry of side.list()) yield { ...entry, target: side.label(entry.key) }
 }
 
-/** Throws where there is none. */
+/** Throws if the folder does not exist. */
 export async function objectItself(context: Context, target: RemoteTarget): Promise<Found> {
   const { alias, bucket, key } = target
   try {

@@ -1,12 +1,12 @@
 /**
  * `mirror --watch`: a folder and its place on a server, kept the same until a signal comes.
  *
- * 1. The system tells which paths have changed; those are compared when they have been quiet for a moment. Whatever it does not tell
- *    (it may drop events, and has a limit of folders) is found by comparing everything, at the interval and after each failure.
- * 2. Failures are told, and tried again with growing pauses. It ends with a signal, or when the folder is another one.
- * 3. Another folder of that name (a drive that is not mounted any more, one that was put in its place) is not the one that was to be
- *    mirrored: nothing of it is copied, nothing is removed for its sake, and it ends. One that has gone may come back.
- * 4. With --remove: a folder that has gone or is empty removes nothing; the latter only with --yes.
+ * 1. The system reports changed paths; they are compared when they have been quiet for a moment. Changes that it does not report
+ *    (it may drop events, and has a limit of folders) are found by comparing everything, at the interval and after each failure.
+ * 2. Failures are reported, and retried with growing pauses. It ends with a signal, or when the folder is replaced.
+ * 3. If another folder gets the name (a drive is unmounted, or another one is mounted there), none of its files is copied, nothing
+ *    is removed from the target, and the mirror ends. A missing folder may come back.
+ * 4. With --remove: a missing or empty folder removes nothing; an empty one does with --yes.
  */
 import { type FSWatcher, lstatSync, type Stats, statSync, watch } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -23,11 +23,11 @@ import { type Entry, type Pair, pairUp } from './transfer/comparison.ts'
 import { unfinishedPattern } from './transfer/local-name.ts'
 import { walkFiles } from './transfer/local-tree.ts'
 
-/** Of what comes after one another, such as the pieces of a file that is being written; but not for ever. */
+/** The quiet time after changes that follow each other, such as the writes of one file; and its maximum. */
 const quietMs = 300
 const busyMsMax = 5000
 const retryMsMin = 2000
-/** More than so many at a time are compared with everything else. */
+/** With more changed paths, everything is compared. */
 const changedMax = 1000
 export const watchIntervalMsDefault = 5 * 60_000
 
@@ -69,7 +69,7 @@ class Watching {
   readonly #open: Open
   readonly #intervalMs: number
   readonly #told = new Set<string>()
-  /** Relative paths; undefined: so many that everything is to be compared. */
+  /** Relative paths; undefined: too many, everything is compared. */
   #changed: Set<string> | undefined = new Set()
   #firstChangeMs = 0
   #lastChangeMs = 0
@@ -91,7 +91,7 @@ class Watching {
     const end = () => this.#wake()
     io.signal.addEventListener('abort', end)
     this.#context.endsOnSignal()
-    // Before the first comparison: what changes meanwhile is looked at again.
+    // Before the first comparison, so that changes during it are seen.
     let watcher = this.#watch()
     let hasFailed = false
     let replaced: SourceReplaced | undefined
@@ -112,7 +112,7 @@ class Watching {
         watcher ??= this.#watch()
         if (isFirst) this.#tellStart()
         if (watcher !== undefined && this.#isGone()) {
-          // What comes back under that name takes a watch of its own.
+          // A folder that returns under that name needs a new watch.
           watcher.close()
           watcher = undefined
         }
@@ -144,14 +144,14 @@ class Watching {
     return statSync(this.#root, { throwIfNoEntry: false }) === undefined
   }
 
-  /** Throws where the folder is another one. One that has gone is none. */
+  /** Throws if the folder was replaced. A missing folder is undefined. */
   #requireSame(): void {
     const found = statSync(this.#root, { throwIfNoEntry: false })
     if (found === undefined || (found.dev === this.#identity.dev && found.ino === this.#identity.ino)) return
     throw new SourceReplaced(this.#root)
   }
 
-  /** Undefined: the system cannot; then there are only the comparisons. */
+  /** Undefined if the system has no watch; then only complete comparisons find changes. */
   #watch(): FSWatcher | undefined {
     if (this.#isGone()) return undefined
     try {
@@ -181,7 +181,7 @@ class Watching {
     this.#wake()
   }
 
-  /** Until what has changed is quiet, or everything is to be compared, or the end. */
+  /** Waits until the changes are quiet, until a complete comparison is due, or until the end. */
   async #untilNext(dueMs: number): Promise<void> {
     const { signal } = this.#context.io
     while (!signal.aborted) {
@@ -201,14 +201,14 @@ class Watching {
     }
   }
 
-  /** How many failed; they have been told. */
+  /** The number of failures; they have been reported. */
   async #pass(isWhole: boolean, isFirst: boolean): Promise<number> {
     this.#requireSame()
     const changed = this.#changed
     this.#changed = new Set()
     const { failures, from, to } = await this.#open(isFirst)
     const { signal } = this.#context.io
-    // What the system has told of is compared by content: clocks of two machines say little of the last seconds.
+    // Reported paths are compared by content: two clocks cannot tell changes of the last seconds apart.
     const options = isWhole ? this.#options : { ...this.#options, checksum: true }
     const mirroring = new Mirroring(this.#context, from, to, options, failures, {
       told: this.#told,
@@ -233,7 +233,7 @@ class Watching {
   }
 
   async #requireSource(): Promise<void> {
-    // What was not looked at any more is not missing.
+    // Paths that were not examined any more are not missing.
     this.#context.io.signal.throwIfAborted()
     this.#requireSame()
     if (this.#isGone()) throw new CliError('source_gone', exitCodes.conflict, `${this.#root} has gone.`)
@@ -249,7 +249,7 @@ async function* untilAborted(pairs: AsyncIterable<Pair>, signal: AbortSignal): A
   }
 }
 
-/** What is at these paths, here and there. */
+/** The entries at these paths on both sides. */
 async function* pairsAt(
   root: string,
   to: Side,
@@ -266,7 +266,7 @@ function* parentsOf(name: string): Generator<string> {
   for (let parent = dirname(name); parent !== '.' && parent !== sep; parent = dirname(parent)) yield parent
 }
 
-/** Links are not followed, here as in whole comparisons. */
+/** Links are not followed, as in complete comparisons. */
 function isReachable(root: string, name: string): boolean {
   for (const parent of parentsOf(name)) {
     if (lstatSync(join(root, parent), { throwIfNoEntry: false })?.isSymbolicLink()) return false
@@ -292,7 +292,7 @@ async function* pairsOf(
 }
 
 async function* noEntries(): AsyncGenerator<Entry> {
-  // There is no folder.
+  // The folder does not exist.
 }
 
 async function remoteEntry(

@@ -1,5 +1,5 @@
 /**
- * Configuration keys, derived from the TypeBox schemas of plugins. A key's schema may carry, beside what TypeBox knows:
+ * Configuration keys, derived from the TypeBox schemas of plugins. In addition to TypeBox' own keywords, a key's schema may have:
  *
  *   variable         `SVC_ADDRESS`: then flag `--address` and file key `address` follow. One that other programs read too, such as
  *                    `OTEL_EXPORTER_OTLP_HEADERS`, is `environmentOnly` or `secret`. Without it the key lives in the
@@ -39,14 +39,14 @@ type RowFacts = 'plugin' | 'variable' | 'flag' | 'fileKey' | 'required' | 'secre
 
 /** One row of the configuration reference, with names as they are written there. */
 export interface ConfigurationRow extends Pick<ConfigurationKey, RowFacts> {
-  /** What a value looks like: `size`, `duration`, `integer`, `json | text` for a choice. */
+  /** The form of a value: `size`, `duration`, `integer`, `json | text` for a choice. */
   readonly type: string
   /** As it would be written; undefined when there is none. */
   readonly default: string | undefined
   readonly description: string
 }
 
-/** What a key's schema may say; see above. */
+/** The additional keywords of a key's schema; see above. */
 export interface KeySchema {
   readonly type?: string
   readonly anyOf?: readonly { readonly const?: unknown }[]

@@ -15,7 +15,7 @@ export interface ConfigurationProblem {
   /** `flag`, `environment`, the path of the file, `given`, `missing`, or `across keys`. */
   readonly source: string
   readonly message: string
-  /** The plugin whose key it is; undefined for names that nobody knows. */
+  /** The plugin of the key; undefined for unknown names. */
   readonly plugin: string | undefined
 }
 
@@ -30,7 +30,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** A line for each; a key that several plugins read has its problem once for each of them. */
+/** One line per problem; a problem of a key that several plugins read is shown once for each of them. */
 export function formatProblems(problems: readonly ConfigurationProblem[]): readonly string[] {
   return [...new Set(problems.map(formatProblem))]
 }
@@ -58,12 +58,12 @@ export interface ResolvedConfiguration {
   readonly origins: ReadonlyMap<ConfigurationKey, string>
 }
 
-/** What a source says of a key. */
+/** The entry of a key in one source. */
 interface Entry {
   /** As the operator wrote it. */
   readonly name: string
   readonly source: string
-  /** Text is parsed by the key's type; anything else is taken as it is. */
+  /** Text is parsed by the key's type; other values are taken unchanged. */
   readonly text?: string
   readonly value?: unknown
   /** The source is there but could not be read, which has been reported. */
@@ -76,9 +76,9 @@ type Report = (key: string, source: string, message: string, plugin?: string) =>
 const SERVICE_LINK = /^SVC_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 
 /**
- * Resolves the configuration of these plugins (a plugin here needs no more than name and schema). Throws nothing: what is
- * wrong is in `problems`. `ignoreUnknown` is for the kernel's own first look, before it knows the plugins. With `standIns`
- * something stands for each key that is required and missing: nothing of it must ever run.
+ * Resolves the configuration of these plugins (a plugin here needs no more than name and schema). Throws nothing:
+ * errors are in `problems`. `ignoreUnknown` is for the kernel's own first look, before it knows the plugins. With `standIns`
+ * a placeholder replaces each missing required key: such a configuration must never run.
  */
 export function resolveConfiguration(
   plugins: readonly Pick<AnyPlugin, 'name' | 'config' | 'validate'>[],
@@ -137,14 +137,14 @@ function whatIsMissing({ secret, variable, flag, positional, schema }: Configura
 /** How a source names keys. */
 interface Names {
   readonly known: ReadonlyMap<string, readonly ConfigurationKey[]>
-  /** Those of keys that must not be there, and how that is said. */
+  /** Keys that the source must not have, with the message. */
   readonly refused?: ReadonlyMap<string, ConfigurationKey>
   readonly refusal?: string
   /** Of a suggestion. */
   readonly prefix?: string
 }
 
-/** The strongest entry of each key. What no key is named, and what a source must not hold, is reported. */
+/** The entry of highest precedence for each key. Reports unknown names, and keys that a source must not have. */
 function readSources(
   keys: readonly ConfigurationKey[],
   { argv, env, file, given = {} }: ConfigurationSources,
@@ -189,7 +189,7 @@ function readSources(
     const [, name, flag, inline] = /^(--?([^=]*))(?:=(.*))?$/s.exec(argument) as RegExpExecArray
     const matching = keysOf(flags, 'flag', name.startsWith('--') ? flag : name, name)
     const key: ConfigurationKey | undefined = matching[0]
-    // What follows is the value, unless it is a flag itself: that would hide a forgotten value. After an unknown flag it was probably
+    // The next argument is the value, unless it is a flag itself: that would hide a forgotten value. After an unknown flag it was probably
     // meant as the value, too; taken as an argument it would be a second problem.
     const next = inline === undefined && !argv[i + 1]?.startsWith('-') ? argv[i + 1] : undefined
     const isSwitch = key?.type === 'boolean' && (next === undefined || !booleanTexts.has(next))
@@ -223,11 +223,11 @@ function readSources(
     known: new Map([...byVariable, ...secrets.map(([name, same]) => [`${name}_FILE`, same] as const)]),
   }
   for (const [name, text] of Object.entries(env)) {
-    // A name that other programs read too, as OTEL_…, is looked at where a key has it, and never suspected of being mistyped.
+    // Variables that other programs read too, as OTEL_…, are only read for known keys, and are never reported as mistyped.
     const isOurs = name.startsWith('SVC_') && !name.startsWith('SVC_SECRET_') && !SERVICE_LINK.test(name)
     if (!isOurs && !variables.known.has(name)) continue
     for (const key of keysOf(variables, 'environment', name)) {
-      // An empty variable counts as unset: that is what container tools pass for a variable without a value.
+      // An empty variable counts as unset, because container tools pass one for a variable without a value.
       if (text === undefined || text === '') continue
       if (name === key.variable) add(key, { name, source: 'environment', text })
       else entries.set(key, readSecret(key, name, text, report))
@@ -264,7 +264,7 @@ function readSources(
       for (const key of keysOf(properties, 'given', name)) own.set(key, { name, source: 'given', value })
     }
   }
-  // Keys of several plugins with one variable are one setting: who gives it once means all of them.
+  // Keys of several plugins with one variable are one setting: a value applies to all of them.
   for (const [{ variable }, entry] of own) {
     for (const key of byVariable.get(variable)!) entries.set(key, own.get(key) ?? entry)
   }

@@ -1,4 +1,4 @@
-/** Values that stand for what nobody has configured, so that plugins can be set up to be asked what they offer. Never to run one. */
+/** Placeholders for required settings without a value, so that plugins can be set up to list their contributions. Never used to run one. */
 import type { KeySchema } from './keys.ts'
 
 interface Shape extends KeySchema {
@@ -9,10 +9,10 @@ interface Shape extends KeySchema {
   readonly minimum?: number
 }
 
-/** Of texts: what checks in words ask for is mostly shorter. */
+/** Length of texts: most checks accept it. */
 const usualLength = 16
 
-/** What a value of the schema looks like; it need not pass every check. */
+/** A placeholder of the schema's type; it need not pass every check. */
 export function standInFor(schema: Shape): unknown {
   const first = schema.const ?? schema.enum?.[0] ?? schema.anyOf?.[0]?.const
   if (first !== undefined) return first

@@ -1,4 +1,4 @@
-/** What was probably meant by a name that nobody knows. */
+/** Suggests the known name that is closest to an unknown one. */
 import { createRequire } from 'node:module'
 
 /** `: did you mean …?` for the nearest name that is at most a third of its length away; otherwise nothing. */

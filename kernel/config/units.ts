@@ -22,12 +22,12 @@ const DURATION_UNITS: Readonly<Record<string, bigint>> = {
   d: 86_400_000n,
 }
 
-/** Bytes of `64MiB`, `1.5GB`, `4096`. Throws RangeError with a sentence that says what is allowed. */
+/** Bytes of `64MiB`, `1.5GB`, `4096`. Throws RangeError with a sentence that names the allowed forms. */
 export function parseSize(text: string): number {
   return parseQuantity(text, SIZE_UNITS, 'a size', 'bytes', 'B, KB, MB, GB, TB, KiB, MiB, GiB or TiB')
 }
 
-/** Milliseconds of `500ms`, `5s`, `10m`, `1h`, `7d`, `250`. Throws RangeError with a sentence that says what is allowed. */
+/** Milliseconds of `500ms`, `5s`, `10m`, `1h`, `7d`, `250`. Throws RangeError with a sentence that names the allowed forms. */
 export function parseDuration(text: string): number {
   return parseQuantity(text, DURATION_UNITS, 'a duration', 'milliseconds', 'ms, s, m, h or d')
 }

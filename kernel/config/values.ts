@@ -7,7 +7,7 @@ import { parseDuration, parseSize } from './units.ts'
 /** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. */
 const validator = () => createRequire(import.meta.url)('typebox/schema') as typeof import('typebox/schema')
 
-/** What booleans may be written as. */
+/** The accepted texts of booleans. */
 export const booleanTexts: ReadonlyMap<string, boolean> = new Map([
   ['on', true],
   ['off', false],
@@ -63,23 +63,23 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Types whose values may stand in the file as text. */
+/** Types whose values may be texts in the file. */
 const writtenAsText: ReadonlySet<KeyType> = new Set(['boolean', 'size', 'duration'])
 
-/** What a value from the file, or a default, stands for: booleans, sizes and durations may be written as text. */
+/** Converts a value from the file, or a default: booleans, sizes and durations may be texts. */
 export function convertValue(key: ConfigurationKey, value: unknown): unknown {
   if (typeof value === 'string' && writtenAsText.has(key.type)) return parseText(key, value)
   return value
 }
 
-/** Where a value is not as its schema says: the place in it, with dots, and a sentence without subject. */
+/** A violation of a schema: its place in the value, with dots, and a sentence without subject. */
 export function schemaProblems(schema: TSchema, value: unknown): readonly { path: string; message: string }[] {
   if (validator().Check(schema, value)) return []
   const [, errors] = validator().Errors(schema, value)
   return errors.map(({ instancePath, message }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message }))
 }
 
-/** What is wrong with a value, as sentences without subject that never repeat a secret. */
+/** The problems of a value, as sentences without subject that never repeat a secret. */
 export function checkValue(key: ConfigurationKey, value: unknown): readonly string[] {
   const schema = key.schema as KeySchema
   const shown = key.secret || typeof value === 'object' ? '' : `, not ${JSON.stringify(value)}`
@@ -90,7 +90,7 @@ export function checkValue(key: ConfigurationKey, value: unknown): readonly stri
   const [, found] = validator().Errors(key.schema, value)
   const errors = found.map(error => {
     const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
-    // Of an entry that is none of several texts, TypeBox says only which ones it is not.
+    // For an entry that is none of several texts, TypeBox only lists the texts.
     const listed = error.keyword === 'const' || error.keyword === 'anyOf' ? choices(schema.items as KeySchema) : []
     return `${place}${listed.length > 0 ? `must be one of ${listed.join(', ')}` : error.message}${shown}`
   })

@@ -1,4 +1,4 @@
-/** From the command line to plugins with their configuration: what every command does first. */
+/** From the command line to plugins with their configuration: the first step of every command. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -25,26 +25,26 @@ import { type KernelConfiguration, KernelSettings, kernelSection } from './setti
 import { fallingPlugins } from './start-facts.ts'
 
 export interface Boot {
-  /** Where the plugins come from: what worker threads load again. */
+  /** The modules of the plugins, for worker threads. */
   readonly selection: PluginSelection
   /** All plugins of the modules, those that are disabled among them. */
   readonly discovery: Discovery
   /** Those that are to run. */
   readonly plugins: readonly AnyPlugin[]
-  /** Those of them that cannot run because they require what a disabled plugin provides: the reason by the name. */
+  /** Plugins that cannot run because they require a service of a disabled one: the reason by the name. */
   readonly falling: ReadonlyMap<string, string>
   readonly resolved: ResolvedConfiguration
   /** The kernel's own settings; undefined when one of them has a problem. */
   readonly settings: KernelConfiguration | undefined
 }
 
-/** What has to be known before there are plugins whose keys could be known. */
+/** The settings that are needed before the plugins, and so their keys, are known. */
 const { configFile, plugins } = KernelSettings.properties
 const firstLook = { name: 'kernel', config: Type.Object({ configFile, plugins }) }
 
 /**
  * Throws ConfigurationError when file or plugin list cannot be used, DiscoveryError when a plugin cannot. With `requireAll` it throws
- * PluginGraphError where a plugin requires what a disabled one provides.
+ * PluginGraphError if a plugin requires a service of a disabled one.
  */
 export async function boot(
   argv: readonly string[],
@@ -102,7 +102,7 @@ function placeOf(entry: string, origin: string): string {
   return ` (named by "plugins" in ${origin}${line === 0 ? '' : `, line ${line}`})`
 }
 
-/** A setting that nobody knows may be one of a plugin that is disabled: that is what the operator has to hear. */
+/** An unknown setting may belong to a disabled plugin: then the message says so. */
 function explainDisabled(discovery: Discovery): (problem: ConfigurationProblem) => ConfigurationProblem {
   // The plugin's own name: the file names the section alone where no loaded plugin has it.
   const names = configurationKeys(pluginsIn(discovery, 'disabled')).flatMap(
@@ -116,7 +116,10 @@ function explainDisabled(discovery: Discovery): (problem: ConfigurationProblem) 
     const owner = problem.plugin === undefined ? owners.get(problem.key) : undefined
     return owner === undefined
       ? problem
-      : { ...problem, message: `is of the plugin "${owner}", which is disabled: remove one of the two` }
+      : {
+          ...problem,
+          message: `belongs to the plugin "${owner}", which is disabled: remove the setting, or enable the plugin`,
+        }
   }
 }
 

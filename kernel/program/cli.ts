@@ -1,4 +1,4 @@
-/** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
+/** The `svc` command: `server`, `plugins`, and the commands that plugins contribute to `cli.command`. */
 import { ConfigurationError, describeConfiguration, formatProblems, suggest } from '../config/index.ts'
 import type { CliCommand, CliCommandDefinition, CliIo } from '../kernel-service.ts'
 import type { AnyPlugin, ServiceName } from '../plugin.ts'
@@ -73,7 +73,7 @@ async function runServerCommand(argv: readonly string[], io: CliIo): Promise<num
   return isDry ? dryRun(loaded, io) : runServer(loaded)
 }
 
-/** Takes what `svc server` takes: a complete command line of a server lists its plugins. Exit code 1 where these refuse the start. */
+/** Accepts the arguments of `svc server`: a complete command line of a server lists its plugins. Exit code 1 if they refuse the start. */
 async function runPluginsCommand(argv: readonly string[], io: CliIo): Promise<number> {
   if (asksForHelp(argv)) {
     io.stdout.write(describeCommand('plugins', plugins))
@@ -91,7 +91,7 @@ async function runPluginsCommand(argv: readonly string[], io: CliIo): Promise<nu
   return found.problems.length === 0 ? 0 : 1
 }
 
-/** Sets up what can be set up: a command must work before the server is configured. The others can still be explained. */
+/** Sets up the plugins that can be: a command must work before the server is configured. The others can still be explained. */
 async function runContributed(name: string | undefined, argv: readonly string[], io: CliIo) {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
   const commands = new Map(plugins.flatMap(plugin => commandsOf(plugin).map(about => [about.name, { plugin, about }])))
@@ -123,7 +123,7 @@ async function runContributed(name: string | undefined, argv: readonly string[],
   if (problems.length > 0) {
     io.stderr.write(`svc ${name}: the configuration is incomplete\n`)
     for (const line of formatProblems(problems)) io.stderr.write(`  ${line}\n`)
-    io.stderr.write(`\`svc ${name} --help\` says what it does.\n`)
+    io.stderr.write(`\`svc ${name} --help\` describes it.\n`)
     return EXIT_USAGE
   }
   const skip = new Set(resolved.problems.flatMap(({ plugin }) => plugin ?? []))
@@ -163,7 +163,7 @@ function describeCommands(listed: readonly (Described & { readonly name: string;
   const waiting = listed.filter(({ waits }) => waits).map(({ name }) => name)
   if (waiting.length > 0)
     lines.push('', `Without their configuration these only explain themselves: ${waiting.join(', ')}.`)
-  const more = '`svc <command> --help` says more; `svc --version` prints the version.'
+  const more = '`svc <command> --help` describes a command; `svc --version` prints the version.'
   return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, '', more].join('\n')}\n`
 }
 
@@ -180,7 +180,7 @@ function describeServer(loaded: Boot): string {
     const fallback = row.default === undefined ? (required ? ' (required)' : '') : ` (default ${row.default})`
     return [`  ${names}${fallback}`, `      ${description}`]
   })
-  const summary = `${server.summary} --dry-run checks everything, starts nothing, and prints what it found.`
+  const summary = `${server.summary} --dry-run checks everything, starts nothing, and prints the result.`
   return `${describeCommand('server', { ...server, summary })}
 Options, with the environment variables that set the same. Flags win over the environment, the environment over
 the --config file. A variable with (_FILE) is a secret: it is set in the environment, or in the file that

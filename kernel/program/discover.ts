@@ -14,7 +14,7 @@ import type { AnyPlugin } from '../plugin.ts'
 
 /**
  * A text is a package name, a path to a module, or a set of this installation (`svc/plugins/standard`, `svc/contrib`,
- * `svc/contrib/<folder>`). `disable` names plugins that are not to run. `replace` names a plugin whose place is taken by the plugin
+ * `svc/contrib/<folder>`). `disable` names plugins that are not to run. `replace` names a plugin that is replaced by the plugin
  * of the same name in the module `with`.
  */
 export type PluginEntry =
@@ -22,7 +22,7 @@ export type PluginEntry =
   | { readonly disable: readonly string[] }
   | { readonly replace: string; readonly with: string }
 
-/** A module of plugins that cannot be used; the message names it and says why. */
+/** A module of plugins that cannot be used; the message has the name and the reason. */
 export class DiscoveryError extends Error {
   /** The plugin or module as the configuration names it. */
   readonly entry: string
@@ -38,7 +38,7 @@ export class DiscoveryError extends Error {
 export interface PluginModule {
   readonly name: string
   readonly url: string
-  /** Name of the plugin whose place the module's plugin of the same name takes. */
+  /** Name of the plugin that the module's plugin of the same name replaces. */
   readonly replaces?: string
   /** One of the default set of `contrib/`: left out where a package that it needs is not installed. */
   readonly isContrib?: boolean
@@ -47,10 +47,10 @@ export interface PluginModule {
 /** Where plugins that were loaded from modules are from. */
 const origins = new WeakMap<AnyPlugin, PluginOrigin>()
 
-/** Those that nobody loaded from a module were given to the kernel by a program that contains it. */
+/** Plugins without a module were passed to the kernel by a program that embeds it. */
 export const originOf = (plugin: AnyPlugin): PluginOrigin => origins.get(plugin) ?? 'external'
 
-/** What is to be loaded. Survives structured clone: worker threads load the same. */
+/** The plugins to load. Survives structured clone: worker threads load the same. */
 export interface PluginSelection {
   readonly modules: readonly PluginModule[]
   /** Names of plugins that are not to run. */
@@ -65,16 +65,16 @@ export interface FoundPlugin {
 }
 
 export interface Discovery {
-  /** In the order of the modules; one that replaces another is in the other's place. */
+  /** In the order of the modules; a replacement has the place of the replaced one. */
   readonly found: readonly FoundPlugin[]
   /** Modules of the default set of `contrib/` that were left out, each with the package that is not installed. */
   readonly absent: readonly { readonly module: PluginModule; readonly reason: string }[]
 }
 
-/** What is loaded where the list names nothing itself. */
+/** The modules that are loaded if the list names none. */
 export const defaultPlugins: readonly string[] = ['svc/plugins/standard', 'svc/contrib']
 
-/** The modules, in the order of the entries, preceded by the default where all of them only change it. `base` is the URL of the file that names them. */
+/** The modules, in the order of the entries, preceded by the default if all entries only change it. `base` is the URL of the file with the entries. */
 export function selectPlugins(entries: readonly PluginEntry[], base: URL): PluginSelection {
   const modules: PluginModule[] = []
   const disabled: string[] = []
@@ -143,14 +143,14 @@ interface Manifest {
   readonly svc?: { readonly default?: boolean }
 }
 
-/** Those that are loaded by default: their manifest says so. */
+/** Packages that are loaded by default, by their manifest. */
 function contribModules(): readonly PluginModule[] {
   return contribFolders()
     .filter(folder => (JSON.parse(readFileSync(manifestUrl(folder), 'utf8')) as Manifest).svc?.default === true)
     .map(folder => ({ name: contribPrefix + folder, url: contribUrl(folder), isContrib: true }))
 }
 
-/** Imports the modules. Throws DiscoveryError for what cannot be used and for names that contradict each other. */
+/** Imports the modules. Throws DiscoveryError for unusable modules and for conflicting names. */
 export async function discoverPlugins({ modules, disabled }: PluginSelection): Promise<Discovery> {
   const firsts = new Map<string, Candidate>()
   const replacements = new Map<string, Candidate>()
@@ -217,7 +217,7 @@ export function pluginsIn({ found }: Discovery, wanted: FoundPlugin['state']): r
   return found.filter(({ state }) => state === wanted).map(({ plugin }) => plugin)
 }
 
-/** The plugins of the module; of one of `contrib/`, instead, why it is left out. */
+/** The plugins of the module; for one of `contrib/` that is left out, the reason. */
 async function loadModule({ name, url, isContrib = false }: PluginModule): Promise<readonly AnyPlugin[] | string> {
   let exported: unknown
   try {
@@ -254,7 +254,7 @@ function problemOf(candidate: Partial<AnyPlugin> | undefined): string | undefine
   return typeof setup === 'function' ? undefined : `exports the plugin "${name}" without a setup function`
 }
 
-/** Undefined where the error is another one: a module that is broken is no package that is not installed. */
+/** Undefined for other errors: a broken module is not a missing package. */
 function missingPackage(error: unknown): string | undefined {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
   const [, name] = /^Cannot find package '([^']+)'/.exec(String(message)) ?? []

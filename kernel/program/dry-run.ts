@@ -7,7 +7,7 @@ import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import { effectsOfDisabling } from './start-facts.ts'
 
-/** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what set-up and inspection found, 2 for the configuration. */
+/** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for problems of set-up and inspection, 2 for the configuration. */
 export async function dryRun(booted: Boot, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
   const plugins = booted.plugins.filter(({ name }) => !falling.has(name))

@@ -5,11 +5,11 @@ import type { Socket } from 'node:net'
 /** How long native code may hold a process that has nothing left to do. */
 export const LAST_MS = 5000
 
-/** Runs in a process of its own, which no lock that native code holds here can stop. Its standard input ends when this process does. */
+/** Runs in a separate process, which a lock held by native code of this process cannot block. Its standard input ends when this process does. */
 const lastResort = `
 const watched = Number(process.argv[1])
 const kill = () => {
-  // Where it has just ended, somebody else is the parent.
+  // If the process has just ended, the parent is another one.
   if (process.ppid !== watched) return
   const line = { level: 'fatal', time: new Date().toISOString(), msg: 'the process did not end by itself and is killed' }
   require('node:fs').writeSync(2, JSON.stringify(line) + '\\n')
@@ -30,7 +30,7 @@ export function endWithin(ms: number): void {
   if (watching === undefined) {
     const argv = ['--input-type=commonjs', '-e', lastResort, String(process.pid)]
     watching = spawn(process.execPath, argv, { stdio: ['pipe', 'ignore', 'inherit'], detached: true, env: {} })
-    // Without the memory for another process there is no last resort: whoever started this one has one of their own.
+    // Without memory for another process there is no last resort here: the supervisor has its own.
     watching.on('error', () => {})
     watching.stdin!.on('error', () => {})
     watching.unref()
@@ -39,11 +39,11 @@ export function endWithin(ms: number): void {
   watching.stdin!.write(` ${ms} `)
 }
 
-/** Takes `endWithin` back. Resolves when nothing is left of it. */
+/** Cancels `endWithin`. Resolves when its process has ended. */
 export async function endWhenever(): Promise<void> {
   const child = watching
   if (child === undefined || !child.kill('SIGKILL')) return
-  // Nothing else may keep this process alive until then.
+  // No other work may keep this process running until then.
   child.ref()
   await new Promise(resolve => child.once('exit', resolve))
 }

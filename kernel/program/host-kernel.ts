@@ -1,4 +1,4 @@
-/** A kernel in this process: its clock and randomness, and what the program knows of itself. */
+/** A kernel in this process: its clock and randomness, and the facts about the program. */
 import { createKernel, type Kernel, type KernelOptions } from '../kernel.ts'
 import { originOf } from './discover.ts'
 import { currentBuild } from './revision.ts'

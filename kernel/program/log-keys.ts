@@ -1,5 +1,5 @@
 /**
- * The keys of the logger, which a plugin may share. Written as what `Type.Enum` makes, because they are part of the surface of the
+ * The keys of the logger, which a plugin may share. Written out as the result of `Type.Enum`, because they are part of the surface of the
  * kernel: loading that must not take the time that loading TypeBox takes.
  */
 import type { TEnum } from 'typebox'

@@ -19,16 +19,16 @@ export interface LogSink extends DestinationStream {
   flushSync(): void
 }
 
-/** Lines that wait while nobody reads stderr; beyond it new lines are lost rather than memory. In bytes. */
+/** Maximum size of lines that wait for the reader of stderr; beyond it new lines are dropped. In bytes. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-/** Lines of one turn that go together, in characters. */
+/** Maximum size of the lines of one turn that are written together, in characters. */
 const GATHERED_LENGTH_MAX = 64 * 1024
 
-/** The loggers of each sink: pino keeps the level in each of them. Plugins make some and drop them. */
+/** The loggers of each sink: pino keeps the level in each of them. Plugins create and drop them. */
 const loggersOf = new WeakMap<DestinationStream, WeakRef<Logger>[]>()
 
-/** A logger whose lines carry `level` as a word, `time` in ISO 8601 and `msg`; nothing else of the process. */
+/** A logger whose lines have `level` as a word, `time` in ISO 8601 and `msg`; no other properties of the process. */
 export function createLogger(level: LogLevel | 'silent', sink: DestinationStream): Logger {
   const loggers: WeakRef<Logger>[] = []
   loggersOf.set(sink, loggers)
@@ -52,13 +52,13 @@ export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
 export function createStderrSink(format: LogFormat): LogSink {
   // With a least length of zero `flush` would not wait for the write that is under way.
   const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
-  // Nobody is left to be told that the log's reader has gone; the server goes on without it.
+  // There is no way to report that the log's reader has gone; the server continues without it.
   stderr.on('error', () => {})
   const prettyFor = (wanted: LogFormat) =>
     wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
   let pretty = prettyFor(format)
   const watchers = new Set<(line: string) => void>()
-  // Each line by itself would cost a look at all that wait, and most of them a write.
+  // Single writes would check all waiting lines, and mostly write, for each line.
   const turn = gatherLines(lines => stderr.write(lines.join('')))
   return {
     setFormat(wanted) {
@@ -87,7 +87,7 @@ export function createStderrSink(format: LogFormat): LogSink {
   }
 }
 
-/** What was to be expected and has a message for people needs no stack: the sentence goes where they look for it. */
+/** Expected errors with a message for people need no stack: the sentence is sufficient. */
 function inOneLine(line: string): string | object {
   if (!line.includes('"err":{"type":"CatalogError"')) return line
   const { err, msg, ...facts } = JSON.parse(line) as { err: { message: string }; msg: string }
@@ -99,13 +99,13 @@ function loadPrettyFactory(): typeof PrettyFactory {
   return createRequire(import.meta.url)('pino-pretty').prettyFactory
 }
 
-/** How worker threads log: `send` gets the lines of one turn of the event loop. */
+/** The log of worker threads: `send` gets the lines of one turn of the event loop. */
 export function createRelaySink(send: (lines: readonly string[]) => void): LogSink {
   const { add, handOver } = gatherLines(send)
   return { write: add, flushSync: handOver, setFormat() {}, flush: async () => handOver() }
 }
 
-/** Collects the lines of one turn of the event loop, which are handed over together. */
+/** Collects the lines of one turn of the event loop, which are sent together. */
 function gatherLines(take: (lines: readonly string[]) => void) {
   let lines: string[] = []
   let length = 0

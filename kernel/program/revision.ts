@@ -1,4 +1,4 @@
-/** Which revision of its sources this is, and when it was built. */
+/** The revision of the sources, and the build time. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ interface BuildStamp {
   readonly date?: string
 }
 
-/** What the build wrote beside this module; nothing where the program runs from its sources. */
+/** The file that the build wrote beside this module; undefined if the program runs from its sources. */
 function buildStamp(): BuildStamp {
   try {
     return JSON.parse(readFileSync(new URL('build.json', import.meta.url), 'utf8'))
@@ -23,7 +23,7 @@ function buildStamp(): BuildStamp {
 }
 
 /**
- * The commit is SVC_COMMIT, what the build says, or what the clone is at that the program runs from; the date is SVC_BUILD_DATE, or when the
+ * The commit is SVC_COMMIT, that of the build, or the current one of the clone from which the program runs; the date is SVC_BUILD_DATE, or when the
  * build ran. Read once, from small files.
  */
 export function currentBuild(): Build {
@@ -39,11 +39,11 @@ export function currentBuild(): Build {
   return known
 }
 
-/** Undefined where the folder is no clone, or one that cannot be read. */
+/** Undefined if the folder is not a clone, or cannot be read. */
 export function revisionIn(folder: string): string | undefined {
   const read = (...path: string[]) => readFileSync(join(...path), 'utf8').trim()
   try {
-    // Of a linked work tree `.git` is a file that names its folder, and in this another one names the folder that all of them share.
+    // In a linked work tree `.git` is a file that names its folder, and a file in that folder names the folder that all of them share.
     const place = join(folder, '.git')
     const own = statSync(place).isFile() ? resolve(folder, read(place).replace('gitdir: ', '')) : place
     const shared = existsSync(join(own, 'commondir')) ? resolve(own, read(own, 'commondir')) : own
@@ -58,6 +58,6 @@ export function revisionIn(folder: string): string | undefined {
             ?.split(' ')[0]
     return /^[0-9a-f]{40,64}$/.test(commit ?? '') ? commit?.slice(0, shownDigits) : undefined
   } catch {
-    return undefined // Nothing depends on it, and it may be anything: a package, an archive, somebody else's folder.
+    return undefined // The result is optional, and the folder may be anything: a package, an archive, a folder of another project.
   }
 }

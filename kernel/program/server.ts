@@ -16,7 +16,7 @@ const LOG_FLUSH_MS = 2000
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
 
 /**
- * Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. After a restart it does
+ * Runs until a signal or a plugin requests the end. Resolves with the exit code: 0 after a clean stop, otherwise 1. After a restart it does
  * not resolve: the program begins anew in this process.
  */
 export async function runServer({ plugins, discovery, selection, resolved, settings }: Boot): Promise<number> {
@@ -28,7 +28,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     startTimeout: startTimeoutMs,
     stopTimeout: stopTimeoutMs,
   } = settings
-  // What the server creates is for its user alone, whoever starts it and however.
+  // Files that the server creates are for its user alone, with any umask of the caller.
   process.umask(0o077)
   const sink = createStderrSink(logFormat)
   const log = createLogger(logLevel, sink)
@@ -63,7 +63,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     // After a start that failed, its reason is the last that people see.
     const level = reason === startFailed ? 'debug' : 'info'
     log[level]({ reason }, 'stopping')
-    // Who balances requests learns it from any thread at once, not when the last request of a worker has ended.
+    // Load balancers learn of the stop from any thread at once, not when the last request of a worker has ended.
     kernel.beginDrain()
     const failures = await pool.drain()
     failures.push(...(await kernel.drain()), ...(await pool.stop()), ...(await kernel.stop()))
@@ -72,7 +72,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
   }
   function stop(reason: string, restart = false): void {
     isRestart = restart && stopping === undefined
-    // A start has deadlines of its own. The rest: a time to drain, one to stop.
+    // A start has its own deadlines. The remaining time: one to drain, one to stop.
     if (stopping === undefined && kernel.service.state() === 'ready') endWithin(2 * stopTimeoutMs + lastMs)
     stopping ??= stopAll(reason).catch(error => {
       exitCode = 1
@@ -113,7 +113,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
   await stopping
   release()
   clearInterval(keepAlive)
-  // Who reads the log may have stopped reading: that must not keep a stopped server from ending.
+  // The reader of the log may have stopped reading: that must not prevent the exit of a stopped server.
   await withDeadline(() => sink.flush(), LOG_FLUSH_MS, ports.clock).catch(() => {})
   if (isRestart) {
     await endWhenever()
@@ -125,20 +125,20 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
 
 const startFailed = 'start failed'
 
-/** Nothing of this program is left afterwards; the process stays, so that who watches over it has nothing to do. */
+/** Closes everything that belongs to this program; the process remains, so that its supervisor notices nothing. */
 function restartProcess(): never {
   const [, ...argv] = process.argv
   return process.execve!(process.execPath, [process.execPath, ...process.execArgv, ...argv], process.env)
 }
 
-/** A declared error says by itself what to do; a stack helps only with what nobody expected. */
+/** The message of a declared error is sufficient; unexpected errors need a stack. */
 function startFailure(error: unknown): object {
   const cause = (error as Error).cause
   const code = (cause as { code?: unknown } | undefined)?.code
   return isCatalogError(cause) || typeof code === 'string' ? { code } : { err: error }
 }
 
-/** The first signal stops gracefully, the second at once; SIGHUP reads certificates again; an error that nobody caught is fatal. Returns the undo. */
+/** The first signal stops gracefully, the second at once; SIGHUP reloads certificates; an uncaught error is fatal. Returns the undo. */
 function handleProcessEvents(
   log: Logger,
   sink: LogSink,

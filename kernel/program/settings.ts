@@ -15,7 +15,7 @@ const entrySchema = Type.Union([
   Type.Object({ replace: Name, with: Name }, closed),
 ])
 
-/** As a whole: TypeBox would only say which kinds of entries one is not. */
+/** Checked as a whole: TypeBox would only list the kinds of entries. */
 function checkEntries(entries: readonly unknown[]): string | undefined {
   const index = entries.findIndex(entry => schemaProblems(entrySchema, entry).length > 0)
   if (index === -1) return undefined
@@ -63,7 +63,7 @@ export const KernelSettings = Type.Object({
     minimum: 1,
     maximum: 86_400_000,
     default: 30_000,
-    description: 'How long each plugin may take to finish what is in flight, and again to stop.',
+    description: 'Time in which each plugin must finish running work, and again in which it must stop.',
   }),
 })
 
@@ -72,5 +72,5 @@ export interface KernelConfiguration extends Omit<Static<typeof KernelSettings>,
   readonly logFormat: LogFormat
 }
 
-/** What the kernel's keys look like to everything that deals with the keys of plugins. */
+/** The kernel's keys in the form of a plugin's keys. */
 export const kernelSection = { name: 'kernel', config: KernelSettings } as const

@@ -1,4 +1,4 @@
-/** What a start would load and go on without, found without starting anything and without the settings that a start requires. */
+/** Determines what a start would load and leave out, without starting anything and without the settings that a start requires. */
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { isAbsolute } from 'node:path'
@@ -17,7 +17,7 @@ import { kernelSection } from './settings.ts'
 type Booted = Pick<Boot, 'discovery' | 'plugins' | 'resolved' | 'falling'>
 type Sections = Boot['resolved']['sections']
 
-/** Sets plugins up to be asked what they offer, with something in the place of each required setting that is missing. Never to run. */
+/** Sets plugins up to list their contributions, with placeholders for missing required settings. Never used to run. */
 function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): Kernel {
   const standIns = resolveConfiguration([kernelSection, ...plugins], { argv: [], env: {} }, { standIns: true })
   const log = createLogger('error', createStderrSink('text'))
@@ -27,7 +27,7 @@ function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): Kernel {
 }
 
 /**
- * The loaded plugins that cannot run because they require what a disabled one provides. The reason by the name: a sentence for each
+ * The loaded plugins that cannot run because they require a service of a disabled one. The reason by the name: a sentence for each
  * disabled plugin that others require, with all of them in it.
  */
 export function fallingPlugins(discovery: Discovery): ReadonlyMap<string, string> {
@@ -64,7 +64,7 @@ function absentServices({ provides = [] }: AnyPlugin, loaded: readonly AnyPlugin
   return provides.filter((service: string) => !loaded.some(other => other.provides?.includes(service)))
 }
 
-/** What the neighbours of each disabled plugin go on without: `bell; clerk would use its services`. */
+/** The effects of disabled plugins on the others: `bell; clerk would use its services`. */
 export function effectsOfDisabling({ discovery, plugins, falling, resolved }: Booted): readonly string[] {
   const disabled = pluginsIn(discovery, 'disabled')
   if (disabled.length === 0) return []
@@ -92,7 +92,7 @@ export function effectsOfDisabling({ discovery, plugins, falling, resolved }: Bo
 export interface ListedPlugin {
   readonly name: string
   readonly version: string
-  /** `missing`: a package that it needs is not installed. `refused`: it requires what a disabled plugin provides. */
+  /** `missing`: a package that it needs is not installed. `refused`: it requires a service of a disabled plugin. */
   readonly state: FoundPlugin['state'] | 'missing' | 'refused'
   readonly reason?: string
   /** As the configuration names it. */
@@ -106,14 +106,14 @@ export interface ListedPlugin {
   readonly extends: Readonly<Record<string, readonly string[]>>
 }
 
-/** Lists the plugins of a start. `problems`: why it would be refused, and why what plugins extend may be missing. */
+/** Lists the plugins of a start. `problems`: why it would be refused, and why contributions may be missing. */
 export function listPlugins({ discovery, plugins, resolved: { sections }, falling }: Booted) {
   const { version } = currentBuild()
   const own = pointsOf(
     plugins.filter(({ name }) => !falling.has(name)),
     sections,
   )
-  // What does not run is shown as if it did beside all others that do, or would: in the place of whichever has its name.
+  // A plugin that does not run is shown as if it ran beside the others, in the place of the one with its name.
   const pointsWith = (plugin: AnyPlugin) => {
     const others = discovery.found.filter(other => other.plugin.name !== plugin.name && other.state !== 'replaced')
     return pointsOf([...others.map(other => other.plugin), plugin], sections).points
@@ -160,7 +160,7 @@ function extensionsOf(plugin: string, points: readonly PointDescription[]): List
   return Object.fromEntries(entries.filter(([, ids]) => ids.length > 0))
 }
 
-/** What ships has the version of the server, a package its own; a file has none. */
+/** Bundled plugins have the version of the server, packages their own; files have none. */
 function versionOf({ name, url }: PluginModule, version: string): string {
   if (name.startsWith('svc/')) return version
   const file = name.startsWith('.') || isAbsolute(name) ? undefined : findPackageJSON(url)

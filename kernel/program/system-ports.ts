@@ -18,12 +18,12 @@ const pooledBytesMax = 256
 const unusedMsMax = 1000
 
 /**
- * Randomness of the system (OpenSSL's generator), drawn for many small requests at once: a draw of 16 bytes costs nearly what one of
- * 4 KiB does, and a write of an encrypted object needs several. `fill` overwrites the buffer with random bytes.
+ * Randomness of the system (OpenSSL's generator), drawn for many small requests at once: a draw of 16 bytes costs nearly as much as one
+ * of 4 KiB, and a write of an encrypted object needs several. `fill` overwrites the buffer with random bytes.
  *
- * 1. No byte is given out twice: what was given out is overwritten in the pool.
- * 2. What was not given out within a second is overwritten, too, so that who reads the memory of an idle server finds nothing of the
- *    keys that it will make.
+ * 1. No byte is handed out twice: bytes that were handed out are overwritten in the pool.
+ * 2. Bytes that are not handed out within a second are overwritten, too, so that the memory of an idle server has no part of its future
+ *    keys.
  */
 export function pooledBytes(after: Clock['after'], fill: (bytes: Buffer) => void = randomFillSync): Random['bytes'] {
   const pool = Buffer.alloc(poolBytes)
@@ -39,7 +39,7 @@ export function pooledBytes(after: Clock['after'], fill: (bytes: Buffer) => void
     if (at + size > poolBytes) {
       fill(pool)
       at = 0
-      // One timer, of an earlier filling where there is one: then these bytes go sooner.
+      // One timer, perhaps of an earlier filling: then these bytes are overwritten sooner.
       if (!isWatched) after(unusedMsMax, forget)
       isWatched = true
     }

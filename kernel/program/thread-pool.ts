@@ -10,7 +10,7 @@ import { createThreadCalls, type Envelope, packError, threadErrors } from '../th
 import type { Threads } from '../threads/threads.ts'
 import type { PluginSelection } from './discover.ts'
 
-/** What a worker thread needs to run the same plugins. Secrets in the configuration stay within the process. */
+/** The data with which a worker thread runs the same plugins. Secrets in the configuration stay within the process. */
 export interface WorkerData {
   readonly index: number
   readonly workerCount: number
@@ -55,7 +55,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
 
   const post = (envelope: Envelope): boolean => {
     const worker = workers.get(envelope.to)
-    // Before a thread runs it gets the kernel's own calls, and answers to what its plugins ask while they start.
+    // Before a thread runs, it receives the kernel's own calls, and answers to the calls of its plugins' starts.
     const isOwn = envelope.kind === 'call' && envelope.from === 0 && envelope.name.startsWith('kernel.')
     const isAnswer = envelope.kind === 'result' || envelope.kind === 'error'
     if (worker === undefined || !(isOwn || isAnswer || calls.running.has(envelope.to))) return false
@@ -135,7 +135,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     })
   }
 
-  /** What failed in the plugins of a worker has been logged there. */
+  /** The worker has logged the failures of its plugins. */
   const endPhase = async (index: number, name: string): Promise<Error[]> =>
     ((await phase(index, name)) ?? []).map(message => new Error(`thread ${index}: ${message}`))
 
@@ -144,7 +144,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     const failures: Error[] = []
     try {
       failures.push(...(await endPhase(index, 'kernel.stop')))
-      // A thread that ends by itself closes what native code holds; one that is torn down may not.
+      // A thread that ends by itself closes the resources of native code; a terminated thread may not.
       await withDeadline(() => exited, EXIT_MS, clock)
     } catch (error) {
       log.warn({ err: error, thread: index }, 'worker thread is ended by force')
@@ -170,7 +170,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     },
     async serve() {
       serving = true
-      // A worker that ended between its start and now found nobody to replace it.
+      // A worker that ended between its start and now has not been replaced.
       for (let index = 1; index <= workerCount; index++) if (!workers.has(index)) replaceLater(index)
       await Promise.all([...workers.keys()].map(index => phase(index, 'kernel.serve')))
     },

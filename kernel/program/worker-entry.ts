@@ -1,4 +1,4 @@
-/** What a worker thread runs: the same plugins as the main thread, told by the main thread when to do what. */
+/** The program of a worker thread: the same plugins as the main thread, whose phases the main thread starts. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Kernel } from '../kernel.ts'
 import type { LogLevel } from '../log.ts'
@@ -12,7 +12,7 @@ if (parentPort === null) throw new Error('thread-entry runs in worker threads on
 const port = parentPort
 const { index, workerCount, selection, config, logLevel, startTimeoutMs, stopTimeoutMs } = workerData as WorkerData
 
-// Everything goes to the main thread, which passes on what is for another worker.
+// All messages go to the main thread, which forwards those for another worker.
 const send = (envelope: Envelope): boolean => {
   if (envelope.kind === 'call' && envelope.to !== 0 && !calls.running.has(envelope.to)) return false
   port.postMessage(envelope, envelope.transfer as ArrayBuffer[] | undefined)
@@ -27,7 +27,7 @@ calls.running.add(0)
 
 let kernel: Kernel | undefined
 let stopped = false
-/** Answers with the messages of what failed, where the step tells. What a step logs reaches the main thread before the step's answer: so the last line of the start is the last. */
+/** Answers with the messages of failures, if the step reports them. The log lines of a step reach the main thread before its answer: so the last line of the start is the last. */
 function handleStep(name: string, step: () => Promise<readonly Error[] | void> | undefined): void {
   threads.handle(name, async () => {
     try {

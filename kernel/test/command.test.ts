@@ -99,7 +99,7 @@ t.test('version, help and unknown commands', async t => {
   t.match(wrong, { code: 2, stderr: /svc: unknown command "gret": did you mean greet\?/ })
 })
 
-t.test('commands of plugins run without what they do not require', async t => {
+t.test('commands of plugins run without the services that they do not require', async t => {
   const incomplete = { SVC_PLUGINS: shop, USER_NAME: 'Bob' }
   const [bob, eve, crash, misuse, help, count, missing, explained, unknown] = await Promise.all([
     run(['greet'], incomplete),
@@ -124,14 +124,14 @@ t.test('commands of plugins run without what they do not require', async t => {
   t.equal(missing.code, 2)
   t.match(
     missing.stderr,
-    /^svc count: the configuration is incomplete\n {2}SVC_SHELVES is required.*\n {2}SVC_SAFE_CODE is required.*\n`svc count --help` says what it does\.\n$/,
+    /^svc count: the configuration is incomplete\n {2}SVC_SHELVES is required.*\n {2}SVC_SAFE_CODE is required.*\n`svc count --help` describes it\.\n$/,
   )
   const lines = 'svc: unknown command "serverr": did you mean server?\n`svc --help` lists the commands.\n'
   t.same(unknown, { code: 2, stdout: '', stderr: lines }, 'what is missing is not its reason')
   t.match(explained, { code: 0, stdout: /^usage: svc count\n\nCounts shelves\./ }, 'help needs no configuration')
 })
 
-t.test('the server says exactly what to set', async t => {
+t.test('the server names exactly the settings that are missing', async t => {
   const env = { SVC_PLUGINS: shop, SVC_WORKER: '1' }
   const [missing, help] = await Promise.all([run(['server', 'x', '--fast'], env), run(['server', '--help'], env)])
   t.equal(missing.code, 2)
@@ -249,7 +249,7 @@ t.test('a second signal stops at once; a drain that hangs is cut off', async t =
   )
 })
 
-t.test('a process that native code holds ends all the same, and says so', { timeout: 120_000 }, async t => {
+t.test('a process that native code blocks ends nevertheless, with a message', { timeout: 120_000 }, async t => {
   for (const SVC_TROUBLE of ['exit', 'hold']) {
     const server = start(t, ['server', '--stop-timeout=2s'], { env: { ...complete, SVC_TROUBLE } })
     await server.logged('ready')
@@ -261,7 +261,7 @@ t.test('a process that native code holds ends all the same, and says so', { time
   }
 })
 
-t.test('what fails is logged and becomes the exit code', async t => {
+t.test('failures are logged and determine the exit code', async t => {
   const trouble = (SVC_TROUBLE: string) => start(t, ['server'], { env: { ...complete, SVC_TROUBLE } })
   const runs = ['start', 'uncaught', 'unhandled', 'stop-request'].map(trouble)
   const [failed, uncaught, unhandled, asked] = await Promise.all(runs.map(({ ended }) => ended))
@@ -366,7 +366,7 @@ t.test('an error that was to be expected is one line in the text format, and who
   t.match(said('json'), /"code":"drive_missing"/)
 })
 
-t.test('a Node.js that is too old is told so in one line', async t => {
+t.test('a Node.js that is too old gets an error of one line', async t => {
   const pretend = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.14.9" } })'
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
   t.same(await start(t, ['--version'], { nodeArgs }).ended, {

@@ -54,7 +54,7 @@ t.test('any acyclic set of plugins is ordered so that providers come first', asy
   t.pass()
 })
 
-t.test('what makes an order impossible is refused by name, all of it at once', async t => {
+t.test('all causes of an impossible order are refused by name, at once', async t => {
   t.same(problems(plugin('a', ['nothing'])), [
     'the plugin "a" requires the service "nothing", which no plugin provides',
   ])
@@ -166,7 +166,7 @@ t.test('a point for one refuses two, and names both', async t => {
   })
 })
 
-t.test('sizes and durations are exact, and what is not is refused', async t => {
+t.test('sizes and durations are exact, and inexact ones are refused', async t => {
   const sizes: [string, number][] = [
     ['0', 0],
     ['4096', 4096],

@@ -86,7 +86,7 @@ t.test('flags win over the environment, the environment over the file, the file 
   t.equal(sources({}), undefined)
 })
 
-t.test('values have the types of their keys, whatever they came from', async t => {
+t.test('values have the types of their keys, from every source', async t => {
   const fromFlags = sectionOf({
     argv: [
       '--garden',
@@ -226,7 +226,7 @@ t.test('secrets and environment-only keys are refused everywhere else, and never
   ])
 })
 
-t.test('unknown names are refused with what was probably meant', async t => {
+t.test('unknown names are refused with a suggestion', async t => {
   const env = {
     ...complete,
     SVC_FLOOR: '1',

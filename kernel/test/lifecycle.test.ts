@@ -82,7 +82,7 @@ t.test('a failed serve names the plugin and everything is drained and stopped', 
   t.same(trace.slice(6), ['drain b', 'drain a', 'stop b', 'stop a'])
 })
 
-t.test('each phase has a deadline; whoever misses it in drain or stop does not hold up the others', async t => {
+t.test('each phase has a deadline; a plugin that misses it in drain or stop does not delay the others', async t => {
   const clock = createFakeClock()
   const trace: string[] = []
   const starting = startKernel({
@@ -132,7 +132,7 @@ t.test('each phase has a deadline; whoever misses it in drain or stop does not h
   t.equal(clock.pending(), 0, 'no deadline is left running')
 })
 
-t.test('a start that takes long says which plugin it waits for, less and less often', async t => {
+t.test('a slow start names the plugin that it waits for, at growing intervals', async t => {
   const clock = createFakeClock()
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const { promise: bound, resolve: bind } = Promise.withResolvers<void>()
@@ -160,7 +160,7 @@ t.test('a start that takes long says which plugin it waits for, less and less of
   await kernel.stop()
 })
 
-t.test('a plugin that may degrade is left out, with whoever may and must do without it', async t => {
+t.test('a failed plugin that may degrade is left out, with the degradable plugins that require it', async t => {
   const trace: string[] = []
   const degradable = { onStartFailure: 'degrade' } as const
   const plugins = [
@@ -293,7 +293,7 @@ t.test('an optional service is handed over where its plugin is loaded, and its p
   t.same(await both.stop(), [])
 })
 
-t.test('who holds an optional service of a plugin that failed does not start either', async t => {
+t.test('a plugin that holds an optional service of a failed plugin does not start either', async t => {
   const failing = tracer([], 'a', {
     onStartFailure: 'degrade',
     provides: ['x'],
@@ -305,7 +305,7 @@ t.test('who holds an optional service of a plugin that failed does not start eit
   })
 })
 
-t.test('an optional contribution to a point that nobody owns is dropped, one to an owned point is kept', async t => {
+t.test('an optional contribution to a point without an owner is dropped, one to an owned point is kept', async t => {
   const giver = tracer([], 'giver', {
     setup: context => {
       context.contribute('p.q' as never, 'one', 1 as never, { optional: true })
@@ -391,7 +391,7 @@ t.test('a plugin gets its own frozen configuration and exactly the services that
   await t.rejects(startKernel({ plugins, config: { c: { size: 1 } } }), /c.size \(given\) is unknown/)
 })
 
-t.test('what a set-up does wrong is refused, with the name of the plugin', async t => {
+t.test('errors of a set-up are refused, with the name of the plugin', async t => {
   const points = { ...openPoints('p.q' as never), 'p.only': { cardinality: 'many', schema: Type.Unknown() } }
   const setUp = (options: PluginOptions) =>
     startKernel({
@@ -439,7 +439,7 @@ t.test('what a set-up does wrong is refused, with the name of the plugin', async
   await t.rejects(startKernel({ plugins: [asynchronous] }), /plugin "bad": set-up: setup must be synchronous/)
 })
 
-t.test('points are read by their owner after set-up and closed to everybody', async t => {
+t.test('points are read by their owner after set-up, and closed to all plugins', async t => {
   type Context = PluginContext<never, never, never>
   let contributor: Context | undefined
   let listed: unknown
@@ -573,7 +573,7 @@ t.test('background workers go on while there is more, pause, back off, and stop'
   await third.stop()
 })
 
-t.test('the fake clock calls what falls due in order, also what is set meanwhile', async t => {
+t.test('the fake clock runs due timers in order, also those that are set meanwhile', async t => {
   const clock = createFakeClock(0)
   const seen: string[] = []
   clock.after(20, () => seen.push(`b ${clock.now()}`))
@@ -607,7 +607,7 @@ t.test('seeded randomness repeats, differs by seed, and fills its range', async 
   t.throws(() => random.pick([]), RangeError)
 })
 
-t.test('a randomized test that fails says how to repeat it', async t => {
+t.test('a failed randomized test prints how to repeat it', async t => {
   const comments: string[] = []
   const fakeTest = (passing: boolean) =>
     ({ comment: (text: string) => comments.push(text), passing: () => passing }) as never

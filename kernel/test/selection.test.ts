@@ -172,7 +172,7 @@ t.test('entries alone change the default, in the environment as in the file', as
   )
 })
 
-t.test('a setting of a disabled plugin says so', async t => {
+t.test('a setting of a disabled plugin is refused with the name of the plugin', async t => {
   const folder = t.testdir(modules)
   const config = join(folder, 'svc.json')
   writeFileSync(
@@ -185,13 +185,13 @@ t.test('a setting of a disabled plugin says so', async t => {
   const env = { SVC_CONFIG_FILE: config, SVC_SHELVES_WOOD: 'fir' }
   const { code, stderr } = await run(['server', '--shelves-wood=elm'], env)
   t.equal(code, 2)
-  const remark = 'is of the plugin "shelves", which is disabled: remove one of the two'
+  const remark = 'belongs to the plugin "shelves", which is disabled: remove the setting, or enable the plugin'
   for (const key of ['--shelves-wood (flag)', 'SVC_SHELVES_WOOD (environment)', `shelves (${config})`]) {
     t.match(stderr, `  ${key} ${remark}\n`)
   }
 })
 
-t.test('a package of contrib that is not installed is left out; one that is broken is not', async t => {
+t.test('a package of contrib without its dependency is left out; a broken one is an error', async t => {
   const folder = t.testdir({
     'absent.mjs': "import 'svc-client-that-nobody-has'\nexport default { name: 'absent', setup() {} }\n",
     'torn.mjs': "import './gone.mjs'\nexport default { name: 'torn', setup() {} }\n",

@@ -35,7 +35,7 @@ t.test('small draws come from one filling, each byte once, and leave nothing beh
   t.equal(fillings.length, 2)
 })
 
-t.test('what nobody took within a second is overwritten', async t => {
+t.test('bytes that are not taken within a second are overwritten', async t => {
   let pool: Buffer | undefined
   const { after, waiting } = manualTimer()
   const bytes = pooledBytes(after, filled => {

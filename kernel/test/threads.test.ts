@@ -63,7 +63,7 @@ t.test('one thread alone answers itself', async t => {
   t.same(await threads.call(0, 'many.told'), ['x'])
 })
 
-t.test('threads call each other, in order, with errors that keep what they say', async t => {
+t.test('threads call each other, in order, with errors that keep their message', async t => {
   const { threads, kernel, lines, stops, stop } = await startThreads(t, 2, { greeting: 'good day' })
   const ask = (from: number, target: number, name: string, payload?: unknown) =>
     threads.call(from, 'many.ask', { target, name, payload })
@@ -80,7 +80,7 @@ t.test('threads call each other, in order, with errors that keep what they say',
     t.same(by(await threads.call(2, 'many.ask-others')), [0, 1])
   })
 
-  await t.test('declared errors stay what they are; others keep name, code and message', async t => {
+  await t.test('declared errors keep all fields; others keep name, code and message', async t => {
     for (const [from, target] of [
       [0, 1],
       [1, 0],
@@ -126,7 +126,7 @@ t.test('threads call each other, in order, with errors that keep what they say',
     await until(() => lines.some(line => line.msg === 'message handler failed' && line.thread === 1))
   })
 
-  await t.test('what is transferred moves, also from worker to worker', async t => {
+  await t.test('transferred objects are moved, also from worker to worker', async t => {
     t.same(await threads.call(0, 'many.transfer', { target: 2, size: 10 }), { left: 0, sum: 20 })
     t.same(await threads.call(1, 'many.transfer', { target: 2, size: 10 }), { left: 0, sum: 20 })
   })
@@ -159,7 +159,7 @@ t.test('threads call each other, in order, with errors that keep what they say',
   t.equal(kernel.service.state(), 'stopped')
 })
 
-t.test('a thread that dies fails its calls, is told of, and is replaced', async t => {
+t.test('the death of a thread fails its calls, is reported, and the thread is replaced', async t => {
   const { threads, lines, pool } = await startThreads(t, 2)
   const exits: number[] = []
   threads.onExit(index => exits.push(index))
@@ -190,7 +190,7 @@ t.test('a thread that dies fails its calls, is told of, and is replaced', async 
   )
   t.match(
     lines.find(line => line.msg === 'worker thread failed'),
-    { err: { message: 'nobody catches this' } },
+    { err: { message: 'an uncaught error' } },
   )
   await pool.drain()
   await t.rejects(threads.call(1, 'many.exit'), { code: 'thread_gone' })

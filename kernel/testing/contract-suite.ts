@@ -10,7 +10,7 @@ export type ContractCase<Subject> = (t: Test, subject: Subject) => Promise<void>
 export type ContractSuite<Subject> = (t: Test, makeSubject: (t: Test) => Promise<Subject> | Subject) => Promise<void>
 
 /**
- * Declares the suite of an extension point. The plugin that owns the point exports it; who implements the point runs it:
+ * Declares the suite of an extension point. The plugin that owns the point exports it; implementations of the point run it:
  *
  *     t.test('the memory backend keeps the contract', t => backendContract(t, t => createMemoryBackend()))
  */
@@ -29,7 +29,7 @@ export function contractSuite<Subject>(
 }
 
 /**
- * Runs a randomized test with a seed of its own, or with `SEED` from the environment. When it throws or an assertion
+ * Runs a randomized test with its own seed, or with `SEED` from the environment. When it throws or an assertion
  * fails, the seed is printed with the command that repeats it.
  */
 export async function seeded(t: Test, run: (random: SeededRandom) => Promise<void> | void): Promise<void> {

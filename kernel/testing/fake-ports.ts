@@ -1,8 +1,8 @@
-/** Fake clock and seeded randomness: the ports whose real ones a test cannot control. */
+/** Fake clock and seeded randomness: replacements for ports that a test cannot control. */
 import type { Clock, Random } from '../ports.ts'
 
 export interface FakeClock extends Clock {
-  /** Moves time on and calls what falls due, in order; what a callback schedules within the span is called too. */
+  /** Advances the time and runs due timers in order, including those that callbacks set within the span. */
   advance(milliseconds: number): Promise<void>
   /** How many timers wait. */
   pending(): number
@@ -19,7 +19,7 @@ export function createFakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
   const timers = new Set<Timer>()
   const nextUntil = (limitMs: number) => {
     let next: Timer | undefined
-    // Strictly less: of timers due at the same time the one that was set first comes first.
+    // Strictly less: of timers due at the same time the one that was set first runs first.
     for (const timer of timers) if (timer.atMs <= limitMs && (!next || timer.atMs < next.atMs)) next = timer
     return next
   }

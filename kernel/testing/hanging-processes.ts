@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const stopMsMax = 30_000
 
-/** Stops processes as SIGSTOP does, and resolves when no thread of them runs any more: until then they may still answer. Linux only. */
+/** Stops processes with SIGSTOP, and resolves when none of their threads runs any more: until then they may still answer. Linux only. */
 export async function hangProcesses(pids: readonly number[]): Promise<void> {
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   const deadlineMs = performance.now() + stopMsMax
@@ -13,7 +13,7 @@ export async function hangProcesses(pids: readonly number[]): Promise<void> {
   }
 }
 
-/** What has ended does not run. */
+/** An ended process does not run. */
 function isRunning(pid: number): boolean {
   try {
     const threads = readdirSync(`/proc/${pid}/task`)

@@ -1,4 +1,4 @@
-/** What tests of plugins build on: what `svc/testing` means. Re-exports only. */
+/** The testing library for plugins: the module `svc/testing`. Re-exports only. */
 
 export { createSystemPorts } from '../program/system-ports.ts'
 export { createSingleThread } from '../threads/calls.ts'

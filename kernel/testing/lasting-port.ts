@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Above well-known services, and below what systems give to outgoing connections (Linux: from 32768 on). */
+/** Above well-known services, and below the range of outgoing connections (Linux: from 32768 on). */
 const portMin = 12_000
 const portMax = 32_000
 const attemptsMax = 100
 
 /**
- * A port of the loopback interface that nobody has, for a server that is to be stopped and started again at the same one. Of those that
- * `listen(0)` gives, another connection may take one while the server is away, or the attempt to reach it may connect to itself.
+ * A free port of the loopback interface, for a server that is stopped and started again at the same port. A port from `listen(0)` may be
+ * taken by another connection while the server is down, or an attempt to reach it may connect to itself.
  */
 export async function findLastingPort(): Promise<number> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {

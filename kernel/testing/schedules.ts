@@ -15,7 +15,7 @@ export interface Outcome<Totals> {
   readonly error: string | undefined
 }
 
-/** Runs as many schedules as the worker, or the command line, was told to, each of a seed of its own, and says what came of it. */
+/** Runs the number of schedules that the worker, or the command line, requests, each with its own seed, and reports the results. */
 export async function runSchedules<Totals>(
   totals: Totals,
   run: (random: SeededRandom) => Promise<void>,
@@ -35,7 +35,7 @@ async function simulate<Totals>(
 ): Promise<Outcome<Totals>> {
   for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
     let stray: unknown
-    // A client's failed assertion is a rejection that nobody awaits.
+    // A client's failed assertion is a rejection without a handler.
     const onStray = (error: unknown) => {
       stray ??= error
     }

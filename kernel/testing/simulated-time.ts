@@ -1,4 +1,4 @@
-/** Time that passes when somebody lets it: a clock, and turns of the event loop in which what is due happens. */
+/** Simulated time: a clock that a test advances, and turns of the event loop in which due timers run. */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../ports.ts'
@@ -23,7 +23,7 @@ export class SimulatedTime {
     return this.#nowMs
   }
 
-  /** Nothing happens meanwhile; what has become due by then does at the next tick. */
+  /** Runs nothing in between; timers that have become due run at the next tick. */
   pass(milliseconds: number): void {
     this.#nowMs += milliseconds
   }
@@ -63,7 +63,7 @@ export class SimulatedTime {
     return promise
   }
 
-  /** The process has ended: nobody waits any more. */
+  /** The process has ended: nothing waits any more. */
   forget(): void {
     this.#timers = []
   }

@@ -29,7 +29,7 @@ export interface TestKernelOptions {
 
 export interface TestKernel {
   readonly kernel: KernelService
-  /** Every service. What a test asks for must be provided by one of its plugins. */
+  /** Every service. One of the test's plugins must provide each service that it uses. */
   readonly services: Readonly<Services>
   readonly ports: Ports
   readonly log: Logger
@@ -37,7 +37,7 @@ export interface TestKernel {
   readonly logs: readonly Readonly<Record<string, unknown>>[]
   readonly announcements: Readonly<Record<string, string | number | boolean>>
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
-  /** What a dry run would find; for a kernel that is only set up. */
+  /** The result of a dry run; for a kernel that is only set up. */
   inspect(): Promise<Required<Findings>>
   drain(): Promise<readonly Error[]>
   /** Resolves with the failures of drain and stop; a test that expects none checks that it is empty. Idempotent. */

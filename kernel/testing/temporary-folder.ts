@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A folder with these folders in it, removed at the end of the test, after everything that the test hands to `teardown` later. For what a server writes to:
+ * A folder with these folders in it, removed at the end of the test, after all functions that the test passes to `teardown` later. For servers' data:
  * tap removes `temporaryFolder(t)` before the test's own teardowns, under a server that still runs, and when the server writes at that moment,
  * the removal fails and nothing stops the server.
  */

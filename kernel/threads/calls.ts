@@ -10,7 +10,7 @@ export const threadErrors = defineErrors({
   thread_gone: { status: 503, title: 'The thread that was asked has ended.' },
 })
 
-/** What travels between threads. Answers carry the id of their call and go from its target to its origin. */
+/** A message between threads. Answers carry the id of their call and go from its target to its origin. */
 export interface Envelope {
   readonly kind: 'post' | 'call' | 'result' | 'error'
   readonly to: number
@@ -18,7 +18,7 @@ export interface Envelope {
   readonly id: number
   readonly name: string
   readonly payload: unknown
-  /** What moves instead of being copied: repeated here for the main thread, which passes envelopes on among workers. */
+  /** Objects that are moved instead of copied: repeated here for the main thread, which forwards envelopes between workers. */
   readonly transfer: readonly unknown[] | undefined
 }
 
@@ -34,7 +34,7 @@ export interface ThreadCalls {
   readonly threads: Threads
   /** Takes an envelope that has arrived for this thread. */
   dispatch(envelope: Envelope): void
-  /** Who can be asked, beside this thread itself. */
+  /** The threads that can be called, besides this one. */
   readonly running: Set<number>
   /** Fails every call that waits for this thread. */
   forget(index: number): void
@@ -57,7 +57,7 @@ export function createThreadCalls({ index, workerCount, send, log }: ThreadCalls
   const running = new Set<number>()
   let lastId = 0
 
-  /** Ends with the handler's result or with what it throws, at once where it answers at once. */
+  /** Ends with the handler's result or error, at once if it answers at once. */
   const run = (
     { name, payload, from }: Pick<Envelope, 'name' | 'payload' | 'from'>,
     resolve: (result: unknown) => void,

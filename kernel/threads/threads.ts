@@ -10,7 +10,7 @@ export interface Threads {
   readonly isMain: boolean
   /** True where requests from outside are to be accepted: in each worker, or in the main thread when it is alone. */
   readonly isFront: boolean
-  /** Registers what answers `call` and `post` with this name in this thread. Once per name, during `setup`. */
+  /** Registers the handler of `call` and `post` with this name in this thread. Once per name, during `setup`. */
   handle<Payload, Result>(name: string, handler: (payload: Payload, from: number) => Result | Promise<Result>): void
   /** Asks a thread; rejects with the handler's error (catalogue errors keep code and status), or when the thread is gone. */
   call<Result>(target: number, name: string, payload?: unknown, transfer?: readonly unknown[]): Promise<Result>
@@ -18,6 +18,6 @@ export interface Threads {
   callOthers<Result>(name: string, payload?: unknown): Promise<Result[]>
   /** Tells a thread, without an answer. Messages from one thread to another arrive in order. */
   post(target: number, name: string, payload?: unknown, transfer?: readonly unknown[]): void
-  /** Called in the main thread when a worker has ended, whatever the reason, before it is replaced. */
+  /** Called in the main thread when a worker has ended for any reason, before it is replaced. */
   onExit(listener: (index: number) => void): void
 }

@@ -5,7 +5,7 @@
  *
  * 1. A decision takes into account every change of the rules, of the bucket's block and of the cluster's that was acknowledged before
  *    the request arrived: `prepare` reads them, and later decisions of the request never use older state.
- * 2. Damage grants nobody a right: rules that cannot be read or compiled deny everything that rules are about.
+ * 2. Damage gives no caller a right: rules that cannot be read or compiled deny every action that rules can allow.
  * 3. Rules that were not prepared and cannot be read without waiting deny the same.
  */
 import { chain, type Logger, type MaybePromise } from 'svc/kernel'
@@ -46,7 +46,7 @@ export interface AccessRulesOptions {
   readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
   readonly config: AccessRulesConfig
   readonly log: Logger
-  /** What is wrong with rules, as the error of the answer. */
+  /** The problems of rules, as the error of the answer. */
   readonly invalidRules: (problems: readonly AccessRuleProblem[]) => Error
 }
 

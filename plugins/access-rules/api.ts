@@ -1,6 +1,6 @@
 /**
- * Access rules: what a bucket allows and denies by key, caller and circumstances, beside policies. They are a source of decisions of
- * `policy`; here is what plugins may ask and change. Of buckets that exist: who asks makes sure of that.
+ * Access rules: permissions of a bucket by key, caller and circumstances, beside policies. They are a source of decisions of
+ * `policy`; other plugins read and change them through this face. The caller makes sure that the bucket exists.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
@@ -22,7 +22,7 @@ export interface RulesOfBucket {
   readonly etag: string
   /** Undefined where there are no rules. */
   readonly updatedMs: number | undefined
-  /** The user who put them; undefined where there are none. */
+  /** The user who stored the rules; undefined if there are none. */
   readonly updatedBy: string | undefined
   /** Compiled. Undefined where stored rules are no longer right: everything is denied then. */
   readonly set: RuleSet | undefined
@@ -36,20 +36,20 @@ export interface AccessRuleDenial {
 export interface AccessRulesService {
   /** Rejects with `document_unreadable`. */
   rules(bucket: string): MaybePromise<RulesOfBucket>
-  /** Also in the place of what cannot be read. Rejects with `accessRuleErrors` and `precondition_failed`; then nothing is stored. */
+  /** Also replaces rules that cannot be read. Rejects with `accessRuleErrors` and `precondition_failed`; then nothing is stored. */
   replace(
     bucket: string,
     rules: readonly unknown[],
     updatedBy: string,
     preconditions?: Preconditions,
   ): Promise<RulesOfBucket>
-  /** What is wrong with rules; empty where nothing is. Their number counts. */
+  /** The problems of the rules; empty if there are none. The number of rules counts. */
   check(rules: readonly unknown[]): readonly AccessRuleProblem[]
-  /** Whether what is allowed to everybody has no effect in this bucket. */
+  /** Whether anonymous access is blocked in this bucket. */
   ignoresPublic(bucket: string): MaybePromise<boolean>
   /**
-   * For who serves objects without asking policies: the rule that denies this to the caller, undefined where none does. Without an
-   * identity the caller is anybody. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
+   * For plugins that serve objects without policies: the rule that denies this to the caller, undefined if none does. Without an
+   * identity the caller is anonymous. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
    */
   denial(
     bucket: string,

@@ -13,7 +13,7 @@ export type CheckResult =
   | { readonly rules: readonly AccessRule[]; readonly set: RuleSet; readonly problems: undefined }
   | { readonly rules: undefined; readonly set: undefined; readonly problems: readonly AccessRuleProblem[] }
 
-/** Never throws for what was sent. How many rules there may be is for the caller. */
+/** Never throws for invalid input. The caller bounds the number of rules. */
 export function checkRules(sent: readonly unknown[], context: RuleContext): CheckResult {
   const problems = new Problems()
   const rules = sent.flatMap((value, index) => readShape(value, index, problems))
@@ -64,7 +64,7 @@ function readShape(value: unknown, index: number, problems: Problems): readonly 
       : value
   const errors = Value.Errors(AccessRule, rule)
   for (const { keyword, instancePath, message, params } of errors) {
-    // What each alternative and each unknown field says beside these is no help.
+    // The errors of alternatives and of unknown fields beside these do not help.
     const field = fieldOf(instancePath)
     const { requiredProperties = [], additionalProperties = [] } = params as Readonly<Record<string, string[]>>
     if (keyword === 'required') for (const name of requiredProperties) problems.add(within(field, name), 'is missing')

@@ -124,7 +124,7 @@ export function mismatchOf(rule: CompiledRule, view: RequestView, isPublicBlocke
 const isUnknown = (condition: Condition, view: RequestView, isDeny: boolean): boolean =>
   isDeny && condition.holds(view) === undefined
 
-/** A listing of some part: an allow is about one that it allows, and a deny only where it is about all of them. */
+/** A listing of a part of the keys: an allow applies to keys that it allows, a deny only if it applies to all of them. */
 const isAnyPart = ({ isListing, request }: RequestView): boolean => isListing && request.isPartial
 
 function fits({ pattern, isDeny, captures }: CompiledRule, view: RequestView): boolean {

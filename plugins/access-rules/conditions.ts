@@ -1,4 +1,4 @@
-/** `conditions` of a rule but `captureEquals`. All of them have to hold. */
+/** The `conditions` of a rule except `captureEquals`. All of them must match. */
 import { isInBlock, parseBlock } from 'svc/plugins/policy/api'
 import { foldCase } from './fold-case.ts'
 import { compileGlob, type Glob } from './glob.ts'
@@ -137,7 +137,7 @@ function readBlocks(name: string, texts: readonly string[], problems: Problems) 
 const hostForm = /^(\*\.)?((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/
 
 interface Host {
-  /** With the port where one was named; for a wildcard what stands behind the star. */
+  /** With the port if the pattern names one; for a wildcard the part after the star. */
   readonly text: string
   readonly hasPort: boolean
   readonly isWildcard: boolean
@@ -167,7 +167,7 @@ function isOneOf(hosts: readonly Host[], named: string): boolean {
   })
 }
 
-/** Headers with credentials: everybody who may read the rules could read their values. */
+/** Headers with credentials: every reader of the rules could read their values. */
 const secretHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',

@@ -39,7 +39,7 @@ export function costOf(rules: readonly CompiledRule[], { regexes, compiled }: Re
   return { ...cost, total: cost.regexes + cost.globs + cost.headers }
 }
 
-/** Of the globs that one key can have to be compared with: those whose literal beginnings it has. */
+/** The cost of the globs that one key may be compared with: those whose literal prefix it has. */
 function globWords(rules: readonly CompiledRule[]): number {
   const globs = rules.flatMap(({ pattern }) => (pattern.costPerCharacter > 0 ? [pattern] : []))
   const sums = globs.map(({ literalStart }) =>

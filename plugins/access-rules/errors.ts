@@ -4,7 +4,7 @@ import { defineErrors } from 'svc/kernel'
 export const accessRuleErrors = defineErrors({
   confirmation_required: {
     status: 400,
-    title: 'This lets everybody write into the bucket, without credentials: confirm it with "confirm": true.',
+    title: 'This lets every client write into the bucket, without credentials: confirm it with "confirm": true.',
   },
   distribution_not_found: { status: 404, title: 'There is no such distribution.' },
   invalid_access_rule: { status: 400, title: 'An access rule is wrong; nothing was stored.' },

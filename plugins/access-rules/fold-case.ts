@@ -5,7 +5,7 @@
 
 const ascii = /^[\0-\x7f]*$/
 
-/** Dotless i and the dotted capital stand for themselves: their cases are those of other letters. */
+/** The dotless i and the dotted capital I are kept: their other cases are those of other letters. */
 const alone = new Set(['ı', 'İ'])
 
 export function foldCase(text: string): string {
@@ -26,7 +26,7 @@ function foldCharacter(character: string): string {
   )
 }
 
-/** The other case where it is one character, too. */
+/** The other case as well, if it is one character. */
 function single(character: string, change: (character: string) => string): string {
   const changed = change(character)
   const [first] = changed

@@ -1,7 +1,7 @@
 /**
- * Patterns with wildcards, matched against the whole text. A state is the number of literal characters that were passed, a set of states
- * is a bit for each, and a star is a state that may stay: one character of text costs one step per 32 characters of pattern, whatever the
- * pattern and the text are.
+ * Patterns with wildcards, matched against the whole text by a bit-parallel automaton. A state is the number of pattern characters that
+ * have matched, a star is a state that may repeat, and a set of states has one bit for each: a character of text costs one step per 32
+ * characters of pattern, for any pattern and text.
  */
 
 /** `path`: `*` does not pass `/`, `**` does. `text`: `*` passes everything. In both `?` is one character, in `path` no `/`. */
@@ -21,13 +21,13 @@ export interface Glob {
   matches(text: string): boolean
   /** Steps for each character of the text, at most; 0 where the text is only compared. */
   readonly costPerCharacter: number
-  /** What every text begins with that matches. */
+  /** The common prefix of all texts that match. */
   readonly literalStart: string
 }
 
 const slash = 0x2f
 const anyOne = -1
-/** How many patterns the braces of one may stand for. */
+/** Maximum number of patterns that the braces of one expand to. */
 const alternativesMax = 64
 
 interface Sequence {
@@ -201,7 +201,7 @@ function commonStart(a: string, b: string): string {
   return a.slice(0, length)
 }
 
-/** Most texts are refused by it, for one comparison. */
+/** One comparison with this prefix refuses most texts. */
 function literalStart(tokens: readonly number[], stays: Sequence['stays']): string {
   let end = 0
   while (end < tokens.length && stays[end] === 0 && tokens[end] !== anyOne) end++

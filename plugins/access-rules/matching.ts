@@ -1,4 +1,4 @@
-/** `match` of a rule, and `captureEquals`, which is about what its pattern captures. */
+/** `match` of a rule, and `captureEquals`, which compares the groups of its pattern. */
 import { isPrincipalKey, type NormalizeKey } from 'svc/plugins/policy/api'
 import { foldCase } from './fold-case.ts'
 import { compileGlob, GlobError } from './glob.ts'
@@ -23,7 +23,7 @@ export interface Pattern {
   readonly regexIndex: number
 }
 
-/** The expressions of a bucket, each once. Their indexes are those of the set that they become. */
+/** The expressions of a bucket, without duplicates. Their indexes are those of the combined set. */
 export class RegexList {
   readonly regexes: Regex[] = []
   readonly compiled: CompiledRegex[] = []
@@ -103,7 +103,7 @@ function regexPattern(regex: Regex, regexes: RegexList): Pattern {
   }
 }
 
-/** A text, or what a key of the caller says. */
+/** A text, or the value of one of the caller's keys. */
 type Wanted = { readonly text: string } | { readonly key: string }
 
 export interface CaptureCondition {

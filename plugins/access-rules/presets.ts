@@ -12,7 +12,7 @@ export const presets = [
 export type Preset = (typeof presets)[number]
 
 export const presetPrefix = 'preset-'
-/** Rules that say no priority of their own come before. */
+/** Rules without a priority of their own come before. */
 const presetPriority = 1000
 
 /** Replaces the rules of presets and keeps all others, except that `private` also removes every allow for everybody. */

@@ -14,7 +14,7 @@ export const principalsMax = 100
 const form = /^(?:(user|group):|arn:aws:iam::(?:\d{12})?:(user|group)\/)?([A-Za-z0-9._@+=-]{1,128})$/
 
 export function readPrincipals(texts: readonly string[], problems: Problems): Principals {
-  if (texts.length === 0) problems.add('principals', 'names nobody: "*" is everybody')
+  if (texts.length === 0) problems.add('principals', 'is empty: use "*" for every caller')
   if (texts.length > principalsMax) problems.add('principals', `names more than ${principalsMax}`)
   const users = new Set<string>()
   const groups = new Set<string>()
@@ -37,7 +37,7 @@ export function isNamed({ users, groups }: Principals, identity: Identity | unde
   return groups.size > 0 && identity.groups !== undefined && identity.groups.some(group => groups.has(group))
 }
 
-/** Of what somebody sent, in a message. */
+/** A text of the client, shortened for a message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
 }

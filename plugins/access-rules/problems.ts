@@ -1,4 +1,4 @@
-/** What is wrong with access rules, collected: nothing is stored while there is a problem. */
+/** Collects the problems of access rules: nothing is stored if there is one. */
 
 export interface AccessRuleProblem {
   /** Index of the rule, from 0; -1 for the list as a whole. */
@@ -12,7 +12,7 @@ export interface AccessRuleProblem {
   readonly message: string
 }
 
-/** More tell nobody anything. */
+/** More problems are not helpful. */
 const problemsMax = 100
 
 export class Problems {

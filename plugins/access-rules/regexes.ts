@@ -1,10 +1,10 @@
 /**
  * The regular expressions of a bucket's rules: RE2 (no look-around, no back-references), run as one set over a text, so that a text is
- * read once for all of them. Groups are looked for only in expressions that matched.
+ * read once for all of them. Groups are computed only for expressions that matched.
  *
- * A set costs, for each character of a text, at most the number of states that its expressions can be in at once, their *width*. It is
- * measured when rules are stored: by walking the deterministic automaton of each expression where that is small, else it is taken for the
- * number of its instructions. The sum is bounded (`cost.ts`), and a text has at most `textCharsMax` characters.
+ * The cost of a set per character of a text is at most the number of states that its expressions can be in at once, their *width*. It is
+ * measured when rules are stored: by walking the deterministic automaton of each expression if that is small; otherwise the number of
+ * its instructions is used. The sum is bounded (`cost.ts`), and a text has at most `textCharsMax` characters.
  */
 import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js'
 
@@ -17,7 +17,7 @@ export const instructionsMax = 20_000
 
 /** Memory of the deterministic automaton of a set, in each thread; beyond it a text is matched without one. */
 const automatonBytesMax = 64 * 1024
-/** Of the one that is walked to measure an expression, and how many steps the walk takes at most. */
+/** Bounds of the automaton that is walked to measure an expression, and of the steps of the walk. */
 const measuredBytesMax = 256 * 1024
 const measuredStepsMax = 20_000
 
@@ -98,7 +98,7 @@ function newSet(regexes: readonly Regex[], bytesMax: number): RE2Set {
   return set
 }
 
-/** Of the library's automaton. The version of the library is fixed, and a test says that this is what it has. */
+/** Of the library's automaton. The version of the library is fixed, and a test checks this structure. */
 interface Automaton {
   readonly startStates: ReadonlyMap<number, AutomatonState>
   readonly numClasses: number

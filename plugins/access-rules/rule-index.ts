@@ -13,7 +13,7 @@ type Bits = Int32Array
 const indexedCharsMax = 32
 
 interface Node {
-  /** Rules whose literal beginning ends here. */
+  /** Rules whose literal prefix ends here. */
   bits: Bits | undefined
   readonly next: Map<number, Node>
 }
@@ -83,7 +83,7 @@ export class RuleIndex {
   candidates(view: RequestView, isPublicBlocked: boolean): Bits {
     const { request, isTooLong } = view
     const bits = this.#callersOf(request.identity, isPublicBlocked)
-    // There every pattern counts as one that matches, of some rules.
+    // There every pattern counts as matching, of some rules.
     if (isTooLong || (view.isListing && request.isPartial)) return bits
     keep(bits, this.#startsOf(view.text))
     if (!intersects(bits, this.#regexes)) return bits

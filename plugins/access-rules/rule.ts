@@ -1,4 +1,4 @@
-/** What an access rule is, for the Admin API and in the store alike. What a schema cannot say is in `check-rules.ts`. */
+/** The schema of an access rule, for the Admin API and the store. `check-rules.ts` checks what a schema cannot express. */
 import { type Static, Type } from 'typebox'
 
 /** Classes of actions that a rule may name instead of single ones. */
@@ -36,8 +36,14 @@ export const Match = Type.Object(
 
 export const Conditions = Type.Object(
   {
-    sourceIp: Type.Optional(Type.Array(Type.String(), { description: 'Addresses and CIDR blocks; in one of them.' })),
-    notSourceIp: Type.Optional(Type.Array(Type.String(), { description: 'In none of them.' })),
+    sourceIp: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Addresses and CIDR blocks; the address of the client is in one of them.',
+      }),
+    ),
+    notSourceIp: Type.Optional(
+      Type.Array(Type.String(), { description: 'The address of the client is in none of them.' }),
+    ),
     referer: Type.Optional(Type.Array(Type.String(), { description: '`*` is any run, `?` one character.' })),
     host: Type.Optional(
       Type.Array(Type.String(), { description: 'A host, or `*.example.org`; a port where it counts.' }),
@@ -73,7 +79,7 @@ export const AccessRule = Type.Object(
     id: Type.String({ description: '1 to 64 letters, digits and . _ -, unique in the bucket.' }),
     priority: Type.Integer({
       default: priorityDefault,
-      description: 'The lowest number among the rules that match decides; of two with the same one that denies.',
+      description: 'Among the matching rules the one with the lowest number decides; among equal ones a deny.',
     }),
     effect: Type.Union([Type.Literal('allow'), Type.Literal('deny')]),
     principals: Type.Array(Type.String(), {

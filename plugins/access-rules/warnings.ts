@@ -3,7 +3,7 @@ import type { CompiledRule } from './compiled-rule.ts'
 import type { AccessRule } from './rule.ts'
 
 export interface WarningContext {
-  /** What is allowed to everybody has no effect. */
+  /** Rules that allow anonymous access have no effect. */
   readonly isPublicBlocked: boolean
   readonly nowMs: number
 }
@@ -42,10 +42,10 @@ function publicWarnings(
   const what = actions.has('s3:ListBucket') && verbs.length === 1 ? 'the keys' : 'objects'
   const limits =
     rule.conditions === undefined ? '' : `, where its conditions hold (${joined(Object.keys(rule.conditions))})`
-  const told = `"${rule.id}" lets everybody ${does} ${what}${whereOf(rule)} without credentials${limits}`
+  const told = `"${rule.id}" lets every client ${does} ${what}${whereOf(rule)} without credentials${limits}`
   if (isPublicBlocked) return [`${told}; it has no effect while public access is blocked.`]
   const isChanging = ['s3:PutObject', 's3:DeleteObject'].some(action => actions.has(action))
-  return [isChanging ? `${told}: anybody can fill the bucket or destroy what is in it.` : `${told}.`]
+  return [isChanging ? `${told}: any client can fill the bucket or destroy its objects.` : `${told}.`]
 }
 
 function whereOf({ match }: AccessRule): string {
@@ -54,7 +54,7 @@ function whereOf({ match }: AccessRule): string {
   return type === 'prefix' ? ` whose keys begin with "${pattern}"` : ` whose keys match the ${type} "${pattern}"`
 }
 
-/** A rule behind one that matches whatever it matches never decides. */
+/** A rule never decides if an earlier rule matches every request that it matches. */
 function shadowWarnings(one: CompiledRule, before: readonly CompiledRule[]): readonly string[] {
   const { rule } = one
   const whole = before.find(other => covers(other, one) && includesAll(other.actions, one.actions))
@@ -73,7 +73,7 @@ function shadowWarnings(one: CompiledRule, before: readonly CompiledRule[]): rea
   })
 }
 
-/** Whether a rule matches every caller, key and circumstance that another matches. May say no where it does. */
+/** Whether a rule matches every caller, key and circumstance that another matches. May return false although it does. */
 function covers(other: CompiledRule, one: CompiledRule): boolean {
   const { principals } = other
   const isForAll =
@@ -108,7 +108,7 @@ function timeWarnings({ rule }: CompiledRule, { nowMs }: WarningContext): readon
     : []
 }
 
-/** Who lists a shorter prefix, or the whole bucket, sees the keys all the same. */
+/** A client that lists a shorter prefix, or the whole bucket, sees these keys as well. */
 function listingWarnings({ rule, isDeny, actions, pattern }: CompiledRule): readonly string[] {
   if (!isDeny || pattern.isEverything || !actions.has('s3:ListBucket')) return []
   return [

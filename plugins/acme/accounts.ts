@@ -19,7 +19,7 @@ export interface Accounts {
   open(): Promise<AccountSession>
   /** The authority does not know the account any more: the next `open` registers it again. */
   forgetUrl(): Promise<void>
-  /** Before a new order: throws what says when it may be made, and counts it. */
+  /** Before a new order: throws an error with the earliest time if it must wait, otherwise counts it. */
   spendOrder(domains: readonly string[]): Promise<void>
   countFailures(domains: readonly string[]): Promise<void>
 }

@@ -1,6 +1,7 @@
 /**
- * The certificate authority, by `acme-client`. The library signs and speaks the protocol (RFC 8555); its requests go through our own client,
- * which checks addresses, bounds answers and follows no redirect, and its own retries, which may wait as long as a header says, are off.
+ * The connection to a certificate authority, by `acme-client`. The library signs and implements the protocol (RFC 8555). Its requests go
+ * through our own client, which checks addresses, bounds answers and follows no redirect. Its own retries are off, because their pauses
+ * are as long as a header of the answer says.
  */
 import type * as Acme from 'acme-client'
 import type { Clock } from 'svc/kernel'
@@ -42,7 +43,7 @@ interface AdapterRequest {
 
 async function send(request: AdapterRequest, http: HttpClient, clock: Clock) {
   const { url, method, data, headers } = request
-  // An authority names its own URLs; whatever it names, credentials of the account go over TLS.
+  // The authority names its own URLs; credentials of the account are only sent over TLS.
   if (!url.startsWith('https:')) throw new OrderFailure('The authority has named a URL that is no https URL.')
   const {
     status,
@@ -70,7 +71,7 @@ function problemOf(text: string): Problem {
     const value = JSON.parse(text) as unknown
     return typeof value === 'object' && value !== null ? value : {}
   } catch {
-    // No problem document, as of a balancer in front of the authority: the status says enough.
+    // Not a problem document, perhaps from a load balancer of the authority: the status must suffice.
     return {}
   }
 }
@@ -95,7 +96,7 @@ function failureOfProblem(
   })
 }
 
-/** Of what somebody else wrote: one line, bounded. */
+/** Text of a third party: one line, bounded. */
 export function plainWords(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
@@ -110,7 +111,7 @@ export function parseRetryAfter(text: string, nowMs: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - nowMs)
 }
 
-/** Errors of the library itself, which has lost what the answer said. */
+/** Errors of the library itself, which no longer have the answer. */
 export function isNetworkError(error: unknown): boolean {
   return error instanceof HttpClientError
 }

@@ -1,4 +1,4 @@
-/** What may be asked of an authority: kept with the account, so that neither a restart nor a changed certificate spends more. */
+/** The limits of requests to an authority: kept with the account, so that neither a restart nor a changed certificate resets them. */
 import { type AccountDocument, ordersMax } from './documents.ts'
 
 const hourMs = 3_600_000

@@ -1,6 +1,6 @@
 /**
- * Answers to challenges (RFC 8555, 8): documents, so that whichever thread the authority reaches can answer. They are stored before the
- * authority is told that it may ask, and removed when it has asked, or with whatever else a crash has left of an order.
+ * Answers to challenges (RFC 8555, 8), stored as documents so that every thread can answer the authority. They are stored before the
+ * authority may validate it, and removed when it was validated, or with the other remains of an order after a crash.
  */
 
 import type { Clock, MaybePromise } from 'svc/kernel'

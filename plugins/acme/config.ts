@@ -35,7 +35,7 @@ export const AcmeConfig = Type.Object({
   challenge: Type.Union([Type.Literal('http-01'), Type.Literal('tls-alpn-01')], {
     variable: 'SVC_ACME_CHALLENGE',
     default: 'http-01',
-    description: 'How names are validated where nothing else is said of a certificate.',
+    description: 'Validation method of certificates that name none.',
   }),
   eabKeyId: Type.Optional(
     Type.String({

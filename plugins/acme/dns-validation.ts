@@ -8,7 +8,7 @@ export interface DnsValidation {
   readonly problem: string | undefined
   /** Resolves when every server of the zones answers with the values. */
   publish(publications: readonly Publication[]): Promise<void>
-  /** Removes what was published for a certificate. */
+  /** Removes the published values of a certificate. */
   withdraw(certificate: string): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export function createDnsValidation(dns: DnsService | undefined): DnsValidation 
   return {
     problem: undefined,
     async publish(publications) {
-      // All of them are waited for: what is still being published while the order ends could not be withdrawn.
+      // Waits for all: a value that is still being published when the order ends could not be withdrawn.
       const results = await Promise.allSettled(publications.map(publishOne))
       for (const result of results) if (result.status === 'rejected') throw result.reason
     },

@@ -1,12 +1,12 @@
 /**
- * What is stored of accounts, orders and challenges. An order is a document from before the authority hears of it until its certificate is
- * stored or it has failed for good; whatever a crash interrupts goes on from it.
+ * The stored form of accounts, orders and challenges. An order is a document from before its request to the authority until its certificate is
+ * stored or it has failed for good; after a crash it is continued.
  *
  * | Collection | Id | Holds |
  * |---|---|---|
- * | `acme-account` | directory URL | the key of the account, its URL, and what was spent of the authority's limits |
+ * | `acme-account` | directory URL | the key of the account, its URL, and its use of the authority's limits |
  * | `acme-order` | of the certificate | URL and key of the order that is under way |
- * | `acme-challenge` | `http-01/<token>`, `tls-alpn-01/<name>`, `dns-01/<publication>` | what answers an authority, in every thread |
+ * | `acme-challenge` | `http-01/<token>`, `tls-alpn-01/<name>`, `dns-01/<publication>` | the answer to the authority, in every thread |
  * | `acme-pending` | `tls-alpn-01` | until when connections may be such validations; it only ever grows |
  */
 import type { Collection, StoreService } from 'svc/plugins/store/api'
@@ -15,7 +15,7 @@ import { type Static, Type } from 'typebox'
 const Name = Type.String({ minLength: 1, maxLength: 253 })
 const Failure = Type.Object({ domain: Name, step: Type.String(), error: Type.String() })
 
-/** Bounds of what is remembered of one account; see `budget.ts`. */
+/** Bounds of the recorded use of one account; see `budget.ts`. */
 export const ordersMax = 250
 const failuresMax = 2000
 
@@ -54,7 +54,7 @@ const ChallengeDocument = Type.Object({
   domain: Name,
   keyAuthorization: Type.String(),
   expiresMs: Type.Integer(),
-  /** Of tls-alpn-01: what is presented (RFC 8737, 3). */
+  /** For tls-alpn-01: the certificate that is presented (RFC 8737, 3). */
   chain: Type.Optional(Type.String()),
   key: Type.Optional(Type.String({ secret: true })),
 })

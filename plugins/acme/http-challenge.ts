@@ -4,7 +4,7 @@ import type { Challenges } from './challenges.ts'
 
 const pathPrefix = '/.well-known/acme-challenge/'
 
-/** Of tokens that are not pending for the host the listener's own protocol tells whatever it has there. */
+/** Tokens that are not pending for the host are left to the protocol of the listener. */
 export function createHttpChallenge({ findHttp }: Pick<Challenges, 'findHttp'>): HostRoute {
   return {
     stage: 'challenge',

@@ -1,13 +1,13 @@
 /**
- * One order, from an account to a chain. Each step first stores what the next one needs, so that whatever ends the process, the order goes
- * on where it was: the authority's own record of the order says where that is.
+ * One order, from an account to a chain. Each step first stores what the next one needs, so that after a crash the order continues
+ * where it was: the authority's own record of the order has its state.
  *
  * | Step | Stored before it | The authority says | A crash in it |
  * |---|---|---|---|
  * | `account` | the account's key | | the same key again is the same account |
  * | `order` | the order, without a URL | | the account's list of orders is searched for it before another is made |
  * | `publish` | the order's URL | `pending` | published again |
- * | `validate` | the answers to challenges | `pending` | asked again; what is valid stays so |
+ * | `validate` | the answers to challenges | `pending` | validated again; valid authorizations stay valid |
  * | `finalize` | the certificate's key | `ready` | the same request with the same key |
  * | `download` | | `processing`, `valid` | asked again |
  */
@@ -27,9 +27,9 @@ export interface OrderOptions {
   readonly challenges: Challenges
   /** Resolves after so long; rejects when the server stops. */
   pause(delayMs: number): Promise<void>
-  /** Told before each step. Rejects when the order is to end: its lock is lost, or nobody wants it any more. */
+  /** Called before each step. Rejects to end the order: its lock is lost, or the certificate is no longer requested. */
   onStep(step: OrderStep): Promise<void>
-  /** What the order replaces (RFC 9773, 5), where the authority takes that. */
+  /** The certificate that the order replaces (RFC 9773, 5), if the authority supports that. */
   readonly replaces?: string
 }
 
@@ -39,11 +39,11 @@ export interface Issued {
 }
 
 const retriesMax = 5
-/** Between two questions about the same thing: 0.5 s, doubled up to 8 s, for about ten minutes. */
+/** Pauses between polls: 0.5 s, doubled up to 8 s, for about ten minutes. */
 const pollsMax = 80
 const pollMsMin = 500
 const pollMsMax = 8000
-/** Orders of the account that are looked at for one whose URL was lost in a crash. */
+/** Maximum number of the account's orders that are searched for one whose URL was lost in a crash. */
 const searchedOrdersMax = 20
 
 /** Rejects with OrderFailure. */
@@ -77,7 +77,7 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
     return patiently(accounts.open)
   }
 
-  /** The order at the authority: the one that is under way, or a new one. */
+  /** The order at the authority: the current one, or a new one. */
   async function openOrder(session: AccountSession): Promise<Order> {
     const { url, domains, isAsked } = await read()
     if (url !== undefined) return getOrder(session, url)
@@ -114,7 +114,7 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
       if (isOver(item)) return item
       await pause(Math.min(pollMsMin * 2 ** count, pollMsMax))
     }
-    throw new OrderFailure('The authority did not come to an end within ten minutes.', { isTransient: true })
+    throw new OrderFailure('The authority did not complete the order within ten minutes.', { isTransient: true })
   }
 
   async function authorize(session: AccountSession, order: Order): Promise<Order> {
@@ -211,14 +211,14 @@ function namesFailed(failedNames: readonly FailedName[]): OrderFailure {
   return new OrderFailure(failedNames.map(({ domain, error }) => `${domain}: ${error}`).join(' '), { failedNames })
 }
 
-/** Why an order is what it is, by the authorizations that made it so. */
+/** The reason for the state of an order, from its authorizations. */
 async function brokenOrder({ client }: AccountSession, order: Order): Promise<OrderFailure> {
   const { error } = order as { error?: { detail?: string } }
   const authorizations = await client.getAuthorizations(order)
   const failed = authorizations.filter(({ status }) => status === 'invalid').map(failedName)
   if (failed.length > 0) return namesFailed(failed)
   return new OrderFailure(
-    `The order is ${order.status}: ${plainWords(error?.detail ?? 'the authority does not say why')}`,
+    `The order is ${order.status}: ${plainWords(error?.detail ?? 'the authority gives no reason')}`,
   )
 }
 
@@ -245,7 +245,7 @@ async function findLost({ client }: AccountSession, domains: readonly string[]):
   return undefined
 }
 
-/** The library has no request for it, but the one that all of its requests are made with. */
+/** The library has no such request, but exposes the function that signs and sends all of its requests. */
 async function readOrderList(client: AccountSession['client'], url: string): Promise<readonly string[]> {
   const { api } = client as unknown as {
     api: { apiRequest(url: string, payload: null, statuses: number[]): Promise<{ data: { orders?: string[] } }> }

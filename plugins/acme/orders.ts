@@ -43,9 +43,9 @@ export interface OrdersOptions {
 
 export interface Orders {
   renew(id: string): Promise<void>
-  /** One look: begins what is due and does not wait for its end. */
+  /** One pass: starts due orders and does not wait for their end. */
   look(): Promise<void>
-  /** Ends what is under way, as a crash would; the next start goes on. */
+  /** Ends running orders, as a crash would; the next start continues them. */
   stop(): Promise<void>
 }
 
@@ -84,7 +84,7 @@ export function createOrders(options: OrdersOptions): Orders {
     if ((await orders.get(id)) === undefined) throw new OrderFailure('Nobody wants the certificate any more.')
   }
 
-  /** Drops what is stored of an order, and withdraws its challenges. */
+  /** Deletes the stored state of an order, and withdraws its challenges. */
   async function discard(id: string): Promise<void> {
     await challenges.withdraw(id)
     await documents.orders.delete(id)
@@ -207,7 +207,7 @@ export function createOrders(options: OrdersOptions): Orders {
 
   async function underLock(id: string, lease: Lease): Promise<void> {
     const wanted = await orders.get(id)
-    // Read again: somebody else may have done it.
+    // Read again: another thread may have done it.
     const reason = wanted && dueReason(wanted, config.directory, clock.now())
     if (wanted === undefined || reason === undefined) return
     log.info({ certificate: id, domains: wanted.domains, reason }, 'certificate is ordered')
@@ -223,7 +223,7 @@ export function createOrders(options: OrdersOptions): Orders {
   }
 
   async function fail(id: string, failure: OrderFailure): Promise<void> {
-    // What only has to wait goes on later with the same order.
+    // After a mere wait the same order continues.
     if (!failure.isTransient) await discard(id)
     const state = (await orders.get(id))?.acme
     if (state === undefined) return
@@ -254,7 +254,7 @@ export function createOrders(options: OrdersOptions): Orders {
     }
   }
 
-  /** Asks the authority when it wants certificates renewed, where it has said that it tells and the last answer has become old. */
+  /** Requests the renewal information, if the authority offers it and the last answer is old. */
   async function askForWindows(all: readonly OrderedCertificate[]): Promise<void> {
     const nowMs = clock.now()
     const asked = all.filter(({ id, acme, chain }) => {
@@ -267,7 +267,7 @@ export function createOrders(options: OrdersOptions): Orders {
         const window = await renewalInformation.ask(chain!, acme.window)
         if (window === undefined) continue
         askedAgainMs.delete(id)
-        // Not over what an order has stored meanwhile.
+        // Does not overwrite the state that an order has stored meanwhile.
         await orders.note(id, state => (state.step === '' ? { ...state, window } : state))
       } catch (error) {
         // The lifetime decides until it can be asked.
@@ -278,7 +278,7 @@ export function createOrders(options: OrdersOptions): Orders {
     for (const id of askedAgainMs.keys()) if (!all.some(each => each.id === id)) askedAgainMs.delete(id)
   }
 
-  /** Orders whose certificate nobody wants any more. */
+  /** Orders whose certificate is no longer requested. */
   async function forgetEnded(wanted: ReadonlySet<string>): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
       const page: Awaited<ReturnType<typeof documents.orders.list>> = await documents.orders.list({ startAfter })

@@ -1,6 +1,6 @@
 /**
- * What an authority suggests about renewals (ARI, RFC 9773): it may want certificates back sooner than their life says, as when it has to
- * revoke them. Asked where the directory names the resource; what is not told leaves the rule of the lifetime.
+ * Renewal information of an authority (ARI, RFC 9773): it may suggest an earlier renewal, for example when it has to revoke certificates.
+ * Requested if the directory names the resource; without information the lifetime decides.
  */
 import { X509Certificate } from 'node:crypto'
 import type { Ports } from 'svc/kernel'
@@ -19,7 +19,7 @@ type Window = NonNullable<AcmeState['window']>
 export interface RenewalInformation {
   /** How the authority names a certificate; undefined where it makes no suggestions, or cannot be asked. */
   idOf(chain: string): Promise<string | undefined>
-  /** The window with the time in it that was chosen for this certificate; undefined where nothing is told. */
+  /** The window, and the time in it that was chosen for this certificate; undefined if there is no information. */
   ask(chain: string, known: Window | undefined): Promise<Window | undefined>
 }
 

@@ -6,8 +6,8 @@ import type { AcmeState, OrderedCertificate } from 'svc/plugins/certificates/api
 export const queuedStep = 'queued'
 
 /**
- * With a third of the life left, or up to a sixtieth of it sooner, so that certificates that were ordered together are not renewed together;
- * `chance` is in [0, 1). Milliseconds since 1970.
+ * The time of renewal: when a third of the lifetime is left, minus a random part of up to a sixtieth, so that certificates that were
+ * ordered together are not renewed together; `chance` is in [0, 1). Milliseconds since 1970.
  */
 export function renewalTime(chain: string, chance: number): number {
   const { validFromDate, validToDate } = new X509Certificate(chain)
@@ -15,7 +15,7 @@ export function renewalTime(chain: string, chance: number): number {
   return Math.floor(validToDate.getTime() - lifeMs / 3 - (chance * lifeMs) / 60)
 }
 
-/** Why it is to be ordered now; undefined: it is not. `directory` is that of the configuration. */
+/** Why it must be ordered now; undefined: it need not. `directory` is that of the configuration. */
 export function dueReason(
   { domains, acme, chain }: OrderedCertificate,
   directory: string,
@@ -31,7 +31,7 @@ export function dueReason(
   return nowMs >= renewsMs(acme) ? 'renewal' : undefined
 }
 
-/** The earlier of what the life says and what the authority suggests. */
+/** The earlier of the time by its lifetime and the time that the authority suggests. */
 export function renewsMs({ renewMs = Number.POSITIVE_INFINITY, window }: AcmeState): number {
   return Math.min(renewMs, window?.renewMs ?? Number.POSITIVE_INFINITY)
 }

@@ -10,7 +10,7 @@ import { findLastingPort, temporaryFolder } from 'svc/testing'
 import type { Test } from 'tap'
 
 export interface PebbleOptions {
-  /** Where it asks for http-01 and for tls-alpn-01, on 127.0.0.1 whatever the name. */
+  /** The ports on 127.0.0.1 where it validates http-01 and tls-alpn-01, for any name. */
   readonly httpPort: number
   readonly tlsPort: number
   /** Seconds; default 90 days. */
@@ -19,7 +19,7 @@ export interface PebbleOptions {
   readonly nonceRejects?: number
   /** Accounts need an external account: its key id and its key. */
   readonly externalAccount?: { readonly keyId: string; readonly key: string }
-  /** Instead of its own DNS server. */
+  /** A DNS server in the place of its own. */
   readonly dnsServer?: string
 }
 
@@ -28,9 +28,9 @@ export interface Pebble {
   readonly port: number
   /** PEM file of the CA of its API. */
   readonly caFile: string
-  /** PEM file of the key of that, for whatever stands in front. */
+  /** PEM file of that certificate's key, for a server in front. */
   readonly keyFile: string
-  /** PEM of the root of what it issues, of this life. */
+  /** PEM of the root of its certificates, of this run. */
   root(): Promise<string>
   /** From now on the name has this address. */
   setAddress(name: string, address: string): Promise<void>
@@ -181,7 +181,7 @@ async function opened(port: number): Promise<void> {
   }
 }
 
-/** Repeats a question until its answer is one that is waited for. */
+/** Repeats a request until its answer satisfies the condition. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isRight: (answer: T) => boolean,

@@ -1,14 +1,15 @@
 /**
- * The direct way of records to one target, in front of its queue, in the main thread.
+ * Sends audit records from memory directly to one target, without its queue, while the target keeps up; otherwise through the queue. In
+ * the main thread. The two ways:
  *
- * | Way | A record | Until |
+ * | Way | Path of a record | Ends when |
  * |---|---|---|
- * | direct | waits in memory for at most `directMs` and is sent from there | the target fails or is slow, or memory fills |
- * | queued | is put into the queue at once | the queue is empty, `queuedMsMin` after a failure |
+ * | direct | waits in memory for at most `directMs` and is sent from there | the target fails or is slow, or memory is half full |
+ * | queued | is put into the queue at once | the queue is empty, and `queuedMsMin` have passed since a failure |
  *
  * Invariants:
  *
- * 1. Records reach the target in the order in which they came: the direct way is open only while the queue is empty.
+ * 1. Records reach the target in their original order: the direct way is open only while the queue is empty.
  * 2. A record leaves memory when the target has it or the queue has stored it; otherwise it is dropped and counted.
  * 3. A crash loses records that were in memory for about a second: `directMs` of waiting, and the attempt that followed.
  */
@@ -19,12 +20,12 @@ import type { AuditMessage, AuditTarget } from './api.ts'
 
 /** How long a record may wait for the direct way, and how long an attempt may take there. */
 export const directMs = 500
-/** How long records go through the queue after the target has failed or was slow, at least. */
+/** Minimum time for which records go through the queue after the target has failed or was slow. */
 const queuedMsMin = 10_000
-/** In memory. Beyond, the newest records are dropped. */
+/** Maximum number of records in memory; above it, the newest are dropped. */
 export const memoryRecordsMax = 4000
 const memoryBytesMax = 16 * 1024 * 1024
-/** Of an entry of the queue, less its request id. */
+/** Maximum size of a record: that of an entry of the queue, less the request id. */
 const recordBytesMax = 1024 * 1024 - 256
 const pushRecords = 500
 const pushBytes = 8 * 1024 * 1024

@@ -1,6 +1,6 @@
 /**
- * Certificates that are stored: uploaded by operators, or ordered from a certificate authority (`acme`). They are presented by server name
- * on every TLS listener, before the one of `SVC_CERTS_DIR`. Private keys are sealed where they are stored, and in no answer.
+ * Stored certificates: uploaded by operators, or ordered from a certificate authority (`acme`). They are presented by server name
+ * on every TLS listener, before the one of `SVC_CERTS_DIR`. Private keys are stored sealed, and no answer has them.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -13,14 +13,14 @@ export { covers, nameProblem, uncovered } from './names.ts'
 export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
 
 /**
- * `pending`: none yet, an order is under way, or not valid yet. `expiring`: less than a third of its life is left. `failed`: the last order
- * failed; the former chain is presented while it is valid.
+ * `pending`: no certificate yet, an order is under way, or it is not yet valid. `expiring`: less than a third of its lifetime is left.
+ * `failed`: the last order failed; the former chain is presented while it is valid.
  */
 export type CertificateState = 'pending' | 'valid' | 'expiring' | 'expired' | 'failed'
 
 export interface FailedDomain {
   readonly domain: string
-  /** What was being done: `validate`. */
+  /** The failed step: `validate`. */
   readonly step: string
   /** The words of the CA, or ours. */
   readonly error: string
@@ -28,10 +28,10 @@ export interface FailedDomain {
 
 export interface AcmeView {
   readonly directory: string
-  /** Undefined: that of SVC_ACME_CHALLENGE. */
+  /** Undefined: the one of SVC_ACME_CHALLENGE. */
   readonly challenge: ChallengeType | undefined
   readonly dnsProvider: string | undefined
-  /** What is being done of an order (`account`, `order`, `publish`, `validate`, `finalize`, `download`); empty: nothing. */
+  /** The current step of an order (`account`, `order`, `publish`, `validate`, `finalize`, `download`); empty: none. */
   readonly step: string
   /** Failures in a row. */
   readonly attempts: number
@@ -42,12 +42,12 @@ export interface AcmeView {
   readonly failedDomains: readonly FailedDomain[]
 }
 
-/** What may be told of a certificate. */
+/** The readable fields of a certificate. */
 export interface Certificate {
   readonly id: string
   readonly source: 'acme' | 'upload' | 'files'
   readonly comment: string
-  /** Names that it is presented for; of one that is still ordered those that it is ordered for. */
+  /** Names that it is presented for; while it is ordered, the ordered names. */
   readonly domains: readonly string[]
   readonly state: CertificateState
   /** Empty before there is a chain, as the following. */
@@ -75,7 +75,7 @@ export interface CertificateUpload {
   readonly comment: string
 }
 
-/** A certificate that somebody wants to have ordered. */
+/** A certificate to be ordered. */
 export interface CertificateWish {
   /** 1 to 100 names, in lower-case A-labels, `*.` in front of wildcards. */
   readonly domains: readonly string[]
@@ -83,7 +83,7 @@ export interface CertificateWish {
   readonly dnsProvider?: string
 }
 
-/** Who uses certificates. Contributed to `certificate.user`. */
+/** A plugin that uses certificates. Contributed to `certificate.user`. */
 export interface CertificateUser {
   /** Those that use this certificate, and the names that it has to cover for each. */
   usersOf(id: string): MaybePromise<readonly { readonly name: string; readonly domains: readonly string[] }[]>
@@ -97,7 +97,7 @@ export interface CertificateIssuer {
   renew(id: string): Promise<void>
 }
 
-/** A certificate that somebody wants to have ordered, as its issuer needs it. */
+/** A certificate to be ordered, as its issuer needs it. */
 export interface OrderedCertificate {
   readonly id: string
   /** Those that are wanted. */
@@ -111,7 +111,7 @@ export interface OrderedCertificate {
 export interface CertificateOrders {
   list(): Promise<readonly OrderedCertificate[]>
   get(id: string): Promise<OrderedCertificate | undefined>
-  /** Stores what has become of an order; nothing where the certificate is gone. The chain that is presented stays. */
+  /** Stores the state of an order; nothing if the certificate was deleted. The presented chain is kept. */
   note(id: string, change: (state: AcmeState) => AcmeState): Promise<void>
   /**
    * What has to be put into the transaction that ends an order. The chain is checked as an upload is, and has to cover `domains`. Rejects
@@ -122,7 +122,7 @@ export interface CertificateOrders {
     issued: { readonly chain: string; readonly privateKey: string; readonly domains: readonly string[] },
     acme: AcmeState,
   ): Promise<(tx: TransactionBuilder) => void>
-  /** Told of each change of such a certificate, soon after it, in this thread. Returns what ends it. */
+  /** Called soon after each change of such a certificate, in this thread. Returns the function that ends this. */
   watch(listener: () => void): () => void
 }
 
@@ -134,7 +134,7 @@ export interface CertificatesService {
   get(id: string): Promise<Certificate>
   /** Rejects with `invalid_certificate` and `already_exists`. */
   upload(id: string, upload: CertificateUpload): Promise<Certificate>
-  /** Rejects with `invalid_certificate`, `certificate_not_found`, and `conflict` for what was not uploaded. */
+  /** Rejects with `invalid_certificate`, `certificate_not_found`, and `conflict` for a certificate that was not uploaded. */
   replace(id: string, upload: CertificateUpload): Promise<Certificate>
   /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
   delete(id: string): Promise<void>
@@ -146,7 +146,7 @@ export interface CertificatesService {
    * `invalid_certificate` for names that no CA takes, and `already_exists` where the id is that of an upload.
    */
   prepareWish(id: string, wish: CertificateWish): Promise<(tx: TransactionBuilder) => void>
-  /** The same to end it: the certificate goes, and what is under way of its order. Nothing where there is none. */
+  /** The parts that end the order: the certificate and the state of its order are deleted. Empty if there is none. */
   prepareEnd(id: string): Promise<(tx: TransactionBuilder) => void>
 }
 

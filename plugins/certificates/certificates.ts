@@ -1,4 +1,4 @@
-/** Uploads, reads and deletes certificates. Every change is one transaction, and touches the table that threads look certificates up in. */
+/** Uploads, reads and deletes certificates. Every change is one transaction, and touches the document of the table in which threads look certificates up. */
 import { type Clock, isCatalogError } from 'svc/kernel'
 import type { StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import type { TlsService } from 'svc/plugins/tls/api'
@@ -49,7 +49,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return all
   }
 
-  /** Rejects with what says why there is no stored certificate that can be changed. */
+  /** Rejects with the reason if there is no uploaded certificate that can be changed. */
   async function stored(id: string): Promise<StoredDocument<CertificateDocument>> {
     const document = await certificates.get(id)
     if (document !== undefined) return document
@@ -85,7 +85,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
   }
 
   const changedMeanwhile = (id: string) => () =>
-    certificatesErrors.conflict(`"${id}" was changed by somebody else at the same time. Look at it, and try again.`)
+    certificatesErrors.conflict(`"${id}" was changed at the same time by another request. Read it, and try again.`)
 
   return {
     orders: createOrders(documents, clock),
@@ -114,7 +114,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       const { value, etag } = await stored(id)
       if (value.source !== 'upload') {
         throw certificatesErrors.conflict(
-          `"${id}" is ordered from a certificate authority; what was uploaded can be replaced.`,
+          `"${id}" is ordered from a certificate authority; only uploaded certificates can be replaced.`,
         )
       }
       const document = checked(upload, value.createdMs)
@@ -142,7 +142,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     async renew(id) {
       const { value } = await stored(id)
       if (value.source !== 'acme') {
-        throw certificatesErrors.conflict(`"${id}" was uploaded: upload its successor, nobody here can renew it.`)
+        throw certificatesErrors.conflict(`"${id}" was uploaded and cannot be renewed here: upload its successor.`)
       }
       const ordering = issuer()
       if (ordering === undefined) {

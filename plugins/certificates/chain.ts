@@ -1,4 +1,4 @@
-/** Looks at a chain and its key before they are stored: whatever a client or OpenSSL would refuse later is refused now, in words. */
+/** Validates a chain and its key before they are stored: everything that a client or OpenSSL would refuse later is refused now, with a reason. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { describeCertificate, keyTypeOf } from 'svc/plugins/tls/api'
@@ -19,13 +19,12 @@ export interface CheckedChain {
   readonly domains: readonly string[]
 }
 
-/** Throws `invalid_certificate`, which says what is wrong and never repeats anything of the key. */
+/** Throws `invalid_certificate` with the reason, which never repeats any of the key. */
 export function checkChain(chainText: string, keyText: string, nowMs: number): CheckedChain {
   const chain = readChain(chainText)
   const [leaf] = chain as [X509Certificate, ...X509Certificate[]]
   const key = readKey(keyText)
-  if (!leaf.checkPrivateKey(key))
-    refuse('The private key is not that of the first certificate, which has to be the leaf')
+  if (!leaf.checkPrivateKey(key)) refuse('The private key does not match the first certificate, which must be the leaf')
   requireStrong(key)
   requireOrder(chain)
   requireDates(chain, nowMs)
@@ -44,7 +43,7 @@ export function checkChain(chainText: string, keyText: string, nowMs: number): C
   return { chain: text, privateKey, domains }
 }
 
-/** Throws `invalid_certificate`. Leaf first as far as the text says so. */
+/** Throws `invalid_certificate`. The leaf comes first. */
 export function readChain(text: string): X509Certificate[] {
   const blocks = [...text.matchAll(block)]
   const strange = blocks.find(([, label]) => label !== 'CERTIFICATE')
@@ -59,7 +58,7 @@ export function readChain(text: string): X509Certificate[] {
     try {
       return new X509Certificate(pem)
     } catch {
-      // The parser's own message is about bytes; the place says more.
+      // The parser's own message is about bytes; the place is more useful.
       return refuse(`Certificate ${index + 1} of the chain is damaged`)
     }
   })
@@ -94,8 +93,8 @@ function requireOrder(chain: readonly X509Certificate[]): void {
     const found = chain.findIndex((other, place) => place !== index && isIssuedBy(issued, other))
     const reason =
       found >= 0
-        ? `its issuer is certificate ${found + 1}: the order is leaf, then each issuer behind what it has issued`
-        : 'its issuer is not in the chain; leave out what does not belong to it'
+        ? `its issuer is certificate ${found + 1}: the order is the leaf, then the issuer of each certificate`
+        : 'its issuer is not in the chain; leave out certificates that do not belong to it'
     refuse(`Certificate ${index + 1} of the chain was not issued by certificate ${index + 2}; ${reason}`)
   }
 }
@@ -115,7 +114,7 @@ function requireDates(chain: readonly X509Certificate[], nowMs: number): void {
   }
 }
 
-/** Of a root nobody looks at its own signature. */
+/** Clients do not verify the signature of a root. */
 function requireSignatures(chain: readonly X509Certificate[]): void {
   for (const [index, certificate] of chain.entries()) {
     const isRoot = index > 0 && certificate.subject === certificate.issuer

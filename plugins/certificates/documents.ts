@@ -1,5 +1,5 @@
 /**
- * What is stored of certificates. Private keys are secret fields: sealed on the drives, and nowhere else.
+ * The stored form of certificates. Private keys are secret fields: sealed on the drives, and stored nowhere else.
  *
  * | Collection | Id | Changes |
  * |---|---|---|
@@ -15,13 +15,13 @@ export const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 
 const Failure = Type.Object({ domain: Name, step: Type.String(), error: Type.String() })
 
-/** What plugin `acme` keeps with a certificate, over restarts. Times are milliseconds since 1970. */
+/** State that the plugin `acme` keeps with a certificate, across restarts. Times are milliseconds since 1970. */
 const AcmeState = Type.Object({
   challenge: Type.Optional(Type.Enum([...challengeTypes])),
   dnsProvider: Type.Optional(Type.String()),
   /** Of the CA that the present chain came from; empty before the first. */
   directory: Type.String(),
-  /** What is being done of an order; empty: nothing. */
+  /** The current step of an order; empty: none. */
   step: Type.String(),
   /** Names that the present chain was ordered for; fewer than those that are wanted where some could not be validated. */
   issuedDomains: Type.Array(Name, { maxItems: 100 }),
@@ -33,7 +33,7 @@ const AcmeState = Type.Object({
   failedDomains: Type.Array(Failure, { maxItems: 100 }),
   /** When the present chain is to be renewed. */
   renewMs: Type.Optional(Type.Integer()),
-  /** What the CA's renewal information said (RFC 9773). */
+  /** The renewal information of the authority (RFC 9773). */
   window: Type.Optional(
     Type.Object({
       startMs: Type.Integer(),

@@ -2,7 +2,7 @@
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 
-/** Why it is no name of a host, exact or with `*.` in front, in lower-case A-labels: a phrase behind the name. Undefined: it is one. */
+/** Why a text is not a host name, exact or with `*.` in front, in lower-case A-labels: a phrase that follows the name. Undefined: it is one. */
 export function nameProblem(name: string): string | undefined {
   const host = name.startsWith('*.') ? name.slice(2) : name
   if (name.length > 253) return 'is longer than 253 characters'

@@ -1,4 +1,4 @@
-/** Who issues certificates, and who uses them. */
+/** The extension points: issuers and users of certificates. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -12,7 +12,7 @@ export const certificatesPoints = {
     cardinality: 'many',
     schema: Type.Object(
       { usersOf: method, preferred: method },
-      { description: 'Uses certificates by their ids: keeps them from being deleted, and says which one a name gets.' },
+      { description: 'Uses certificates by their ids: prevents their deletion, and maps names to certificates.' },
     ),
   },
 } as const

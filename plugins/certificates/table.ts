@@ -1,6 +1,6 @@
 /**
- * Which stored certificate a connection gets, in each thread, from a compiled table. The table is as fresh as a document: a thread whose
- * table has another sequence than `certificate-table` compiles anew before it answers, so an acknowledged change governs the next handshake.
+ * The compiled table of each thread that maps server names to stored certificates. A thread whose table has another sequence than the
+ * document `certificate-table` compiles it again before it answers, so an acknowledged change is in force for the next handshake.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
@@ -69,13 +69,13 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     try {
       return parseEntry(id, document)
     } catch (error) {
-      // It was looked at before it was stored; whatever has become of it, others have to be served.
+      // It was valid when it was stored; if it is not any more, the others must still be served.
       log.error({ err: error, certificate: id }, 'a stored certificate cannot be used')
       return undefined
     }
   }
 
-  /** One compilation at a time; who comes while one runs may need a newer table, and asks again. */
+  /** One compilation at a time; a caller that comes during one may need a newer table, and waits for another. */
   async function fresh(): Promise<Table> {
     for (;;) {
       const sequence = (await tables.get(tableId))?.sequence ?? 0

@@ -1,4 +1,4 @@
-/** For tests of what serves certificates: an authority of the test's own, with OpenSSL. */
+/** For tests of plugins that serve certificates: a certificate authority of the test, with OpenSSL. */
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

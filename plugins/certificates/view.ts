@@ -1,4 +1,4 @@
-/** What may be told of a certificate: everything but its key. */
+/** The readable fields of a certificate: all but its private key. */
 import { X509Certificate } from 'node:crypto'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import { type CertificateInfo, describeCertificate } from 'svc/plugins/tls/api'

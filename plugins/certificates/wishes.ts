@@ -1,4 +1,4 @@
-/** Certificates that others want to have ordered: what they put into their own transactions. */
+/** Requests of other plugins for ordered certificates: the parts of their own transactions. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from 'svc/kernel'
 import type { CertificatesService, CertificateWish } from './api.ts'
@@ -50,7 +50,7 @@ function requireOrderable({ domains, challenge }: CertificateWish): void {
   }
 }
 
-/** The present chain stays whatever is wished; another wish is tried at once, and forgets what became of the former. */
+/** The present chain is always kept; a changed request is tried at once, and resets the state of the former order. */
 function wished(known: CertificateDocument | undefined, wish: CertificateWish, nowMs: number): CertificateDocument {
   const domains = [...new Set(wish.domains)]
   const { challenge, dnsProvider } = wish

@@ -7,9 +7,9 @@ import type { BucketDocument } from 'svc/plugins/store/api'
 
 /** One kind of settings of buckets. Its name in the archive is that of its documents. */
 export interface ArchiveSection {
-  // biome-ignore lint/suspicious/noExplicitAny: each section has a value of its own
+  // biome-ignore lint/suspicious/noExplicitAny: each section has its own type of value
   readonly documents: Pick<BucketDocument<any>, 'name' | 'read' | 'check' | 'stage'>
-  /** What its schema cannot say: why this bucket cannot have this value. A clause behind "it". */
+  /** Checks that its schema cannot express: why this bucket cannot have this value. A clause after "it". */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   problem?(bucket: string, value: any): MaybePromise<string | undefined>
 }

@@ -3,7 +3,7 @@
  *
  * | File | Content |
  * |---|---|
- * | `manifest.json` | format, version, when and from which deployment; salt; digests of the other files, and what authenticates them |
+ * | `manifest.json` | format, version, time and deployment; salt; digests of the other files, and their authentication code |
  * | `iam.bin` | users, groups, access keys with their secrets, as sealed JSON |
  * | `policies.json` | named policies by name |
  * | `config.json` | settings by subsystem; of a secret `{"sealed": …}` |
@@ -67,7 +67,7 @@ export interface PackOptions extends RootCredentials {
   readonly server: string
   readonly nowMs: number
   readonly random: Random
-  /** As `settings`, with secrets masked: tells which of them are secrets. */
+  /** As `settings`, with secrets masked: shows which of them are secrets. */
   readonly masked: SettingsMap
 }
 
@@ -150,13 +150,13 @@ export async function unpackArchive(bytes: Buffer, credentials: RootCredentials)
   }
 }
 
-/** Whose names and digests it says the other files have. */
+/** The files whose names and digests it lists. */
 async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: RootCredentials) {
   const text = files.get('manifest.json')?.toString()
   if (text === undefined) throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
   const manifest = parse(text)
   if (!Value.Check(Manifest, manifest)) {
-    throw archiveErrors.invalid_archive('Its manifest.json is not that of an archive of a cluster.')
+    throw archiveErrors.invalid_archive('Its manifest.json is not that of a cluster archive.')
   }
   if (manifest.version !== version) {
     throw archiveErrors.invalid_archive(
@@ -202,6 +202,6 @@ function parse(text: string): unknown {
 }
 
 const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
-/** Both keep names such as `__proto__` what they are. */
+/** Both treat names such as `__proto__` as ordinary names. */
 const fromMap = <T>(map: ReadonlyMap<string, T>) => Object.fromEntries(map)
 const toMap = <T>(record: Readonly<Record<string, T>>) => new Map(Object.entries(record))

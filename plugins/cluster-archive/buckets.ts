@@ -92,7 +92,7 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     }
   }
 
-  /** What of the bucket's own record is to be changed; undefined: nothing. */
+  /** The changes of the bucket's own record; undefined: none. */
   const changeOf = (bucket: Bucket, wanted: ArchivedBucket, mode: 'merge' | 'replace'): BucketChange | undefined => {
     const isReplaced = mode === 'replace'
     const tags = new Map(Object.entries(wanted.tags))
@@ -205,7 +205,7 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
 /** As CreateBucket has it, without the names that are reserved, which it refuses itself. */
 const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
 
-/** What of a bucket's own record a change sets, and what it takes away. */
+/** The fields of a bucket's own record that a change sets and removes. */
 function namesOf(bucket: Bucket, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {
   const facts: readonly [name: string, value: unknown, isRemoved: boolean][] = [
     ['versioning', versioning, false],

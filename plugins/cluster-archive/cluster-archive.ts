@@ -1,4 +1,4 @@
-/** Export and import of everything but objects. One import at a time in a deployment; what it has begun is completed, whatever happens. */
+/** Export and import of everything but objects. One import at a time in a deployment; once its changes have begun, it is always completed. */
 import { hostname } from 'node:os'
 import { isCatalogError, type Logger, type Point, type Ports } from 'svc/kernel'
 import type { IamService } from 'svc/plugins/iam/api'
@@ -67,7 +67,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     buckets: await buckets.export(),
   })
 
-  /** What an import would do. Throws `invalid_archive` with everything that is wrong. */
+  /** The changes that an import would make. Throws `invalid_archive` with all problems. */
   const plan = async (contents: ArchiveContents, mode: ImportMode): Promise<ImportOutcome> => {
     const problems: ArchiveProblem[] = []
     const directory = await orProblems('iam.bin', problems, () =>
@@ -93,7 +93,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     }
   }
 
-  /** In an order in which each part finds what it names. May be repeated from the beginning. */
+  /** In an order in which each part exists before others refer to it. May be repeated from the beginning. */
   const apply = async (
     { directory, settings: wanted, buckets: files }: ArchiveContents,
     mode: ImportMode,
@@ -124,7 +124,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     return true
   }
 
-  /** Before another import: half of one must not stay. One that cannot be completed gives way, so that nobody is stuck with it. */
+  /** Before another import: an incomplete one must not remain. One that cannot be completed is dropped, so that it blocks no other. */
   const completeFormer = async (lease: Lease): Promise<void> => {
     try {
       await complete(lease)
@@ -179,7 +179,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
   }
 }
 
-/** Puts what is wrong with a part beside what is wrong with the others. */
+/** Collects the problems of one part with those of the others. */
 async function orProblems<T>(file: string, problems: ArchiveProblem[], work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -9,7 +9,7 @@ import { ClusterArchiveConfig } from './config.ts'
 import { createPendingImport } from './pending-import.ts'
 import { archivePoints } from './points.ts'
 
-/** How soon what was interrupted is continued, and tried again. */
+/** The pause before an interrupted import is continued, and between attempts. */
 const pauseMs = 5000
 
 export default definePlugin({

@@ -1,5 +1,5 @@
 /**
- * The archive of an import that has begun to change things, kept until it is done: what a crash interrupts is continued by the next start.
+ * The archive of an import whose changes have begun, kept until it is complete: after a crash, the next start continues it.
  * It lies in pieces, because a document is small; the head is written last and deleted first.
  */
 import type { Collection, StoreService } from 'svc/plugins/store/api'
@@ -25,7 +25,7 @@ export type PendingHead = Static<typeof Head>
 
 export interface PendingImport {
   head(): Promise<PendingHead | undefined>
-  /** Takes the place of one that could not be completed. */
+  /** Replaces one that could not be completed. */
   begin(bytes: Buffer, head: Omit<PendingHead, 'pieces'>): Promise<void>
   bytes(head: PendingHead): Promise<Buffer>
   end(): Promise<void>

@@ -1,4 +1,4 @@
-/** ZIP files in memory: written whole, and read with bounds on what a hostile one can make of few bytes. */
+/** ZIP files in memory, with bounds against archives that decompress to huge sizes. */
 import { buffer } from 'node:stream/consumers'
 import type { Entry, ZipFile as OpenZip } from 'yauzl'
 import { archiveErrors } from './errors.ts'

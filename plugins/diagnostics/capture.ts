@@ -13,7 +13,7 @@ export interface Delays {
   readonly delayMs: { mean: number; p50: number; p90: number; p99: number; max: number }
   /** Share of the time in which the event loop did something: 0 to 1. */
   readonly utilization: number
-  /** What ran longest, without what it called. */
+  /** The functions with the longest run time, without their callees. */
   readonly functions: readonly { name: string; place: string; selfMs: number }[]
 }
 

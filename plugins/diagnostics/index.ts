@@ -1,4 +1,4 @@
-/** What the server spends its time and memory on. */
+/** Profiles of the server's use of time and memory. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import captureProfile from './admin/capture-profile.ts'

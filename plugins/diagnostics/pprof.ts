@@ -46,7 +46,7 @@ export interface OfThread<Profile> {
   readonly profile: Profile
 }
 
-/** A stack with what was measured at its end. The innermost frame comes first. */
+/** A stack with the values measured at its end. The innermost frame comes first. */
 interface Stack {
   readonly thread: number
   readonly frames: readonly CallFrame[]
@@ -64,7 +64,7 @@ export interface Span {
   readonly durationMs: number
 }
 
-/** Values: samples, nanoseconds. What was idle is left out. */
+/** Values: samples, nanoseconds. Idle time is left out. */
 export function cpuAsPprof(profiles: readonly OfThread<CpuProfile>[], span: Span): Promise<Buffer> {
   return encode(profiles.flatMap(cpuStacks), span, {
     values: [

@@ -1,4 +1,4 @@
-/** Who waited for whom: for locks, and for other updates of the same document. */
+/** Waits for locks, and for other updates of the same document. */
 import type { LockService } from 'svc/plugins/lock/api'
 import type { StoreService } from 'svc/plugins/store/api'
 

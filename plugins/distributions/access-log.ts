@@ -43,7 +43,7 @@ export function accessFields({ visit, status, timeMs, durationMs }: AccessRecord
   }
 }
 
-/** Apache's `combined`: what a client sends cannot end a field or a line. */
+/** Apache's `combined` format; values of the client cannot end a field or a line. */
 export function combinedLine(record: AccessRecord): string {
   const { visit, status, timeMs } = record
   const { exchange } = visit

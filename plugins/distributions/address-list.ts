@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 
 export type AddressList = (address: string) => boolean
 
-/** Throws a sentence without subject for what is neither an address nor a block. */
+/** Throws a sentence without subject if an entry is neither an address nor a CIDR block. */
 export function compileAddresses(blocks: readonly string[]): AddressList {
   const list = new BlockList()
   for (const block of blocks) {

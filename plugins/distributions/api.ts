@@ -1,6 +1,6 @@
 /**
- * Distributions: buckets, or prefixes of them, on names of their own. The plugin finds the distribution of a request by its host and keeps
- * out whom its restrictions keep out; how the rest is answered is the business of its mode, which a plugin contributes.
+ * Distributions: buckets, or prefixes of them, on their own host names. The plugin finds the distribution of a request by its host and
+ * applies its restrictions; the mode of the distribution, which another plugin contributes, answers the request.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
@@ -37,7 +37,7 @@ export interface Rehearsal {
   readonly onAnswer: (status: number, headers: readonly string[]) => void
 }
 
-/** One request for a distribution. What is noted on it is told to the access log, audit, trace and metrics when it is over. */
+/** One request for a distribution. Its notes go to the access log, audit, trace and metrics at its end. */
 export interface Visit {
   readonly exchange: Exchange
   /** Only in tests of a distribution. */
@@ -61,24 +61,24 @@ export interface Visit {
   sentBytes: number
   /** The answer is over, or the client is gone. */
   isClosed: boolean
-  /** Who answers writes the records of the request itself. */
+  /** The mode's handler writes the records of the request itself. */
   isRecordedElsewhere: boolean
 }
 
 /** A distribution made ready to answer. */
 export interface DistributionServer {
-  /** Answers. What it rejects with is logged and answered 500. */
+  /** Answers the request. A rejection is logged and answered 500. */
   serve(visit: Visit): MaybePromise<void>
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
   /** Can answer a rehearsal, too. */
   readonly isTestable?: boolean
-  /** Of a decoded path: for who asks how a request would be routed. Undefined where the mode has no behaviors. */
+  /** The behavior of a decoded path, for routing tests. Undefined if the mode has no behaviors. */
   behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }
 
 export interface DistributionMode {
-  /** What is wrong with a document of this mode. Pure. */
+  /** The problems of a document of this mode. Pure. */
   problems(distribution: Distribution): readonly DistributionProblem[]
   /** Called once for each change, in every thread; of a document without problems. Must not throw. */
   compile(distribution: Distribution): DistributionServer

@@ -1,4 +1,4 @@
-/** The certificates that distributions are answered with: a stored one by its id, or one that is ordered for all aliases (`auto`). */
+/** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors } from 'svc/plugins/admin/api'
 import { type CertificatesService, certificatesErrors, nameProblem } from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
@@ -6,11 +6,11 @@ import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 
-/** What the transaction of a change has to do beside it. */
+/** The certificate part of the transaction that saves a distribution. */
 export type AlsoChange = (tx: TransactionBuilder) => void
 
 export interface DistributionCertificates {
-  /** What is wrong with what a distribution says of its certificate. */
+  /** The problems of a distribution's certificate settings. */
   problems(distribution: Distribution): DistributionProblem[]
   /** Rejects with `not_implemented`, and with the errors of certificates. */
   prepare(distribution: Distribution, before: StoredDistribution | undefined): Promise<AlsoChange>
@@ -20,7 +20,7 @@ export interface DistributionCertificates {
 
 const nothing: AlsoChange = () => {}
 
-/** The id of the certificate that a distribution is answered with; that of an ordered one is the distribution's own. */
+/** The id of a distribution's certificate; an ordered one has the id of the distribution. */
 export function certificateOf({ id, tls }: Pick<Distribution, 'id' | 'tls'>): string | undefined {
   if (tls.certificate === 'none') return undefined
   return tls.certificate === 'auto' ? id : tls.certificate
@@ -61,7 +61,7 @@ export function createDistributionCertificates(
         else if (alias.startsWith('*.') && challenge !== 'dns-01') {
           problems.push({
             element: '/tls/challenge',
-            message: `must be dns-01: authorities validate ${alias} by nothing else`,
+            message: `must be dns-01: authorities validate ${alias} only in this way`,
           })
         }
       }
@@ -97,7 +97,7 @@ export function createDistributionCertificates(
   }
 }
 
-/** `certificate_not_found`, or `invalid_certificate` for one that does not cover an alias. */
+/** `certificate_not_found`, or `invalid_certificate` if the certificate does not cover an alias. */
 async function unusable(certificates: CertificatesService, id: string, problem: string): Promise<Error> {
   await certificates.get(id)
   return certificatesErrors.invalid_certificate(problem)

@@ -12,18 +12,19 @@ export const distributionsConfig = Type.Object({
     variable: 'SVC_S3_DISTRIBUTIONS',
     default: 'auto',
     description:
-      'Whether distributions answer on the S3 listener, too: on, off, or auto, where SVC_SERVER_URL or SVC_DOMAIN says which hosts are those of S3.',
+      'Whether distributions are also served on the S3 listener: on, off, or auto (on if SVC_SERVER_URL or SVC_DOMAIN names the hosts of S3).',
   }),
   noDistributions: Type.Boolean({
     variable: 'SVC_NO_DISTRIBUTIONS',
     default: false,
     description:
-      'Routes no host to a distribution, on any listener, to recover from one that is wrong. The Admin API works.',
+      'Routes no host to a distribution, on any listener, to recover from a faulty one. The Admin API works.',
   }),
   unknownHost: Type.Enum(['path-style', 'misdirected'], {
     variable: 'SVC_UNKNOWN_HOST',
     default: 'path-style',
-    description: 'Hosts that nobody has on the S3 listener: path-style serves S3 there, misdirected answers 421.',
+    description:
+      'Hosts without a distribution on the S3 listener: path-style serves S3 there, misdirected answers 421.',
   }),
 })
 

@@ -1,4 +1,4 @@
-/** What the schema of a distribution cannot say. Every problem is found at once. */
+/** Checks that the schema of a distribution cannot express. All problems are reported at once. */
 import { compileAddresses } from './address-list.ts'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution } from './document.ts'
@@ -6,7 +6,7 @@ import { normalizeAlias } from './hosts.ts'
 import { compilePattern, patternWidth } from './patterns.ts'
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** A secret under one of these would be taken for something else, or be missing. */
+/** A secret in one of these headers would be misinterpreted, or be lost. */
 const noSecretHeaders: ReadonlySet<string> = new Set([
   'host',
   'authorization',

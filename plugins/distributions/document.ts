@@ -66,7 +66,7 @@ export const Redirect = Type.Object(
     to: Type.Optional(text(1024, 'Path; may use `:name` and `:splat`. Absent: the same path.')),
     hostFrom: Type.Optional(text(253, 'Only at this one of the aliases.')),
     toHost: Type.Optional(text(260, 'Host, perhaps with a port.')),
-    httpsOnly: Type.Optional(Type.Boolean({ description: 'Only what came without TLS, and to https.' })),
+    httpsOnly: Type.Optional(Type.Boolean({ description: 'Only requests without TLS; the target is https.' })),
     status: Type.Optional(Type.Enum([301, 302, 303, 307, 308])),
   },
   strict,
@@ -85,7 +85,7 @@ const RateLimit = Type.Object(
   strict,
 )
 
-/** What clients send and see: values in clear only on their way in. */
+/** The document as clients send and read it: secrets are only sent in clear, never returned. */
 const OriginSecretHeader = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -189,7 +189,7 @@ export const DistributionView = Type.Object(
     updatedAt: Type.String({ format: 'date-time' }),
     etag: Type.String(),
     warnings: Type.Optional(
-      Type.Array(Type.String(), { description: 'Of a change: what works otherwise than it looks.' }),
+      Type.Array(Type.String(), { description: 'Of a change: settings that do not work as they seem to.' }),
     ),
   },
   { $id: 'Distribution' },

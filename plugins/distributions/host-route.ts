@@ -1,4 +1,4 @@
-/** The contribution to `host.route`: a request goes where the table says. */
+/** The contribution to `host.route`: sends a request to the distribution that the host table names. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange, HostRoute, RawHandler } from 'svc/plugins/http/api'
 import { normalizeHost } from './hosts.ts'

@@ -8,9 +8,9 @@ export interface HostMatch<T> {
 
 export interface HostTable<T> {
   readonly isEmpty: boolean
-  /** The exact alias, else that of the longest wildcard. `host` as `normalizeHost` makes it. */
+  /** The exact alias, otherwise that of the longest wildcard. `host` from `normalizeHost`. */
   find(host: string): HostMatch<T> | undefined
-  /** All that match, the one that answers first. */
+  /** All matches, the deciding one first. */
   all(host: string): readonly HostMatch<T>[]
 }
 
@@ -27,7 +27,7 @@ export function createHostTable<T>(entries: Iterable<readonly [aliases: readonly
   const table: HostTable<T> = {
     isEmpty: hosts.size === 0,
     find(host) {
-      // A request may name `*.example.org` itself, which is no host.
+      // A request may have `*.example.org` itself as its host, which is not a valid host.
       if (host.startsWith('*')) return undefined
       const exact = hosts.get(host)
       if (exact !== undefined || !hasWildcards) return exact

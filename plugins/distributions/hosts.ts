@@ -2,13 +2,13 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 
-/** What a name may consist of; anything else in an absolute location could lead elsewhere, and in a signed URL be a wildcard. */
+/** The characters of a name; any other in an absolute location could lead elsewhere, and in a signed URL be a wildcard. */
 const plainName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/
 
-/** The host of a request for a look-up: lower case as it comes, without port and final dot. Empty for what is no name with a port. */
+/** The host of a request for a look-up: lower case, without port and final dot. Empty if it is not a name with an optional port. */
 export function normalizeHost(host: string): string {
   const colon = host.indexOf(':')
-  // Brackets are an IPv6 address, which is no alias; what is no port could lead an absolute location elsewhere.
+  // Brackets are an IPv6 address, which is not an alias; an invalid port could lead an absolute location elsewhere.
   if (colon !== -1 && !/^\d{0,5}$/.test(host.slice(colon + 1))) return ''
   let end = colon === -1 ? host.length : colon
   if (end > 0 && host.charCodeAt(end - 1) === 46 /* . */) end--
@@ -18,7 +18,7 @@ export function normalizeHost(host: string): string {
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 
-/** The form that is stored: lower-case A-labels. Throws a sentence without subject for what is no alias. */
+/** The stored form: lower-case A-labels. Throws a sentence without subject if the text is not an alias. */
 export function normalizeAlias(alias: string): string {
   const isWildcard = alias.startsWith('*.')
   const given = isWildcard ? alias.slice(2) : alias
@@ -32,7 +32,7 @@ export function normalizeAlias(alias: string): string {
   return isWildcard ? `*.${ascii}` : ascii
 }
 
-/** Whether the wildcard `*.x` stands for this name: `*` is one or more labels. */
+/** Whether the wildcard `*.x` matches this name: `*` is one or more labels. */
 export function covers(wildcard: string, name: string): boolean {
   return wildcard.startsWith('*.') && name.length > wildcard.length - 1 && name.endsWith(wildcard.slice(1))
 }

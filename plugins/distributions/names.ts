@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { covers } from './hosts.ts'
 
 export interface ServerNames {
-  /** Lower-case domains whose sub-domains are buckets. */
+  /** Lower-case domains whose sub-domains are bucket names. */
   readonly domains: readonly string[]
   /** Hosts of the public URLs. */
   readonly main: ReadonlySet<string>
@@ -43,7 +43,7 @@ export function reservedBy(alias: string, bucket: string, { domains, main, machi
   return undefined
 }
 
-/** What SVC_DOMAIN makes of a host; undefined where it is none of its sub-domains. */
+/** The bucket that a host names by SVC_DOMAIN; undefined if it is not a sub-domain. */
 export function bucketOfHost(host: string, { domains }: ServerNames): string | undefined {
   const domain = domains.find(name => host.endsWith(`.${name}`) && host.length > name.length + 1)
   return domain === undefined ? undefined : host.slice(0, -domain.length - 1)

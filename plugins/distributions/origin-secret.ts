@@ -1,6 +1,6 @@
 /**
- * The header by which a proxy in front shows that a request came through it. Secrets are kept as salted SHA-256 alone; they are random or
- * long, so that a slow hash would protect nothing more. What reads show of one stands for it when it is sent back.
+ * The header by which a proxy in front shows that a request came through it. Secrets are stored as salted SHA-256 only; they are random or
+ * long, so a slow hash would add no protection. Reads return a masked value, which refers to the stored secret when it is sent back.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Random } from 'svc/kernel'
@@ -30,7 +30,7 @@ export function showSecret({ name, secrets }: StoredOriginSecret, nowMs: number)
   }
 }
 
-/** Throws a sentence without subject. `before`: where values that were shown find what they stand for. */
+/** Throws a sentence without subject. `before`: the stored secrets, to which masked values refer. */
 export function storeSecret(
   { name, value, values = [] }: OriginSecretHeader,
   before: StoredOriginSecret | undefined,
@@ -42,7 +42,7 @@ export function storeSecret(
     const digits = shown.exec(one)?.[1]
     if (digits !== undefined) {
       const kept = before?.secrets.find(({ digest }) => digest.startsWith(digits))
-      if (kept === undefined) throw new TypeError('has a value that stands for none which is stored')
+      if (kept === undefined) throw new TypeError('has a masked value that matches no stored secret')
       return kept
     }
     if (one.length < charactersMin) throw new TypeError(`has a value of less than ${charactersMin} characters`)

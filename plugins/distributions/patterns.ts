@@ -1,4 +1,4 @@
-/** Patterns of paths. Operators write them, so each is compared in time linear in the path: RE2, or the ends of texts. */
+/** Patterns of paths, written by operators: each is compared in time linear in the path, by RE2 or by prefix. */
 import { RE2JS } from 're2js'
 import { widthOf } from 'svc/plugins/access-rules/api'
 import type { PathPattern } from './document.ts'
@@ -7,7 +7,7 @@ export type PathMatcher = (path: string) => boolean
 
 const patternBytesMax = 1024
 
-/** Compares decoded paths with their leading slash. Throws a sentence without subject for what is no pattern. */
+/** Matches decoded paths with their leading slash. Throws a sentence without subject for an invalid pattern. */
 export function compilePattern({ type, pattern, caseInsensitive = false }: PathPattern): PathMatcher {
   if (Buffer.byteLength(pattern) > patternBytesMax) throw new TypeError(`is longer than ${patternBytesMax} bytes`)
   if (type === 'prefix') return compilePrefix(pattern, caseInsensitive)
@@ -29,7 +29,7 @@ function compileRe2(text: string, isCaseInsensitive: boolean): RE2JS {
 
 const globExpression = (glob: string): string => `\\A(?:${translateGlob(glob)})\\z`
 
-/** A counted repetition is compiled as so many copies: with few of them a pattern cannot become a program that takes seconds to make. */
+/** A counted repetition is compiled as copies: a bound on the counts keeps the compilation of a pattern short. */
 const repeatsMax = 1000
 
 function requireFewRepeats(text: string): void {

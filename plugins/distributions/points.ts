@@ -1,4 +1,4 @@
-/** What other plugins add to distributions. */
+/** The extension points of distributions. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())

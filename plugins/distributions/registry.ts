@@ -3,12 +3,12 @@
  *
  * | Collection | Document | Changes |
  * |---|---|---|
- * | `distribution` | one each | when somebody changes it |
+ * | `distribution` | one each | on each change of the distribution |
  * | `distribution-table` | `table` | with every change of any distribution, in the same commit |
  *
- * 1. A change was checked against all distributions: its commit demands the table that the check has read.
- * 2. An acknowledged change governs the next request in every thread: a table of an older sequence is made anew before it routes.
- * 3. A distribution that cannot be made ready answers nobody, and keeps its aliases.
+ * 1. A change is checked against all distributions: its commit requires that the table is the one that the check has read.
+ * 2. An acknowledged change is in force for the next request in every thread: an outdated table is rebuilt before it routes.
+ * 3. A distribution that cannot be prepared answers no request, and keeps its aliases.
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
@@ -60,11 +60,11 @@ export interface Registry<Ready> {
     readonly found: readonly StoredDocument<StoredDistribution>[]
     readonly fence: (tx: TransactionBuilder) => void
   }>
-  /** Who names this key group. */
+  /** The users of this key group. */
   useOf(keyGroup: string): Promise<KeyGroupUse>
   /**
-   * Makes a change of what `decide` has seen: all distributions. Called again where somebody else was faster. Throws
-   * `precondition_failed` where the conditions of the change itself do not hold.
+   * Commits the change that `decide` makes of all distributions; after a concurrent change it calls `decide` again. Throws
+   * `precondition_failed` if the conditions of the change itself do not hold.
    */
   change(
     decide: (all: readonly StoredDocument<StoredDistribution>[]) => MaybePromise<Change | undefined>,
@@ -125,7 +125,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       entries.push([value.aliases, made.value])
     }
     const table = { sequence, hosts: createHostTable(entries) }
-    // A slow reader must not undo what a later one has made.
+    // A slow reader must not overwrite a newer table.
     if (sequence >= current.sequence) {
       ready = next
       current = table

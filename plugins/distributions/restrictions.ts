@@ -1,6 +1,6 @@
 /**
- * Who is kept out before anything else is looked at: by address, without the secret of the proxy in front, by the rate limit. In this
- * order, so that who is refused spends no token.
+ * Refuses requests before any other check: by address, by a missing secret of the proxy in front, by the rate limit. In this
+ * order, so that a refused request takes no token.
  */
 import type { Clock } from 'svc/kernel'
 import type { Exchange, RateLimitsService } from 'svc/plugins/http/api'

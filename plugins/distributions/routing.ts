@@ -1,5 +1,5 @@
 /**
- * The order in which a host finds who answers it:
+ * The order of the steps that decide who serves a host:
  *
  * | Step | Match | S3 listener | web listeners |
  * |---|---|---|---|
@@ -20,7 +20,7 @@ export interface RoutingRules {
   readonly names: ServerNames
   /** On the S3 listener distributions answer, too. */
   readonly onS3: boolean
-  /** Hosts that nobody has are refused on the S3 listener. */
+  /** Hosts without a distribution are refused on the S3 listener. */
   readonly refusesUnknown: boolean
   readonly isOff: boolean
 }

@@ -1,4 +1,4 @@
-/** From what a client sends to what is stored: everything is checked before anything is. */
+/** Validates and stores a distribution: all checks come before the commit. */
 import type { MaybePromise, Ports } from 'svc/kernel'
 import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
@@ -128,7 +128,7 @@ export function createSaving(options: SavingOptions): SaveDistribution {
   }
 }
 
-/** What stands in the catalogue and has no plugin is refused, not ignored. */
+/** Settings whose plugin is missing are refused, not ignored. */
 function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
   if (hasSignedAccess(input) && !hasKeyGroups) {
     throw adminErrors.not_implemented(
@@ -140,7 +140,7 @@ function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
 const noKeyGroup = (id: string): Error =>
   distributionErrors.key_group_not_found(`There is no key group ${JSON.stringify(id)}.`)
 
-/** Throws `alias_conflict`, and `access_denied` below a wildcard of somebody else. */
+/** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */
 async function checkAliases(
   { aliases, origin }: Distribution,
   others: readonly Stored[],
@@ -173,7 +173,7 @@ function invalid(problems: readonly DistributionProblem[]): Error {
   })
 }
 
-/** Paths below /svc/ on the S3 listener stay the server's, whatever the host is. */
+/** Paths below /svc/ on the S3 listener belong to the server, for any host. */
 async function warningsOf(
   { origin: { bucket, pathPrefix } }: Distribution,
   objects: Pick<ObjectsService, 'listObjects'>,

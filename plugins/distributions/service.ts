@@ -1,4 +1,4 @@
-/** What the operations of the Admin API work with. */
+/** The service of the Admin API's operations. */
 
 import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
@@ -35,7 +35,7 @@ export interface DistributionsAdmin {
   /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
   remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
-  /** Throws `distribution_not_found`, and what `SignUrl` throws. */
+  /** Throws `distribution_not_found`, and the errors of `SignUrl`. */
   sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
   /** Throws `distribution_not_found`, and `invalid_argument` for a URL that is not of this distribution. */
   test(id: string, request: TestRequest): Promise<TestResult>

@@ -1,4 +1,4 @@
-/** Signs URLs of a distribution, with a key that the server has. What it signs opens nothing of another distribution. */
+/** Signs URLs of a distribution with a key of the server. Such a URL is not valid for another distribution. */
 import type { MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { KeyGroupsService, Signed, ToSign } from 'svc/plugins/key-groups/api'
@@ -13,7 +13,7 @@ export interface WantedSignature extends Omit<ToSign, 'url'> {
   readonly path?: string
   /** Of the path; default: the first exact alias. */
   readonly domain?: string
-  /** Who asks came over TLS: so does, probably, who will use the URL. */
+  /** The caller used TLS, so the user of the URL probably does as well. */
   readonly secure: boolean
 }
 
@@ -27,7 +27,7 @@ export interface SigningOptions {
   readonly keyGroups: Pick<KeyGroupsService, 'sign'>
 }
 
-/** Throws `invalid_argument` for what would be refused, and what `KeyGroupsService.sign` throws. */
+/** Throws `invalid_argument` for a URL that would be refused, and the errors of `KeyGroupsService.sign`. */
 export function createUrlSigning({ table, keyGroups }: SigningOptions): SignUrl {
   return async (distribution, { url: given, path, domain, secure, ...wanted }) => {
     const url = given === undefined ? urlOf(distribution, { path, domain, secure }) : readUrl(given)
@@ -55,10 +55,10 @@ function urlOf(
 ): URL {
   if (path?.startsWith('/') !== true) throw invalid('The path begins with a slash.')
   const host = domain ?? aliases.find(alias => !alias.startsWith('*.'))
-  if (host === undefined) throw invalid('The distribution has wildcards alone: say which domain the path is for.')
+  if (host === undefined) throw invalid('The distribution has only wildcard aliases: name the domain of the path.')
   const scheme = tls.certificate === 'none' && !secure ? 'http' : 'https'
   const origin = `${scheme}://${host}`
-  // A domain with a slash or an at sign in it would make another host of it.
+  // A domain that contains a slash or an at sign would name another host.
   if (!URL.canParse(origin) || !/^[^/?#@\\]+$/.test(host)) throw invalid(`${JSON.stringify(host)} is no domain.`)
   return readUrl(`${origin}${path}`)
 }

@@ -79,7 +79,7 @@ interface TestUrl {
   readonly target: string
 }
 
-/** The path stays as it is written: what a URL parser would resolve is what may have to be tested. */
+/** The path is used as written: segments that a URL parser would resolve may be the subject of the test. */
 function urlOf(text: string, aliases: readonly string[]): TestUrl {
   const absolute = /^(https?):\/\/([^/?#]+)(\/.*)?$/i.exec(text)
   if (absolute !== null) {

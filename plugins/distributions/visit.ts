@@ -94,12 +94,12 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
       visit.isClosed = true
     })
     const answered = answer(visit, ready)
-    // Behind the listeners of who answers, which may still tell something of the answer.
+    // After the listeners of the handler, which may still add notes about the answer.
     response.on('close', () => {
       try {
         record(visit, ready)
       } catch (err) {
-        // Records must not end the thread; the defect is told.
+        // An error in the records must not end the thread; it is logged.
         log.error({ err, requestId: exchange.requestId }, 'a request of a distribution could not be recorded')
       }
     })

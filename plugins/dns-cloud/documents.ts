@@ -24,10 +24,10 @@ export interface RecordSet {
   readonly values: readonly string[]
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked where it is read
+// biome-ignore lint/suspicious/noExplicitAny: each use checks the type of its value
 type Parsed = any
 
-/** Throws for what is no XML. Empty for an empty document. */
+/** Throws if the text is not XML. Empty for an empty document. */
 export function parseDocument(bytes: Buffer): Parsed {
   const { XMLParser, XMLValidator } = xml()
   const text = bytes.toString()
@@ -69,7 +69,7 @@ export function errorCodeOf(bytes: Buffer): string {
   try {
     document = parseDocument(bytes)
   } catch {
-    // The status is told in any case.
+    // The error has the status in any case.
     return ''
   }
   const code =

@@ -1,9 +1,9 @@
-/** A provider with an API like that of Route 53: all TXT values at a name are one set of records, which is replaced as a whole. */
+/** A provider with an API like that of Route 53: all TXT values at a name are one record set, which is replaced as a whole. */
 import type { Clock } from 'svc/kernel'
-import { type DnsProvider, type DnsRecord, PermanentDnsError, quotedText } from 'svc/plugins/dns/api'
+import { type DnsProvider, type DnsRecord, PermanentDnsError, pause, quotedText } from 'svc/plugins/dns/api'
 import type { HttpClient } from 'svc/plugins/http-client/api'
 import { changeDocument, changeOf, hostedZonesOf, type RecordSet, recordSetOf, sameName } from './documents.ts'
-import { createRequests, sleep } from './requests.ts'
+import { createRequests } from './requests.ts'
 import type { CloudSettings } from './settings.ts'
 
 /** How often it is asked whether all of its servers have a change; the caller's signal ends that. */
@@ -17,7 +17,7 @@ export function connectCloud(settings: CloudSettings, client: HttpClient, apiUrl
     if (fixedZone !== '') return fixedZone
     const query = { dnsname: `${zone}.`, maxitems: '10' }
     const found = hostedZonesOf(await send({ method: 'GET', path: '/hostedzonesbyname', query }, signal))
-    // A private zone of the same name is not what the world sees.
+    // A private zone of the same name is not visible to the public.
     const open = found.find(({ Name, Config }) => sameName(Name, zone) && Config?.PrivateZone !== 'true')
     const id = /^\/hostedzone\/([A-Z0-9]+)$/.exec(open?.Id ?? '')?.[1]
     if (id === undefined) throw new PermanentDnsError(`the access key gives no access to a public zone ${zone}`)
@@ -50,7 +50,7 @@ export function connectCloud(settings: CloudSettings, client: HttpClient, apiUrl
       const { ttlSeconds, values } = before ?? { ttlSeconds: record.ttlSeconds, values: [] }
       const id = await change(zone, 'UPSERT', record, { ttlSeconds, values: [...values, value] }, signal)
       if (id === undefined) return
-      do await sleep(clock, inSyncMs, signal)
+      do await pause(clock, inSyncMs, signal)
       while (!changeOf(await send({ method: 'GET', path: id }, signal)).isInSync)
     },
     async cleanup(record, signal) {

@@ -1,7 +1,7 @@
 /** Signed requests of the API, repeated where it asks for that. */
 import type { Clock } from 'svc/kernel'
 import { type Signer, signRequest } from 'svc/plugins/auth-sigv4/api'
-import { PermanentDnsError } from 'svc/plugins/dns/api'
+import { PermanentDnsError, pause } from 'svc/plugins/dns/api'
 import type { HttpClient } from 'svc/plugins/http-client/api'
 import { errorCodeOf, parseDocument } from './documents.ts'
 import type { CloudSettings } from './settings.ts'
@@ -11,7 +11,7 @@ const answerBytesMax = 256 * 1024
 /** Pauses after which a request that came too early, or too often, is sent again. */
 const repeatMs = [500, 1000, 2000, 4000, 8000] as const
 const passingCodes = new Set(['Throttling', 'ThrottlingException', 'PriorRequestNotComplete'])
-/** Somebody else has changed the set of records in between; it is read again. */
+/** The set of records was changed in between; it is read again. */
 const racingCodes = new Set(['InvalidChangeBatch'])
 
 export interface ApiRequest {
@@ -25,7 +25,7 @@ export interface ApiRequest {
 // biome-ignore lint/suspicious/noExplicitAny: see documents.ts
 export type SendRequest = (request: ApiRequest, signal: AbortSignal) => Promise<any>
 
-/** Rejects with PermanentDnsError for what would be refused again. Messages have codes of the service and none of its words. */
+/** Rejects with PermanentDnsError if a retry would be refused. Messages have the codes of the service and none of its texts. */
 export function createRequests(client: HttpClient, apiUrl: string, settings: CloudSettings, clock: Clock): SendRequest {
   const { accessKeyId, secretAccessKey, region, sessionToken = '' } = settings
   const signer: Signer = { accessKey: accessKeyId, secret: secretAccessKey, region, service: 'route53' }
@@ -58,7 +58,7 @@ export function createRequests(client: HttpClient, apiUrl: string, settings: Clo
       const code = errorCodeOf(body)
       const delayMs = repeatMs[sent]
       if (!passingCodes.has(code) || delayMs === undefined) throw problemOf(host, status, code)
-      await sleep(clock, delayMs, signal)
+      await pause(clock, delayMs, signal)
     }
   }
 }
@@ -67,23 +67,8 @@ function problemOf(host: string, status: number, code: string): Error {
   const said = `${host} answers ${status}${code === '' ? '' : ` (${code})`}`
   if (code === 'NoSuchHostedZone') return new PermanentDnsError(`there is no hosted zone with this id: ${said}`)
   if (status === 401 || status === 403)
-    return new PermanentDnsError(`the access key is wrong or may not do this: ${said}`)
+    return new PermanentDnsError(`the access key is wrong or lacks the permission: ${said}`)
   const isPassing =
     status < 400 || status >= 500 || status === 408 || status === 429 || passingCodes.has(code) || racingCodes.has(code)
   return isPassing ? new Error(said) : new PermanentDnsError(said)
-}
-
-/** Rejects with the reason of the signal. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const end = () => {
-      cancel()
-      signal.removeEventListener('abort', end)
-      if (signal.aborted) reject(signal.reason)
-      else resolve()
-    }
-    const cancel = clock.after(delayMs, end)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }

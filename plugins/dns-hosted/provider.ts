@@ -1,4 +1,4 @@
-/** A provider with an API like Cloudflare's: each TXT value is a record of its own, with an id. */
+/** A provider with an API like Cloudflare's: each TXT value is one record with an id. */
 import { type DnsProvider, type DnsRecord, PermanentDnsError, quotedText } from 'svc/plugins/dns/api'
 import type { HttpClient } from 'svc/plugins/http-client/api'
 import { createRequests } from './requests.ts'

@@ -1,9 +1,9 @@
-/** Requests of the API (version 4): JSON in an envelope that says whether they succeeded. */
+/** Requests of the API (version 4): JSON in an envelope with a success flag. */
 import { PermanentDnsError } from 'svc/plugins/dns/api'
 import type { HttpClient } from 'svc/plugins/http-client/api'
 
 const answerBytesMax = 256 * 1024
-/** Characters of the provider's words that are told. */
+/** Maximum number of characters of the provider's message in an error. */
 const wordsMax = 200
 
 export interface ApiRequest {
@@ -30,7 +30,7 @@ interface Envelope {
   readonly result_info?: { readonly total_pages?: unknown }
 }
 
-/** Rejects with PermanentDnsError for what the provider would refuse again, without the token. */
+/** Rejects with PermanentDnsError if the provider would refuse a retry; the token is not in the message. */
 export function createRequests(client: HttpClient, apiUrl: string, token: string): SendRequest {
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'user-agent': 'svc' }
   const { host } = new URL(apiUrl)
@@ -61,7 +61,7 @@ function parse(bytes: Buffer): Envelope | undefined {
     const value: unknown = JSON.parse(bytes.toString())
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
-    // Gateways answer with pages: the status says what there is to know.
+    // Gateways answer with HTML pages: only the status is useful.
     return undefined
   }
 }
@@ -76,7 +76,7 @@ function problemOf(
   const words = typeof message === 'string' ? `: ${message.slice(0, wordsMax).replaceAll(token, '*****')}` : ''
   const said = `${host} answers ${status}${typeof code === 'number' ? ` (${code}${words})` : ''}`
   if (status === 401 || status === 403)
-    return new PermanentDnsError(`the API token is wrong or may not do this: ${said}`)
+    return new PermanentDnsError(`the API token is wrong or lacks the permission: ${said}`)
   const isPassing = status < 400 || status >= 500 || status === 408 || status === 429
   return isPassing ? new Error(said) : new PermanentDnsError(said)
 }

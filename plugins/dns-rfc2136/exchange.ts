@@ -1,4 +1,4 @@
-/** One message to a DNS server and its answer, over a connection of its own. */
+/** Sends one message to a DNS server and receives its answer, over its own connection. */
 import { createSocket } from 'node:dgram'
 import type { LookupAddress } from 'node:dns'
 import { connect } from 'node:net'
@@ -42,7 +42,7 @@ export function exchange(transport: 'tcp' | 'udp', message: Buffer, options: Exc
     const take = (bytes: Buffer): void => {
       const isAnswer = bytes.length >= headerBytes && bytes.readUInt16BE(0) === message.readUInt16BE(0)
       if (isAnswer && (bytes[2]! & 0x80) !== 0) settle(() => resolve(bytes))
-      // Over UDP anybody can send anything; over TCP nobody else does.
+      // Over UDP any host can send an answer; over TCP only the server can.
       else if (transport === 'tcp') fail(new Error(`${place} gave a malformed answer`))
     }
     const lost = (error: Error) => fail(new Error(`${place}: ${error.message}`))
@@ -53,7 +53,7 @@ export function exchange(transport: 'tcp' | 'udp', message: Buffer, options: Exc
 type Take = (bytes: Buffer) => void
 type Lost = (error: Error) => void
 
-/** Each message with its length in front (RFC 1035, section 4.2.2). Returns what ends it. */
+/** Prefixes each message with its length (RFC 1035, section 4.2.2). Returns the function that closes the connection. */
 function overTcp(message: Buffer, { server, guard }: ExchangeOptions, take: Take, lost: Lost): () => void {
   const socket = connect({ ...server, lookup: guard.lookup })
   let received = Buffer.alloc(0)
@@ -86,7 +86,7 @@ function overUdp(message: Buffer, { server, guard }: ExchangeOptions, take: Take
     end = () => socket.close()
     socket.on('error', lost)
     socket.on('message', take)
-    // Connected: the system drops datagrams of others, and tells when nobody listens.
+    // Connected: the system drops datagrams of other senders, and reports a closed port.
     socket.connect(server.port, first!.address, () => {
       const send = () => socket.send(message)
       send()

@@ -10,8 +10,8 @@ const headerBytes = 12
 const questionTailBytes = 4
 
 /**
- * Adds or removes one TXT value in a zone. To remove a value the record has the class NONE and no time to live (section 2.5.4); what is
- * absent is not an error.
+ * Adds or removes one TXT value in a zone. To remove a value the record has the class NONE and no time to live (section 2.5.4); removing
+ * an absent value is not an error.
  */
 export function updateMessage(
   method: 'add' | 'remove',
@@ -43,7 +43,7 @@ export function nameBytes(name: string): Buffer {
   ])
 }
 
-/** Where what follows a name begins. Throws RangeError behind the end of the message. */
+/** The offset after a name. Throws RangeError beyond the end of the message. */
 export function endOfName(message: Buffer, start: number): number {
   let at = start
   for (;;) {

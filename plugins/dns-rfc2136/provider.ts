@@ -51,7 +51,7 @@ export function connectRfc2136(settings: Rfc2136Settings, { guard, clock }: Conn
   }
 }
 
-/** `code`: RFC 2136, section 2.2. Undefined: the update was made, and the server that says so has the key. */
+/** `code`: RFC 2136, section 2.2. Undefined: the update succeeded, and the answer is signed with the key. */
 function problemOf(code: number, tsig: TsigOfAnswer | undefined, zone: string, key: string): Error | undefined {
   const permanent = (message: string) => new PermanentDnsError(message)
   if (tsig?.error === 16)
@@ -61,9 +61,7 @@ function problemOf(code: number, tsig: TsigOfAnswer | undefined, zone: string, k
     return new Error('the clocks of this machine and of the server differ by more than 5 minutes (BADTIME)')
   if (code === 0) {
     if (tsig?.isAuthentic) return undefined
-    return new Error(
-      'the answer is not signed with the key, so it may be of somebody else; the update was perhaps made',
-    )
+    return new Error('the answer is not signed with the key, so it may be forged; the update may have succeeded')
   }
   if (code === 5)
     return permanent(`the server refuses the update (REFUSED): the key ${key} may not change the zone ${zone}`)

@@ -13,7 +13,7 @@ export const Rfc2136Settings = Type.Object({
   zone: Type.Optional(
     Type.String({
       maxLength: 253,
-      description: 'The zone that is changed. By default the one that DNS has for the name.',
+      description: 'The zone to update. Default: the zone of the name in DNS.',
     }),
   ),
   transport: Type.Enum(['tcp', 'udp'], { default: 'tcp', description: 'How updates travel.' }),

@@ -18,7 +18,7 @@ export interface SignedMessage {
   readonly mac: Buffer
 }
 
-/** What the TSIG record of an answer says. `isAuthentic`: its MAC and its time hold. */
+/** The TSIG record of an answer. `isAuthentic`: its MAC and its time are valid. */
 export interface TsigOfAnswer {
   readonly isAuthentic: boolean
   /** Extended response code: 16 BADSIG, 17 BADKEY, 18 BADTIME. */

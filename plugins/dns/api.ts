@@ -8,8 +8,8 @@
  *
  * Guarantees:
  *
- * 1. A publication is a document before its provider hears of it. So every value is removed, even after `kill -9` in any step.
- * 2. Several values at one name coexist: apex and wildcard have the same name. Each is added and removed alone.
+ * 1. The document of a publication is stored before the request to its provider, so every value is removed, even after `kill -9` in any step.
+ * 2. Several values at one name coexist: apex and wildcard have the same name. Each is added and removed separately.
  * 3. Changes of one zone by one provider are made one after the other.
  * 4. No secret of a provider is in an answer, an error or the log.
  */
@@ -24,6 +24,7 @@ export { dnsErrors } from './errors.ts'
 export { canonicalName, challengeName, domainOf, nameProblem } from './name.ts'
 export { type NameserverAddress, nameserverProblem, parseNameserver } from './nameserver.ts'
 export { PermanentDnsError } from './permanent-error.ts'
+export { pause } from './waiting.ts'
 
 /** Steps of a publication, in this order. The extra `Step` of `upstream_failure`, and `step` of a test. */
 export type DnsStep = 'present' | 'propagation' | 'cleanup'
@@ -35,7 +36,7 @@ export interface DnsChallenge {
   readonly name: string
   /** 1 to 255 visible ASCII characters. */
   readonly value: string
-  /** Who publishes, for operators: `acme/site`. At most 128 characters. */
+  /** The owner of the publication, for operators: `acme/site`. At most 128 characters. */
   readonly owner: string
   /**
    * How long the value outlives a restart, for an owner that goes on with it; at most an hour. Default 0: the next start removes it. An
@@ -64,8 +65,8 @@ export interface DnsPublication {
 export interface DnsService {
   /**
    * Publishes a value; resolves when the provider has confirmed it. The same provider, name and value again is the same publication.
-   * Repeats what may succeed, three times in all. What was perhaps published when this rejects is removed in the background. Rejects with
-   * `dns_provider_not_found` too.
+   * Makes three attempts if a failure may be transient. If it rejects, a value that may have been published is removed in the background.
+   * Also rejects with `dns_provider_not_found`.
    */
   present(challenge: DnsChallenge, signal?: AbortSignal): Promise<DnsPublication>
   /**
@@ -78,16 +79,16 @@ export interface DnsService {
    * repeated in the background until the value is gone, so an owner may go on after a rejection.
    */
   cleanUp(id: string): Promise<void>
-  /** What is published, or perhaps is, by all owners. At most 1000. */
+  /** All published, and possibly published, values of all owners. At most 1000. */
   publications(): Promise<readonly DnsPublication[]>
 }
 
-/** What an operator says of a provider. Times in milliseconds. */
+/** The configuration of a provider. Times in milliseconds. */
 export interface DnsProviderSettings {
   /** Of the kind: an id in `dns.provider`. */
   readonly type: string
   readonly comment: string
-  /** Of the kind, without its secrets, as its schema says. */
+  /** The settings of the kind, without its secrets, as its schema declares them. */
   readonly settings: Readonly<Record<string, unknown>>
   /** Time to live of a published record, 1 second to a day. */
   readonly ttlSeconds: number
@@ -98,7 +99,7 @@ export interface DnsProviderSettings {
 export interface DnsProviderFacts extends DnsProviderSettings {
   readonly name: string
   readonly hasCredentials: boolean
-  /** What uses it: `distribution/site`. */
+  /** Its users: `distribution/site`. */
   readonly usedBy: readonly string[]
   readonly etag: string
   readonly createdMs: number
@@ -140,15 +141,15 @@ export interface DnsProvidersService {
    * `invalid_argument` and `too_many_requests`.
    */
   test(name: string, domain: string): Promise<DnsTestOutcome>
-  /** For documents that name a provider: what else the transaction changes is changed only if the provider exists. */
+  /** For documents that name a provider: a condition of the transaction, which fails if the provider does not exist. */
   requireProvider(tx: TransactionBuilder, name: string): void
 }
 
-/** What a provider is asked to publish or to remove: one TXT value at one name. */
+/** A value that a provider publishes or removes: one TXT value at one name. */
 export interface DnsRecord {
   /** Fully qualified, A-labels in lower case, without a final dot. */
   readonly name: string
-  /** The zone that has the name, as DNS says. Without a final dot. */
+  /** The zone of the name, found by DNS. Without a final dot. */
   readonly zone: string
   /** 1 to 255 visible ASCII characters, without quotes around them. */
   readonly value: string
@@ -184,7 +185,7 @@ export interface DnsProviderKind<Schema extends TObject> {
    * Admin API, and the others are the block of the kind. A change of a field with `destination: true` needs the credentials again.
    */
   readonly settings: Schema
-  /** What the schema cannot say. Without I/O. */
+  /** Checks that the schema cannot express. Without I/O. */
   validate?(settings: ObjectOf<Schema>): readonly SettingsProblem[]
   /** In the main thread, before each change, with settings that hold. Neither waits nor throws: `present` connects. */
   connect(settings: ObjectOf<Schema>, context: DnsProviderContext): DnsProvider
@@ -193,7 +194,7 @@ export interface DnsProviderKind<Schema extends TObject> {
 // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings, which only it and the schema know
 export type AnyDnsProviderKind = DnsProviderKind<any>
 
-/** A plugin whose documents name providers: they cannot be deleted while they are used. */
+/** A plugin whose documents name providers: these cannot be deleted while they are used. */
 export interface DnsProviderUser {
   /**
    * What uses a provider, at most 1000: `distribution/site`. `require` adds to the transaction of the deletion the conditions under which

@@ -1,4 +1,4 @@
-/** Removes the values that no owner of this process has: those of a run that has ended, and those whose removal has failed. */
+/** Removes values without an owner in this process: those of an earlier run, and those whose removal has failed. */
 import type { BackgroundWorker, Clock, Logger } from 'svc/kernel'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import type { PublicationDocument } from './documents.ts'
@@ -6,14 +6,14 @@ import type { Propagation } from './propagation.ts'
 import type { Publications } from './publications.ts'
 
 const pauseMs = 10_000
-/** Pauses between attempts for one value double from the first to the longest. */
+/** The pauses between attempts for one value double from the first to the longest. */
 const retryMsMin = 10_000
 const retryMsMax = 3_600_000
 /** Values at once. */
 const concurrency = 8
 /** An owner that has not cleaned up by then has forgotten it. */
 const ownedMsMax = 86_400_000
-/** What a provider has been told may take so long to be seen; from then on, what no server has is gone. */
+/** The time after which a change must be visible; from then on, a value that no server has is gone. */
 const absentAfterMs = 300_000
 
 interface Failures {
@@ -41,7 +41,7 @@ export function createCleaner({ publications, propagation, clock, log }: Cleaner
     return failed === undefined || clock.monotonicNs() >= failed.nextNs
   }
 
-  /** Somebody may have removed it by hand at a provider that no longer does as it is told. */
+  /** An operator may have removed it by hand at a provider that no longer accepts requests. */
   async function isGone({ value }: StoredDocument<PublicationDocument>, signal: AbortSignal): Promise<boolean> {
     if (clock.now() - value.publishedMs < absentAfterMs) return false
     return propagation.isAbsent(value, signal).catch(() => false)
@@ -82,6 +82,6 @@ export function createCleaner({ publications, propagation, clock, log }: Cleaner
       left = failures.size
       return 'idle'
     },
-    status: () => (left === 0 ? 'nothing is left at DNS providers' : `${left} values cannot be removed yet`),
+    status: () => (left === 0 ? 'no values are left at DNS providers' : `${left} values cannot be removed yet`),
   }
 }

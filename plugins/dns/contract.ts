@@ -1,5 +1,5 @@
 /**
- * The contract suite of the extension point `dns.provider`: what the plugin `dns` relies on. `test/contract.test.ts` of each kind runs it:
+ * The contract suite of the extension point `dns.provider`: the guarantees that the plugin `dns` relies on. `test/contract.test.ts` of each kind runs it:
  *
  *     t.test('the provider keeps the contract', t => dnsProviderContract(t, async t => {
  *       const server = await startMyServer(t)
@@ -24,7 +24,7 @@ export interface DnsProviderSubject {
   values(name: string): Promise<readonly string[]>
   /** From now on the provider takes requests and answers none; the suite ends with this subject then. */
   hang(): Promise<void> | void
-  /** Settings whose credentials are well-formed and wrong. */
+  /** Settings whose credentials are well-formed but wrong. */
   readonly wrongCredentials: Readonly<Record<string, unknown>>
   /** Settings, and a zone that the provider does not have. Default: the same settings, and `unknown.test`. */
   readonly unknownZone?: { readonly settings: Readonly<Record<string, unknown>>; readonly zone: string }
@@ -61,7 +61,7 @@ async function failureOf(attempt: Promise<unknown>): Promise<Error> {
   return error
 }
 
-/** No secret of the settings, whatever form it is in, is in the error. */
+/** The error contains no secret of the settings, in any form. */
 function hasNoSecret(t: Test, { kind }: DnsProviderSubject, settings: Readonly<Record<string, unknown>>, error: Error) {
   const fields = Object.entries(kind.settings.properties) as [string, { secret?: boolean }][]
   for (const [name] of fields.filter(([, field]) => field.secret === true)) {
@@ -110,7 +110,7 @@ export const dnsProviderContract: ContractSuite<DnsProviderSubject> = contractSu
     }
   },
 
-  'another connection removes what one has added': async (t, subject) => {
+  'another connection removes a value that one has added': async (t, subject) => {
     const record = recordOf(subject, 'restart', 'left')
     const first = connect(t, subject)
     await first.present(record, never())
@@ -139,7 +139,7 @@ export const dnsProviderContract: ContractSuite<DnsProviderSubject> = contractSu
     hasNoSecret(t, subject, settings, error)
   },
 
-  'a provider that gives no answer is left within a second of an abort': async (t, subject) => {
+  'an abort ends the wait for a silent provider within a second': async (t, subject) => {
     const provider = connect(t, subject)
     await subject.hang()
     for (const method of ['present', 'cleanup'] as const) {

@@ -1,5 +1,5 @@
 /**
- * What is stored:
+ * Stored documents:
  *
  * | Collection | Id | Changes |
  * |---|---|---|
@@ -27,7 +27,7 @@ const PublicationDocument = Type.Object({
   record: Type.String(),
   zone: Type.String(),
   value: Type.String(),
-  /** Of the record, which is removed with the time to live that it was published with. */
+  /** The time to live of the record, which is needed to remove it. */
   ttlSeconds: Type.Integer(),
   publishedMs: Type.Integer(),
   /** Until when it outlives a restart. */

@@ -6,8 +6,8 @@ export const dnsErrors = defineErrors({
   dns_provider_not_found: { status: 404, title: 'There is no such DNS provider.' },
   invalid_dns_provider: { status: 400, title: 'The DNS provider has a setting that is missing or wrong.' },
   invalid_argument: { status: 400, title: 'The request has an invalid parameter or field.' },
-  precondition_failed: { status: 412, title: 'The DNS provider is not the one that If-Match names.' },
+  precondition_failed: { status: 412, title: 'The DNS provider has changed: its ETag is not that of If-Match.' },
   too_many_requests: { status: 429, title: 'Too much is published at DNS providers at once. Try again later.' },
   /** Its extra `Step` is a `DnsStep`. */
-  upstream_failure: { status: 502, title: 'DNS, or a DNS provider, did not do what it was asked.' },
+  upstream_failure: { status: 502, title: 'A query to DNS, or a request to a DNS provider, failed.' },
 })

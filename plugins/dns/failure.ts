@@ -1,9 +1,9 @@
-/** Failures of DNS and of providers, as everybody hears of them. */
+/** Failures of DNS and of providers, in the form that all callers get. */
 import { isCatalogError } from 'svc/kernel'
 import type { DnsStep } from './api.ts'
 import { dnsErrors } from './errors.ts'
 
-/** As `upstream_failure`; errors of the server itself stay what they are. */
+/** Converts them to `upstream_failure`; errors of the server itself are kept. */
 export function failureOf(step: DnsStep, error: unknown): Error {
   if (isCatalogError(error)) return error
   const { message } = error as Error

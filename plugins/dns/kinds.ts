@@ -1,6 +1,6 @@
 /**
- * Kinds of providers, and what their schemas say of a provider's document: which fields are its credentials, which are the block that is
- * named after the kind (`cloud_dns`: `cloudDns`), and whether they hold.
+ * Kinds of providers, and the parts of a provider's document that their schemas declare: its credentials, and the settings in the object
+ * that is named after the kind (`cloud_dns`: `cloudDns`). Validates both.
  */
 import type { Contribution } from 'svc/kernel'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
@@ -46,7 +46,7 @@ export function createKinds(contributions: readonly Contribution<AnyDnsProviderK
     require(type) {
       const kind = kinds.get(type)
       if (kind !== undefined) return kind
-      const known = types.length === 0 ? 'there are none: no plugin for one is loaded' : types.join(', ')
+      const known = types.length === 0 ? 'there are none: no plugin of a kind is loaded' : types.join(', ')
       throw invalidProvider([{ element: '/type', message: `must be a kind of provider: ${known}` }])
     },
   }
@@ -84,7 +84,7 @@ export interface ProviderProblem {
   readonly message: string
 }
 
-/** All that is wrong, the first of it as the message. */
+/** All problems, the first of them as the message. */
 export function invalidProvider(problems: readonly [ProviderProblem, ...ProviderProblem[]]): Error {
   const [{ element, message }] = problems
   return dnsErrors.invalid_dns_provider(`${element.slice(1).replaceAll('/', '.')} ${message}.`, {
@@ -94,8 +94,8 @@ export function invalidProvider(problems: readonly [ProviderProblem, ...Provider
 }
 
 /**
- * The settings of a provider with defaults, as its kind takes them. Throws `invalid_dns_provider` with each field that is unknown, missing or
- * wrong; never repeats a secret.
+ * The settings of a provider with defaults, for its kind. Throws `invalid_dns_provider` with each field that is unknown, missing or
+ * invalid; never repeats a secret.
  */
 export function completeSettings(
   { type, kind, secrets }: Kind,
@@ -124,7 +124,7 @@ export function completeSettings(
     const [error] = Value.Errors(schema, complete[name])
     if (error !== undefined) problems.push({ element: placeOf(name), message: error.message })
   }
-  // What a kind checks beyond its schema relies on fields that are there.
+  // The checks of a kind beyond its schema rely on the required fields.
   const found: readonly SettingsProblem[] = problems.length > 0 ? [] : (kind.validate?.(complete) ?? [])
   for (const { key, problem } of found) problems.push({ element: placeOf(key), message: problem })
   const [first, ...others] = problems
@@ -132,7 +132,7 @@ export function completeSettings(
   return complete
 }
 
-/** Numbers and switches may come as text: command lines have nothing else. */
+/** Numbers and booleans may be text: command lines have no other type. */
 function typedValue(schema: FieldSchema | undefined, value: FieldValue): FieldValue {
   if (typeof value !== 'string') return value
   if (schema?.type === 'boolean')

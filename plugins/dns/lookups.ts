@@ -20,7 +20,7 @@ export interface Lookups {
   addresses(host: string, signal: AbortSignal): Promise<readonly string[]>
 }
 
-/** `servers`: asked instead of those of the machine, the next one where one does not answer. */
+/** `servers`: queried instead of the machine's resolvers; if one does not answer, the next one. */
 export function createLookups(servers: readonly NameserverAddress[]): Lookups {
   const ask = async <T>(signal: AbortSignal, question: (resolver: Resolver) => Promise<T>): Promise<T | undefined> =>
     query(servers.length === 0 ? undefined : await addressesOf(servers), signal, question)
@@ -34,7 +34,7 @@ export function createLookups(servers: readonly NameserverAddress[]): Lookups {
     cname,
     async isZone(name, signal) {
       const soa = await ask(signal, resolver => resolver.resolveSoa(name))
-      // A resolver follows a CNAME, and answers with the zone that it leads to. No zone begins where there is one.
+      // A resolver follows a CNAME, and answers with the zone of its target. A name with a CNAME is not the top of a zone.
       return soa !== undefined && (await cname(name, signal)) === undefined
     },
     async nameservers(zone, signal) {

@@ -13,7 +13,7 @@ export function nameProblem(name: string): string | undefined {
   return 'must be a domain name: labels of letters, digits, - and _ with dots between them'
 }
 
-/** `*.Bücher.example.` is the domain `xn--bcher-kva.example`. Undefined for what is no domain. */
+/** `*.Bücher.example.` is the domain `xn--bcher-kva.example`. Undefined if the text is not a domain. */
 export function domainOf(text: string): string | undefined {
   const bare = text.replace(/^\*\./, '').replace(/\.$/, '')
   // What the parser of hosts would decode or cut off is no part of a name. Numbers it makes an address of, in each way to write one.

@@ -10,14 +10,14 @@ export interface NameserverAddress {
 
 export const dnsPort = 53
 
-/** Why a text is no server: a phrase that follows the name of the setting. Undefined: it is one. */
+/** Why a text is not a server: a phrase that follows the name of the setting. Undefined: it is one. */
 export function nameserverProblem(text: string): string | undefined {
   const parsed = split(text)
   if (parsed === undefined) return 'must be host or host:port; an IPv6 address with a port stands in brackets'
   const { host, port } = parsed
   if (!Number.isInteger(port) || port < 1 || port > 65535) return 'must have a port between 1 and 65535'
   if (isIP(host) !== 0) return undefined
-  // What looks like an address and is none is no name either.
+  // A malformed address is not accepted as a name.
   return /^[\d.]+$/.test(host) || nameProblem(host) !== undefined
     ? 'must have an address or a name as its host'
     : undefined

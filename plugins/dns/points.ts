@@ -1,4 +1,4 @@
-/** Kinds of providers, and who uses providers. */
+/** The extension points: kinds of providers, and users of providers. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())

@@ -8,7 +8,7 @@ import { pause } from './waiting.ts'
 /** Of one zone. */
 const nameserversMax = 16
 const addressesMax = 32
-/** For the servers that stand behind the same address: one of them has answered, another may be asked next. */
+/** For several servers behind one address: after one has answered, another may get the next query. */
 const settleMsMax = 5000
 const toldMax = 3
 
@@ -21,7 +21,7 @@ export interface PropagationOptions {
   readonly lookups: Lookups
   /** Asked instead of the authoritative servers, where there are any. */
   readonly configured: readonly NameserverAddress[]
-  /** What authoritative servers may be: a zone may name any address. */
+  /** Allowed addresses of authoritative servers: a zone may name any address. */
   readonly guard: AddressGuard
   readonly clock: Clock
   /** Where authoritative servers listen. Default 53. */
@@ -41,7 +41,7 @@ export interface Propagation {
     times: { readonly pollingIntervalMs: number; readonly timeoutMs: number; readonly ttlSeconds: number },
     signal: AbortSignal,
   ): Promise<void>
-  /** Whether all servers answer, and none of them has the value. Does not wait for anything else. */
+  /** Whether all servers answer, and none of them has the value. Checks once, without waiting. */
   isAbsent(published: PublishedValue, signal: AbortSignal): Promise<boolean>
 }
 

@@ -60,7 +60,7 @@ export function createProviders({ store, documents, clock, kinds, users }: Provi
     )
   }
 
-  /** Undefined where somebody else's change came in between. */
+  /** Undefined if another change was committed in between. */
   async function tryDelete(name: string, ifMatch: string | undefined): Promise<true | undefined> {
     const { etag } = await requireDocument(name)
     if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw dnsErrors.precondition_failed()
@@ -130,7 +130,7 @@ function merge(
   const given = Object.fromEntries(Object.entries(change.credentials ?? {}).filter(([, secret]) => secret !== ''))
   const keepsCredentials = Object.keys(given).length === 0
   const stored = current?.type === kind.type ? current.credentials : {}
-  // A field that is no credential of the kind is told as such also where it is empty.
+  // A field that is not a credential of the kind is an error even if it is empty.
   const unknown = Object.keys(change.credentials ?? {}).find(name => !kind.secrets.has(name))
   if (unknown !== undefined) {
     throw invalidProvider([{ element: `/credentials/${unknown}`, message: `is not a setting of ${kind.type}` }])

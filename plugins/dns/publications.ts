@@ -4,19 +4,19 @@
  * | State | Document | In `owned` | What happens next |
  * |---|---|---|---|
  * | none | no | no | |
- * | owned | yes | yes | its owner cleans it up; after a day it is left |
- * | left | yes | no | the cleaner removes it; with `keepUntilMs` in the future, only then |
+ * | owned | yes | yes | its owner cleans it up; after a day its state is `left` |
+ * | left | yes | no | the cleaner removes it, not before `keepUntilMs` |
  *
  * | Event | From | To |
  * |---|---|---|
- * | `present` begins | none, left | owned: the document is durable before the provider hears of the value |
- * | `present` fails for good (`PermanentDnsError`) | owned | none where this attempt was the first: nothing was changed |
- * | `present` fails otherwise, or is aborted | owned | left: the value may be there |
+ * | `present` begins | none, left | owned: the document is durable before the request to the provider |
+ * | `present` fails permanently (`PermanentDnsError`) | owned | none if this was the first attempt: nothing was changed |
+ * | `present` fails otherwise, or is aborted | owned | left: the value may be published |
  * | the provider has confirmed a removal | owned, left | none |
  * | a removal fails | owned, left | left |
- * | the server ends, in whatever way | owned | left |
+ * | the server ends or crashes | owned | left |
  *
- * Invariants: (1) no value is at a provider without a document; (2) a document goes only when the provider has confirmed the removal, or
+ * Invariants: (1) every published value has a document; (2) a document is deleted only after the provider has confirmed the removal, or
  * every server has answered without the value; (3) a provider is deleted only while no document names it.
  */
 import { createHash } from 'node:crypto'
@@ -55,13 +55,13 @@ export interface PublicationsOptions {
 export interface Publications {
   present(challenge: DnsChallenge, signal: AbortSignal): Promise<DnsPublication>
   propagate(id: string, signal: AbortSignal): Promise<void>
-  /** `isRepeated`: what may succeed is tried three times. */
+  /** `isRepeated`: transient failures are retried, three attempts in all. */
   cleanUp(id: string, options: { readonly signal: AbortSignal; readonly isRepeated: boolean }): Promise<void>
   /** Those of the store. */
   list(): Promise<readonly StoredDocument<PublicationDocument>[]>
   /** Since when this process has an owner for it, on the clock; undefined: it has none. */
   ownedSinceMs(id: string): number | undefined
-  /** Drops a document whose value is gone without us. */
+  /** Deletes a document whose value is already gone. */
   forget(id: string): Promise<void>
   /** Work that the publication of a provider must not come between. */
   whileUnpublished<T>(provider: string, work: () => Promise<T>): Promise<T>

@@ -1,4 +1,4 @@
-/** The services in every thread: what is published is in the main thread, which the others ask. */
+/** The services in every thread; publications are in the main thread, which the other threads call. */
 import type { Random, Threads } from 'svc/kernel'
 import type { DnsChallenge, DnsProvidersService, DnsPublication, DnsService, DnsTestOutcome } from './api.ts'
 import type { ProviderTests } from './provider-test.ts'
@@ -33,7 +33,7 @@ export interface ServiceOptions {
 export interface CreatedServices {
   readonly dns: DnsService
   readonly dnsProviders: DnsProvidersService
-  /** Ends what is under way; resolves when tests have removed what they published. Idempotent. */
+  /** Aborts running work; resolves when tests have removed their values. Idempotent. */
   stop(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function createServices({ threads, random, publications, tests, providers
   const stopping = new AbortController()
   const calls = new Map<string, AbortController>()
 
-  /** Work that ends with the server and when its caller says so. */
+  /** Work that ends with the server or on the caller's signal. */
   async function run<T, R>(
     { call, request }: Asked<T>,
     work: (request: T, signal: AbortSignal) => Promise<R>,

@@ -1,4 +1,4 @@
-/** For tests of what publishes in DNS: real name servers (bind9) on loopback addresses. */
+/** For tests of plugins that publish in DNS: real name servers (bind9) on loopback addresses. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ export interface Named {
 const address = '127.0.0.1'
 const keyName = 'svc-key'
 const readyMsMax = 20_000
-/** Asked where a server has no zone of its own. */
+/** The servers to which a server without the zone forwards queries. */
 const anyName = 'version.bind'
 
 // Where Debian has the server.

@@ -1,4 +1,4 @@
-/** Work that must not be done at the same time: what has the same key takes turns, in the order in which it came. */
+/** Serializes work by key: work with the same key runs one after the other, in the order of arrival. */
 import { dnsErrors } from './errors.ts'
 
 /** Of all keys together. */
@@ -18,7 +18,7 @@ export function createTurns(): Turns {
       waiting++
       const before = tails.get(key)
       const done = before === undefined ? work() : before.then(work)
-      // The next one comes whatever became of this one.
+      // The next one runs also if this one fails.
       const tail = done.then(
         () => {},
         () => {},

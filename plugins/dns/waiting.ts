@@ -42,7 +42,7 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([work(controller.signal), left])
   } catch (error) {
-    // What the work says of its end is less than why it was ended.
+    // The reason of the abort says more than the error of the aborted work.
     throw controller.signal.aborted ? controller.signal.reason : error
   } finally {
     cancel()

@@ -38,7 +38,7 @@ export function storedBytes(sizeBytes: number): number {
   return sizeBytes + tagBytes * chunkCount(sizeBytes)
 }
 
-/** The stream that a cipher is for. Part number 0: a version in one piece. */
+/** Identifies the stream of a cipher. Part number 0: a version in one piece. */
 export interface StreamPlace {
   readonly identity: Buffer
   readonly partNumber: number

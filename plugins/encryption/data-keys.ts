@@ -7,8 +7,8 @@
  *
  * SSE-C: the wrapping key is HMAC-SHA-256 under the customer's key of `svc sse-c key` and the identity. It seals the data key
  * (sealing/sealing.ts) with the canonical JSON of the context as associated data. The customer's key itself is not stored, only a
- * verifier: HMAC-SHA-256 under the customer's key of `svc sse-c verifier` and the identity. The verifier tells a wrong key from
- * corrupt data.
+ * verifier: HMAC-SHA-256 under the customer's key of `svc sse-c verifier` and the identity. With the verifier a wrong key is
+ * distinguished from corrupt data.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -33,7 +33,7 @@ export interface DataKeys {
   /** Whether key management is configured. SSE-C works without. */
   canWrap(): boolean
   create(place: ObjectPlace, requested: EncryptionRequest): MaybePromise<NewDataKey>
-  /** The current key for a stored key id: see `KmsService`. */
+  /** The id of the key that now wraps for a stored key id: see `KmsService`. */
   presentKeyId(keyId: string | undefined): MaybePromise<string | undefined>
   /** Throws InvalidRequest if a customer's key is missing or superfluous, AccessDenied if it is the wrong one. */
   unwrap(

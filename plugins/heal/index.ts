@@ -19,7 +19,7 @@ import { createHealService } from './thread-calls.ts'
 
 export default definePlugin({
   name: 'heal',
-  description: 'Redundancy of what is stored, and heal jobs.',
+  description: 'Redundancy of stored data, and heal jobs.',
   requires: ['locks', 'objects', 'storage', 'redundancy', 'store', 'scanner'],
   optional: ['metrics'],
   provides: ['heal'],

@@ -123,7 +123,7 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     if (!redundant.canWrite) throw error
     job.failed++
     item ??= emptyItem(place)
-    item.error = isCatalogError(error) ? error.message : 'It could not be checked; the log of the server says why.'
+    item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
     if (item !== undefined) addItem(job, item)
   }

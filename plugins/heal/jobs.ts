@@ -121,7 +121,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
       })
       end(job, 'completed', '')
     } catch (error) {
-      log.error({ err: error, job: job.id }, 'a heal job has failed; what it has healed stays healed')
+      log.error({ err: error, job: job.id }, 'a heal job has failed; objects that it has healed stay healed')
       end(job, 'failed', String((error as Error).message ?? error))
     }
     running.delete(job.id)

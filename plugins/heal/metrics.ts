@@ -112,7 +112,7 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
   return { onPass: () => passes.inc() }
 }
 
-/** The sets count since the start; adds what came since the last scrape. */
+/** The sets count since the start; adds the increase since the last scrape. */
 function registerCounts(metrics: MetricsService, redundancy: RedundancyService): void {
   for (const [name, help, count] of counted) {
     let seen: RedundantStorage | undefined
@@ -132,7 +132,7 @@ function registerCounts(metrics: MetricsService, redundancy: RedundancyService):
   }
 }
 
-/** What is below its redundancy, by bucket. */
+/** Versions and parts below their redundancy, by bucket. */
 async function readBuckets(
   set: RedundantStorage,
   { listBuckets }: FamiliesOptions['objects'],

@@ -1,4 +1,4 @@
-/** What has been done to give a drive the shards that it lacks, since its rebuild began. */
+/** Progress of the rebuild of a drive since its begin. */
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
@@ -31,7 +31,7 @@ export function registerRebuildFamilies(
             if (place?.rebuild !== undefined) gauge.set({ drive: path }, of(place.rebuild))
           }
         } catch (error) {
-          // The families of the drives themselves say so to the operator.
+          // The drive metrics already show this.
           log.debug({ err: error, family: name }, 'drives cannot be read for metrics')
         }
       },

@@ -103,7 +103,7 @@ function shortfalls(
     const { failingCount } = open
     if (failingCount > 0) {
       missing.push(
-        `${failingCount} of them could not be healed in the last attempt, and may be lost: a heal job names them.`,
+        `${failingCount} of them could not be healed in the last attempt, and may be lost: a heal job lists them.`,
       )
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Health: what load balancers, orchestrators and people ask. A plugin that can fail while the process lives contributes a
+ * Health probes for load balancers, orchestrators and people. A plugin that can fail while the process runs contributes a
  * check to `health.check`; the id of the contribution is its name in the answer.
  */
 export interface HealthState {
@@ -8,7 +8,7 @@ export interface HealthState {
   readonly detail?: string
 }
 
-/** Must answer quickly and from what is known: probes come often. A throw or no answer in time counts as not ok. */
+/** Must answer quickly and from known state: probes are frequent. A throw or a late answer counts as not ok. */
 export type HealthCheck = () => HealthState | Promise<HealthState>
 
 /** The drives behind `/svc/health/cluster`. */

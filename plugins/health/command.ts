@@ -63,10 +63,10 @@ export default defineCliCommand({
   },
 })
 
-/** What the reason usually means. */
+/** The usual meaning of the reason. */
 function hintFor(reason: string, { tls }: Target): string {
   if (reason === 'ECONNREFUSED')
-    return '. No server listens there: is it running, and is --address or SVC_ADDRESS the one that it was given?'
+    return '. No server listens there: check that it is running, and that --address or SVC_ADDRESS is its address'
   if (tls && reason.startsWith('ERR_SSL'))
     return '. The server does not speak TLS there: leave out SVC_CERTS_DIR and --certs-dir.'
   if (!tls && (reason === 'ECONNRESET' || reason.startsWith('HPE_'))) {
@@ -120,7 +120,7 @@ function probe(target: Target): Promise<{ status: number; body: string }> {
   })
 }
 
-/** The listener expects a PROXY header first: we say that we speak for ourselves. */
+/** The listener expects a PROXY header first: this one says that the connection is local. */
 function connectThroughProxyHeader({ host, port, tls }: Target): Socket {
   const socket = connect(port, host)
   socket.write('PROXY UNKNOWN\r\n')

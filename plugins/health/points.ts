@@ -1,4 +1,4 @@
-/** What probes ask. */
+/** The extension point of health probes. */
 import { Type } from 'typebox'
 
 export const healthPoints = {

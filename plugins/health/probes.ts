@@ -8,7 +8,7 @@ export interface LiveBody {
 }
 
 export interface ReadyBody extends LiveBody {
-  /** `ok` or what is to be known, by the ids of the contributed checks; `storage` is one of them. */
+  /** `ok` or the problem, by the ids of the contributed checks; `storage` is one of them. */
   readonly checks: Readonly<Record<string, string>>
 }
 
@@ -79,7 +79,7 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
       said.delete(name)
       return state
     } catch (error) {
-      // The reason may name paths or hosts: it goes to the log, not to whoever asks.
+      // The reason may name paths or hosts: it is logged, and not answered.
       warn(name, error)
       const isOfStorage = isCatalogError(error) && (error.code === 'unavailable' || error.code === 'faulty')
       return { ok: false, detail: isOfStorage ? 'unknown: the storage does not answer' : undefined }
@@ -122,7 +122,7 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
 
     async ready() {
       const state = kernel.state()
-      // Before its start a plugin cannot say how it is.
+      // Before its start a plugin has no state to report.
       const list = state === 'starting' ? [] : checks()
       const states = await Promise.all(list.map(({ id, value }) => run(id, value)))
       const results = Object.fromEntries(

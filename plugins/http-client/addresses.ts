@@ -6,13 +6,13 @@ import { BlockList, isIP } from 'node:net'
 import type { Reach } from './api.ts'
 
 export interface AddressRules {
-  /** Why an address may not be connected to: `a link-local address`. Undefined where it may. What is no address may not. */
+  /** Why a connection to an address is forbidden: `a link-local address`. Undefined if it is allowed. Text that is not an address is forbidden. */
   refusal(address: string, reach: Reach): string | undefined
 }
 
 type Range = readonly [cidr: string, what: string]
 
-/** Sources: RFC 6890 and the registries that it made; documentation of the clouds for what answers on their machines only. */
+/** Sources: RFC 6890 and its registries; documentation of cloud providers for addresses of their metadata services. */
 const neverRanges: readonly Range[] = [
   ['0.0.0.0/8', 'an unspecified address'],
   ['169.254.0.0/16', 'a link-local address'],
@@ -62,7 +62,7 @@ export function blockProblem(text: string): string | undefined {
   return `${JSON.stringify(text)} has no prefix length between 0 and ${bitsMax}`
 }
 
-/** `allowed`: addresses and CIDR blocks, each without a problem, that may be connected to whatever they are. */
+/** `allowed`: valid addresses and CIDR blocks, to which connections are always allowed. */
 export function createAddressRules(allowed: readonly string[]): AddressRules {
   const exceptions = new BlockList()
   for (const text of allowed) addBlock(exceptions, text)
@@ -78,7 +78,7 @@ export function createAddressRules(allowed: readonly string[]): AddressRules {
 
   return {
     refusal(address, reach) {
-      // A zone says which interface, not what kind of address.
+      // A zone names the interface, not the kind of address.
       const [bare = ''] = address.split('%')
       const family = isIP(bare)
       if (family === 0) return 'not an address'

@@ -1,8 +1,8 @@
 /**
- * Outbound: connections to places that operators and users name (webhooks, brokers, purges, identity providers). One check for all of
- * them, so that none can be led to an address that nobody meant: link-local addresses and those of metadata services answer
- * whoever asks from this machine, with its credentials. What a name resolves to is checked as it is connected to, not before. Over HTTP
- * there is a client; client libraries of other protocols get a `lookup`.
+ * Outgoing connections to hosts that operators and users name (webhooks, brokers, purges, identity providers). One check for all of
+ * them, so that a host name cannot lead to a forbidden address: metadata services on link-local addresses give the credentials of this
+ * machine to any local program. The addresses of a name are checked at the connection, not before. For HTTP there is a client; client
+ * libraries of other protocols get a `lookup`.
  */
 import type { LookupFunction } from 'node:net'
 
@@ -10,7 +10,7 @@ export { HttpClientError, type HttpClientErrorReason } from './error.ts'
 export { createAddressGuard, type GuardOptions } from './guard.ts'
 
 /**
- * What may be connected to. `private`: everything except link-local, metadata, unspecified, multicast and reserved addresses;
+ * The allowed addresses. `private`: everything except link-local, metadata, unspecified, multicast and reserved addresses;
  * loopback and private networks are allowed. `public`: neither are these.
  */
 export type Reach = 'private' | 'public'
@@ -42,7 +42,7 @@ export interface HttpClientOptions {
 export interface HttpClientRequest {
   /** `http:` or `https:`. */
   readonly url: string
-  /** Default POST where there is a body, else GET. */
+  /** Default POST with a body, otherwise GET. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string
@@ -54,7 +54,7 @@ export interface HttpClientRequest {
 }
 
 export interface HttpClientAnswer {
-  /** 200…599. Redirects are answers like others; nobody follows them. */
+  /** 200…599. Redirects are ordinary answers and are not followed. */
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Buffer
@@ -63,19 +63,19 @@ export interface HttpClientAnswer {
 export interface HttpClient {
   /** Rejects with `HttpClientError`. */
   request(request: HttpClientRequest): Promise<HttpClientAnswer>
-  /** Ends what is under way, closes connections. Idempotent. */
+  /** Aborts requests and closes connections. Idempotent. */
   close(): Promise<void>
 }
 
-/** For what makes its connections itself. Both are needed: nothing looks up what is an address already. */
+/** For client libraries that connect themselves. Both are needed: addresses are not looked up. */
 export interface AddressGuard {
-  /** For `net.connect`, `tls.connect` and whatever hands it on to them: calls back with addresses that may be connected to, only. */
+  /** For `net.connect`, `tls.connect` and libraries that pass it on to them: calls back with allowed addresses only. */
   readonly lookup: LookupFunction
   /** Throws HttpClientError for an address that may not be connected to; a name is checked by `lookup`. Before each connection. */
   check(host: string): void
   /** The same for settings, as a phrase that follows the name of a key: `must not be a link-local address`. */
   problem(host: string): string | undefined
-  /** What `createAddressGuard` makes the same guard of in another thread. */
+  /** The data with which `createAddressGuard` makes the same guard in another thread. */
   readonly reach: Reach
   readonly allowedNetworks: readonly string[]
 }

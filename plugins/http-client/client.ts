@@ -1,6 +1,6 @@
 /**
- * A client over undici. Addresses are checked where connections are made: a literal before, a name in the lookup whose answer is
- * what is then connected to, so that nothing is resolved a second time in between.
+ * A client over undici. Addresses are checked when a connection is made: a literal before it, a name in the lookup whose result is used
+ * for the connection, so that no name is resolved a second time in between.
  */
 import type { Clock } from 'svc/kernel'
 import type { Agent, Dispatcher, request as UndiciRequest } from 'undici'
@@ -10,7 +10,7 @@ import { HttpClientError } from './error.ts'
 import { httpClientErrorOf } from './network-errors.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
-/** Of an answer that nobody reads, so that its connection can be used again; a longer one costs the connection. */
+/** Maximum unread bytes of an answer that are drained, so that its connection can be reused; a longer answer closes the connection. */
 const droppedBytesMax = 16 * 1024
 /** How long the rest of an answer may take until it costs the connection, too. */
 const dropMs = 1000
@@ -29,7 +29,7 @@ export interface ClientOptions extends HttpClientOptions {
 export function createClient(options: ClientOptions): HttpClient {
   const { timeoutMs, clock, count } = options
   const connector = createConnector(options)
-  /** All that have connections: the one in use, and former ones whose requests have not ended. */
+  /** All agents with connections: the current one, and former ones with unfinished requests. */
   const agents = new Set<Agent>()
   let agent: Agent | undefined
   let sendRequest: typeof UndiciRequest
@@ -61,12 +61,12 @@ export function createClient(options: ClientOptions): HttpClient {
     return makeAgent(files, undici)
   }
 
-  /** After a failure files are read again, for what may have been renewed. Requests that are under way end with their connections. */
+  /** After a failure the files are read again, because they may have been renewed. Running requests end with their connections. */
   function forget(used: Agent | undefined): void {
     if (options.tls === undefined || used === undefined || used !== agent) return
     agent = undefined
     opening = undefined
-    // Resolves when the last of its requests has ended; what becomes of them is the affair of who made them.
+    // Resolves when the last of its requests has ended; their callers get the results.
     used.close().then(
       () => agents.delete(used),
       () => agents.delete(used),

@@ -1,4 +1,4 @@
-/** Connections to addresses that were checked, and nothing else. */
+/** Connects to checked addresses only. */
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { AddressGuard } from './api.ts'

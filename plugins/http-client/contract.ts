@@ -1,7 +1,7 @@
 /**
  * What everything keeps that connects by a guard and not by the client of this plugin: a contract suite.
  *
- *     t.test('what may be connected to', t => guardedClientContract(t, async () => ({
+ *     t.test('allowed addresses', t => guardedClientContract(t, async () => ({
  *       attempt: (guard, host, port) => connectMine({ ...settings, address: `${host}:${port}` }, guard).send(message),
  *     })))
  */
@@ -11,7 +11,7 @@ import type { Test } from 'tap'
 import { type AddressGuard, createAddressGuard } from './api.ts'
 
 export interface GuardedClientSubject {
-  /** One attempt over a connection of its own. It rejects within some seconds: whom it reaches says nothing and ends the connection. */
+  /** One attempt over its own connection. It rejects within some seconds: the reached server sends nothing and closes the connection. */
   attempt(guard: AddressGuard, host: string, port: number): Promise<unknown>
 }
 
@@ -40,7 +40,7 @@ async function startListener(t: Test) {
   }
 }
 
-/** Names that mean what the test says now. */
+/** Names with the addresses that the test chooses. */
 function createNames() {
   const names = new Map<string, readonly string[]>()
   const lookup: LookupFunction = (hostname, _options, callback) => {
@@ -64,7 +64,7 @@ async function failureOf(attempt: Promise<unknown>): Promise<string> {
 }
 
 export const guardedClientContract: ContractSuite<GuardedClientSubject> = contractSuite('guarded client', {
-  'what a name resolves to is checked each time it is connected to': async (t, { attempt }) => {
+  'the addresses of a name are checked for each connection': async (t, { attempt }) => {
     const { names, lookup } = createNames()
     const guard = createAddressGuard({ reach: 'private', allowedNetworks: [], lookup })
     const { port, taken } = await startListener(t)
@@ -88,6 +88,6 @@ export const guardedClientContract: ContractSuite<GuardedClientSubject> = contra
     t.equal(taken(), 0)
     const allowing = createAddressGuard({ reach: 'public', allowedNetworks: ['127.0.0.0/8'] })
     await failureOf(attempt(allowing, '127.0.0.1', port))
-    t.ok(taken() > 0, 'what is allowed by configuration is connected to')
+    t.ok(taken() > 0, 'connections to configured networks are allowed')
   },
 })

@@ -1,4 +1,4 @@
-/** The check of connections that somebody else makes: a client library, with a `lookup` of ours. */
+/** The check of connections that a client library makes, through our `lookup`. */
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { type AddressRules, createAddressRules } from './addresses.ts'
@@ -36,13 +36,13 @@ export function guardOf(rules: AddressRules, options: GuardOptions): AddressGuar
   }
 }
 
-/** Nothing looks up what is an address already. */
+/** Addresses are not looked up. */
 function refusalOfLiteral(host: string, refusal: (address: string) => string | undefined): string | undefined {
   const bare = host.startsWith('[') ? host.slice(1, -1) : host
   return isIP(bare) === 0 ? undefined : refusal(bare)
 }
 
-/** Addresses of a name that may be connected to; what is connected to is among them, whatever the name means a moment later. */
+/** Allowed addresses of a name; the connection uses one of them, even if the name resolves to others a moment later. */
 function checkedLookup(lookup: LookupFunction, refusal: (address: string) => string | undefined): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -61,6 +61,6 @@ function checkedLookup(lookup: LookupFunction, refusal: (address: string) => str
 }
 
 const refusedError = (what: string): HttpClientError =>
-  new HttpClientError('address', `its address is ${what}, which is not connected to (SVC_OUTBOUND_ALLOWED_NETWORKS)`)
+  new HttpClientError('address', `its address is ${what}, which is not allowed (SVC_OUTBOUND_ALLOWED_NETWORKS)`)
 
 const noAddress = (): HttpClientError => new HttpClientError('unreachable', 'its name has no address')

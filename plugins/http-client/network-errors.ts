@@ -1,4 +1,4 @@
-/** What the network says, in sentences. Words of others may repeat what was sent, or be whatever somebody answered: only codes are told. */
+/** Network errors as sentences. Messages of third parties may repeat request data or be arbitrary: only codes are used. */
 import { HttpClientError, type HttpClientErrorReason } from './error.ts'
 
 const known: Readonly<Record<string, readonly [HttpClientErrorReason, string]>> = {
@@ -25,7 +25,7 @@ const known: Readonly<Record<string, readonly [HttpClientErrorReason, string]>> 
 export function httpClientErrorOf(error: unknown, url: string): HttpClientError {
   const { host } = new URL(url)
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    // undici hides what a connection failed of behind errors of its own, in some of its versions.
+    // Some versions of undici wrap the error of a connection in their own.
     if (at instanceof HttpClientError)
       return at.message.includes(host) ? at : new HttpClientError(at.reason, `${host}: ${at.message}`)
     // Of several addresses that failed, the first.
@@ -35,7 +35,7 @@ export function httpClientErrorOf(error: unknown, url: string): HttpClientError 
   const entry = known[code]
   if (entry !== undefined) return new HttpClientError(entry[0], `${host} ${entry[1]}`)
   if (namesOf(error).includes('HTTPParserError'))
-    return new HttpClientError('answer', `${host} answers with what is no HTTP`)
+    return new HttpClientError('answer', `the answer of ${host} is not HTTP`)
   if (/^(ERR_(SSL|TLS|OSSL)|CERT_|UNABLE_TO_|CRL_|INVALID_CA)/.test(code)) {
     return new HttpClientError('tls', `${host}: TLS fails (${code})`)
   }

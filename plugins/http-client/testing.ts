@@ -1,4 +1,4 @@
-/** For tests of what asks places outside: a real receiver, certificates, and the service over names of the test's own. */
+/** For tests of plugins with outgoing requests: a real receiver, certificates, and the service with the test's own host names. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -48,7 +48,7 @@ export async function startReceiver(t: Test, tls?: ServerOptions): Promise<Recei
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url: path = '', headers } = request
-    // A client that goes away in the middle is what some tests are about.
+    // Some tests close the connection in the middle.
     const body = await buffer(request).catch(() => undefined)
     if (body === undefined) return
     if (isHanging) return void held.add(response)
@@ -120,7 +120,7 @@ export interface TestCertificates {
   readonly client: { readonly certificate: string; readonly key: string }
 }
 
-/** An authority, a certificate of 127.0.0.1 and `hook.test` by it, and one of a client whose name is `svc-client`. */
+/** A certificate authority, its certificate for 127.0.0.1 and `hook.test`, and one of a client with the name `svc-client`. */
 export function makeCertificates(t: Test): TestCertificates {
   const folder = mkdtempSync(join(tmpdir(), 'svc-certificates-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

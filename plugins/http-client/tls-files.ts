@@ -11,7 +11,7 @@ export interface TlsFiles {
 }
 
 const nonBlockingRead = constants.O_RDONLY | constants.O_NONBLOCK
-/** Bundles of all public authorities are a quarter of it. */
+/** A bundle of all public authorities is a quarter of it. */
 const fileBytesMax = 1024 * 1024
 
 export async function readTlsFiles(tls: HttpClientTls | undefined): Promise<TlsFiles> {
@@ -24,11 +24,11 @@ export async function readTlsFiles(tls: HttpClientTls | undefined): Promise<TlsF
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
 }
 
-/** Never tells what is in a file: an operator may name any. */
+/** Errors never have the content of a file: an operator may name any file. */
 async function readPem(what: string, path: string): Promise<Buffer | undefined> {
   if (path === '') return undefined
   try {
-    // Without waiting for somebody who writes, where it is a pipe.
+    // Non-blocking: if it is a pipe, opening would wait for a writer.
     const file = await open(path, nonBlockingRead)
     try {
       const stat = await file.stat()

@@ -10,7 +10,7 @@ export { keyGroupErrors } from './errors.ts'
 export type KeyAlgorithm = 'rsa' | 'ed25519'
 
 export interface KeyGroupKey {
-  /** `K` and 13 of A-Z2-7, from the SHA-256 of the SPKI: the `Key-Pair-Id` of what it signs. */
+  /** `K` and 13 of A-Z2-7, from the SHA-256 of the SPKI: the `Key-Pair-Id` of its signatures. */
   readonly id: string
   readonly name: string
   readonly algorithm: KeyAlgorithm
@@ -39,7 +39,7 @@ export interface KeyGroup {
   readonly etag: string
 }
 
-/** A key that is to be in a group: one that is there by its `id`, or another one by its `publicKey`. */
+/** A key for a group: an existing one by its `id`, or a new one by its `publicKey`. */
 export interface KeyInput {
   readonly id?: string
   readonly name?: string
@@ -65,7 +65,7 @@ export interface NewKey {
   readonly storePrivateKey?: boolean
 }
 
-/** A request as it came, before anything of it is decoded. */
+/** A request as received, not decoded. */
 export interface SignedRequest {
   /** It came over TLS, to us or to a trusted proxy. */
   readonly secure: boolean
@@ -80,11 +80,11 @@ export interface SignedRequest {
   readonly clientAddress: string
   /** When the request began. */
   readonly nowMs: number
-  /** A proxy ends TLS and says nothing of it: what was signed for `https` holds on `http`, too. */
+  /** A proxy ends TLS without a header that says so: a signature for `https` is valid on `http`, too. */
   readonly holdsFromProxy: boolean
 }
 
-/** Why a request is refused: for log, trace and audit. Clients are told none of it. */
+/** Why a request is refused: for log, trace and audit, not for clients. */
 export type SignatureRefusal =
   | 'missing'
   | 'duplicate_parameter'
@@ -112,7 +112,7 @@ export type SignatureVerdict =
   | {
       readonly isValid: false
       readonly reason: SignatureRefusal
-      /** Where it is one of the group. */
+      /** The id of the key, if it belongs to the group. */
       readonly keyId: string | undefined
     }
 
@@ -120,7 +120,7 @@ export interface ToSign {
   readonly kind: 'url' | 'cookies'
   /** Absolute, `http` or `https`, not signed yet. Cookies are for its host. */
   readonly url: string
-  /** Default: the newest that is enabled and whose private key the server has. */
+  /** Default: the newest enabled key whose private key the server has. */
   readonly keyId?: string
   /** In the future, by at most 365 days; the whole second before it counts. */
   readonly expiresMs: number
@@ -169,7 +169,7 @@ export interface KeyGroupsService {
   ): Promise<{ readonly group: KeyGroup; readonly isNew: boolean }>
   /** Throws `key_group_not_found`, `key_group_in_use`, `precondition_failed`. */
   delete(id: string, options?: { readonly ifMatch?: string }): Promise<void>
-  /** `privateKey` (PEM, PKCS #8) of a key that was made: nobody can read it again. */
+  /** `privateKey` (PEM, PKCS #8) of a generated key: it cannot be read again. */
   addKey(id: string, key: NewKey): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
   /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */
   removeKey(id: string, keyId: string): Promise<void>
@@ -182,11 +182,11 @@ export interface KeyGroupsService {
    * there is no such group nothing is valid.
    */
   verify(group: string, request: SignedRequest): MaybePromise<SignatureVerdict>
-  /** Throws `key_group_not_found`, `key_not_found`, and `invalid_argument` for what would be refused. */
+  /** Throws `key_group_not_found`, `key_not_found`, and `invalid_argument` for a URL that would be refused. */
   sign(group: string, wanted: ToSign): Promise<Signed>
 }
 
-/** What needs a key group. */
+/** Documents that use a key group. */
 export interface KeyGroupUse {
   /** For people and for `usedBy`. */
   readonly ids: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * Key groups as documents. A change reads, decides and commits on condition that nothing has changed: neither the group nor, where keys
- * that somebody needs would go, whoever names it.
+ * Key groups as documents. A change reads, decides, and commits on the condition that the group has not changed, nor, if keys in use
+ * would be removed, the documents that use it.
  */
 import { type Clock, chain, isCatalogError, type Point } from 'svc/kernel'
 import { canonicalJson } from 'svc/plugins/sealing/api'
@@ -11,7 +11,7 @@ import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
 import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
 import { type GeneratedKey, generateKey } from './public-keys.ts'
 
-/** Each lost round means that somebody else got through. */
+/** Each lost round means that another change was committed. */
 const attemptsMax = 64
 
 export interface DirectoryOptions {
@@ -23,7 +23,7 @@ export interface DirectoryOptions {
 
 type Current = StoredDocument<KeyGroupDocument> | undefined
 
-/** What a change makes of a group; `null` removes it, `undefined` leaves it as it is. */
+/** The result of a change of a group; `null` removes it, `undefined` leaves it unchanged. */
 type Decision = KeyGroupDocument | null | undefined
 
 export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
@@ -120,7 +120,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       if (generate === (publicKey !== undefined)) {
         throw invalid('publicKey', 'is given, or generate is true, and not both')
       }
-      // Before a key is made that nobody could have.
+      // Before a key is generated that would be lost.
       await require(id)
       if (publicKey !== undefined && algorithm !== undefined) throw invalid('algorithm', 'is for a key to be made')
       const made = generate ? await generateKey(algorithm ?? 'ed25519') : undefined
@@ -149,7 +149,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   }
 }
 
-/** Without what is secret. */
+/** Without secret fields. */
 function describeKey({ privateKey, ...key }: KeyDocument): KeyGroupKey {
   return { ...key, hasPrivateKey: privateKey !== undefined }
 }
@@ -170,12 +170,12 @@ function isSame(next: KeyGroupDocument | null, current: Current): boolean {
   return next !== null && current !== undefined && canonicalJson(next) === canonicalJson(current.value)
 }
 
-/** Throws `key_group_in_use`, which names who needs the group. */
+/** Throws `key_group_in_use`, which names the users of the group. */
 function requireUnused(id: string, next: KeyGroupDocument | null, uses: readonly KeyGroupUse[]): void {
   const ids = uses.flatMap(use => use.ids)
   if (ids.length === 0) return
   const shown = ids.slice(0, 5).join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} others` : '')
-  const needs = next === null ? 'it' : 'at least one key of it'
+  const needs = next === null ? 'it' : 'at least one of its keys'
   throw keyGroupErrors.key_group_in_use(
     `The key group "${id}" stays: ${shown} need${ids.length === 1 ? 's' : ''} ${needs}.`,
   )

@@ -1,4 +1,4 @@
-/** What is stored of a key group: one document with its id. */
+/** The stored form of a key group: one document with its id. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Collection, CompiledDocuments, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'

@@ -6,9 +6,9 @@ export const keyGroupErrors = defineErrors({
   invalid_key_group: { status: 400, title: 'The key group is not valid.' },
   key_group_not_found: { status: 404, title: 'There is no such key group.' },
   key_not_found: { status: 404, title: 'The key group has no such key.' },
-  already_exists: { status: 409, title: 'There is one of that name already.' },
+  already_exists: { status: 409, title: 'A key group with that name already exists.' },
   key_group_in_use: { status: 409, title: 'A distribution needs the key group.' },
-  precondition_failed: { status: 412, title: 'The key group is not the one that If-Match names.' },
+  precondition_failed: { status: 412, title: 'The key group has changed: its ETag is not that of If-Match.' },
   busy: { status: 503, title: 'Too many writers change this key group at once. Try again.' },
 })
 

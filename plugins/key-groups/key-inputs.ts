@@ -1,4 +1,4 @@
-/** From the keys that somebody wants a group to have to those that are stored. */
+/** From the requested keys of a group to the stored ones. */
 import type { KeyInput } from './api.ts'
 import type { KeyDocument } from './documents.ts'
 import { keyGroupErrors } from './errors.ts'
@@ -15,7 +15,7 @@ export function requireGroupId(id: string): void {
   throw keyGroupErrors.invalid_key_group('The id of a key group has 1 to 64 characters of a-z, 0-9, ".", "_" and "-".')
 }
 
-/** With what keys that stay have already: their private keys, and since when. Throws `invalid_key_group`. */
+/** Keys that the group already has keep their private keys and dates. Throws `invalid_key_group`. */
 export function applyInputs(inputs: readonly KeyInput[], stored: readonly KeyDocument[], nowMs: number): KeyDocument[] {
   if (inputs.length > keysMax) throw invalid('keys', `has ${inputs.length} keys; ${keysMax} are the most`)
   const known = new Map(stored.map(key => [key.id, key]))
@@ -50,7 +50,7 @@ function applyInput(
     throw invalid(`${place}/algorithm`, `is ${input.algorithm}, and the key is ${base.algorithm}`)
   }
   if (input.allowSha1 === true && base.algorithm !== 'rsa') throw invalid(`${place}/allowSha1`, 'is for RSA keys')
-  // What is not said of a key is as for a new one: a PUT replaces.
+  // A field that is left out gets the default of a new key: a PUT replaces.
   return { ...base, name: input.name ?? '', enabled: input.enabled ?? true, allowSha1: input.allowSha1 ?? false }
 }
 

@@ -5,7 +5,7 @@ import type { KeyAlgorithm } from './api.ts'
 
 export const rsaBitsMin = 2048
 export const rsaBitsMax = 4096
-/** What every library makes. A signature of exponent 1 could be made by anybody, and a huge one makes each verification slow. */
+/** The exponent that all libraries use. With exponent 1 any text has a valid signature, and a huge exponent makes verification slow. */
 const exponentMin = 65_537n
 const exponentMax = 2n ** 32n - 1n
 const pemCharactersMax = 4096
@@ -31,7 +31,7 @@ export function readPublicKey(text: string): PublicKey | string {
   try {
     key = createPublicKey(text)
   } catch {
-    // The reason of the library is about bytes, and nobody would see more in it.
+    // The library's reason is about bytes, and does not help.
     return 'cannot be read as a public key'
   }
   const algorithm = key.asymmetricKeyType

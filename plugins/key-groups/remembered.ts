@@ -1,12 +1,12 @@
 /**
- * Signatures that were found to hold, so that the same URL is not computed again for each range of a film. Only what holds is remembered:
- * whoever sends signatures that do not hold takes no place from others. It saves arithmetic, never a decision: times, addresses and
+ * Valid signatures, so that the same URL is not verified again for each range of a film. Only valid ones are remembered:
+ * a client with invalid signatures takes no place from others. It saves arithmetic, never a decision: times, addresses and
  * resources are looked at each time, and keys as they then are.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** An entry is the base64 of a SHA-256, 44 characters, whatever it stands for: about 1.5 MB in all, in each thread. */
+/** An entry is the base64 of a SHA-256, 44 characters: about 1.5 MB in all, in each thread. */
 export const rememberedMax = 10_000
 
 export interface RememberedSignatures {

@@ -1,10 +1,10 @@
 /**
  * The `Resource` of a policy: a URL with wildcards. `*` is any run of characters and `?` is one, each within one of the sections scheme,
  * host, path and query; a `*` at the end of a pattern that ends with the path covers the query, too, and one at the end of a pattern that
- * ends with the host everything behind it. `\?` begins the query. Where there is none of those, an unescaped `?` is tried as such after it
- * has failed as a wildcard, because signers write URLs with queries as they are.
+ * ends with the host everything after it. `\?` begins the query. Without `\?`, an unescaped `?` is also tried as the begin of the query if it
+ * does not match as a wildcard, because signers write URLs with queries unescaped.
  *
- * A match costs the length of the URL, whatever the pattern is (see `WildcardPattern`).
+ * A match takes time linear in the length of the URL, for any pattern (see `WildcardPattern`).
  */
 import { plainPattern } from 'svc/plugins/policy/api'
 import type { SectionedUrl } from './signed-request.ts'
@@ -29,7 +29,7 @@ function matchesRest(hostAndPath: string, query: string | undefined, url: Sectio
   const host = (slash < 0 ? hostAndPath : hostAndPath.slice(0, slash)).toLowerCase()
   const isOpen = query === undefined && hostAndPath.endsWith('*')
   if (!matches(host, url.host)) return false
-  // Every URL has a path, so a pattern without one is for all of them or for none.
+  // Every URL has a path, so a pattern without one matches all URLs or none.
   if (slash < 0) return isOpen
   if (!matches(hostAndPath.slice(slash), textOfBytes(url.path))) return false
   if (query === undefined) return isOpen || url.query === undefined

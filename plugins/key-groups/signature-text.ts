@@ -10,14 +10,14 @@ export function encodeBytes(bytes: Buffer): string {
 
 /**
  * Undefined for anything but the one text that `encodeBytes` makes of these bytes: without padding, or with bits set that no byte has,
- * there would be two texts for one signature.
+ * one signature would have two texts.
  */
 export function decodeBytes(text: string): Buffer | undefined {
-  // What comes with a plus would be the same as what comes with a dash.
+  // A plus would decode to the same byte as a dash.
   if (text.length > encodedCharactersMax || /[+=/]/.test(text)) return undefined
   const plain = text.replaceAll('-', '+').replaceAll('_', '=').replaceAll('~', '/')
   const bytes = Buffer.from(plain, 'base64')
-  // Node.js passes over what is no base64, and would not notice.
+  // Node.js skips invalid characters without an error.
   return bytes.toString('base64') === plain ? bytes : undefined
 }
 

@@ -1,7 +1,7 @@
-/** What is signed: the text of a canned policy, and custom policies, read and written. */
+/** The signed texts: canned policies, and custom policies, parsed and written. */
 import { type AddressBlock, parseBlock } from 'svc/plugins/policy/api'
 
-/** What a signature allows, until when. Times in seconds since 1970. */
+/** The URLs and the time that a signature allows. Times in seconds since 1970. */
 export interface SignedPolicy {
   /** A pattern. */
   readonly resource: string
@@ -51,7 +51,7 @@ export function customPolicy({ resource, beforeSeconds, afterSeconds, address }:
   })
 }
 
-/** Reads a policy whose signature holds. Everything that is not known is refused: a condition that nobody checks would be none. */
+/** Parses a policy whose signature is valid. Unknown members are refused: a condition that is not checked would be none. */
 export function parsePolicy(bytes: Buffer): SignedPolicy | PolicyProblem {
   let root: unknown
   try {

@@ -3,25 +3,25 @@ import type { SignatureRefusal, SignedRequest } from './api.ts'
 
 const names = ['Expires', 'Policy', 'Signature', 'Key-Pair-Id', 'Hash-Algorithm'] as const
 export type ParameterName = (typeof names)[number]
-/** Where there is one of these in the query, cookies do not count. */
+/** If the query has one of these, cookies do not count. */
 const carriers = new Set<string>(['Expires', 'Policy', 'Signature', 'Key-Pair-Id'])
 const known = new Set<string>(names)
 export const cookiePrefix = 'Cdn-'
 
 export interface Carried {
   readonly carrier: 'url' | 'cookies'
-  /** As they came: those of the query are still percent-encoded. */
+  /** As received; those of the query are still percent-encoded. */
   readonly values: ReadonlyMap<string, string>
   /** The raw query without the five parameters: every other pair byte for byte and in its place. */
   readonly query: string
 }
 
-/** Steps 1 to 4: what there is to verify. Nothing is decoded. */
+/** Steps 1 to 4: extracts the signature to verify. Decodes nothing. */
 export function readCarried({ query, cookie }: Pick<SignedRequest, 'query' | 'cookie'>): Carried | SignatureRefusal {
   const ofQuery = new Map<string, string>()
   let rest: string[] | undefined
   let isDoubled = false
-  // A query without any of them is passed on as it is.
+  // A query without any of these parameters is passed on unchanged.
   if (/(?:^|&)(?:Expires|Policy|Signature|Key-Pair-Id|Hash-Algorithm)(?:[=&]|$)/.test(query)) {
     rest = []
     for (const pair of query.split('&')) {
@@ -74,12 +74,12 @@ export interface SectionedUrl {
   /** In lower case, without the default port. */
   readonly host: string
   readonly path: string
-  /** Undefined: there is none, or nothing is left of it. */
+  /** Undefined: there is no query, or nothing is left of it. */
   readonly query: string | undefined
 }
 
 /**
- * The URLs that a signature may be for, the request's own first: what was signed for `http` holds on `https`, and the other way round
+ * The URLs that a signature may be for, the request's own first: a signature for `http` is valid on `https`, and the other way round
  * only where TLS ends at a proxy.
  */
 export function urlsOf({ secure, host, path, holdsFromProxy }: SignedRequest, rest: string): readonly SectionedUrl[] {

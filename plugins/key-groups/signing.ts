@@ -1,4 +1,4 @@
-/** Signs URLs and cookies with a private key that the server has. What it makes, `verification.ts` takes. */
+/** Signs URLs and cookies with a private key that the server has. `verification.ts` accepts them. */
 import { createPrivateKey, sign } from 'node:crypto'
 import type { Clock } from 'svc/kernel'
 import { parseBlock } from 'svc/plugins/policy/api'
@@ -38,7 +38,7 @@ export function createSigning(groups: Collection<KeyGroupDocument>, clock: Clock
   }
 }
 
-/** That of the id, else the newest that can sign. */
+/** The key with the id, otherwise the newest that can sign. */
 function chooseKey(
   group: string,
   keys: readonly KeyDocument[],
@@ -54,7 +54,7 @@ function chooseKey(
   if (found === undefined) {
     throw invalid(`The server has no private key of an enabled key of the key group "${group}": add one with generate.`)
   }
-  if (!found.enabled) throw invalid(`The key ${found.id} is disabled: what it signs is refused.`)
+  if (!found.enabled) throw invalid(`The key ${found.id} is disabled: its signatures are refused.`)
   const { privateKey } = found
   if (privateKey === undefined) throw invalid(`The server does not have the private key of ${found.id}.`)
   return { ...found, privateKey }
@@ -72,7 +72,7 @@ function readUrl(text: string): SectionedUrl {
     throw invalid('The URL has a fragment, which no server ever sees: leave it out.')
   const query = search.slice(1)
   if (/(?:^|&)(?:Expires|Policy|Signature|Key-Pair-Id|Hash-Algorithm)(?:[=&]|$)/.test(query)) {
-    throw invalid('The URL is signed already, or has a parameter with the name of one of a signature.')
+    throw invalid('The URL is already signed, or has a parameter with the name of a signature parameter.')
   }
   return { scheme: protocol.slice(0, -1) as Scheme, host, path: pathname, query: query === '' ? undefined : query }
 }
@@ -86,9 +86,10 @@ interface TextToSign {
 
 function textToSign(url: SectionedUrl, { kind, resource, expiresMs, startsMs, ip }: ToSign, nowMs: number): TextToSign {
   const beforeSeconds = Math.floor(expiresMs / 1000)
-  if (beforeSeconds * 1000 <= nowMs) throw invalid('What is signed would have expired already.')
-  if (expiresMs - nowMs > lifetimeMsMax) throw invalid('What is signed is good for at most 365 days.')
-  if (startsMs !== undefined && startsMs >= expiresMs) throw invalid('What is signed would expire before it starts.')
+  if (beforeSeconds * 1000 <= nowMs) throw invalid('The signature would already be expired.')
+  if (expiresMs - nowMs > lifetimeMsMax) throw invalid('A signature is valid for at most 365 days.')
+  if (startsMs !== undefined && startsMs >= expiresMs)
+    throw invalid('The signature would expire before it becomes valid.')
   if (ip !== undefined && parseBlock(ip) === undefined)
     throw invalid(`${JSON.stringify(ip)} is no address and no CIDR block.`)
   // In a URL alone a resource is another one than the URL.

@@ -11,7 +11,7 @@
  * | 9 resource, times, address | `resource`, `expired`, `not_yet`, `address` |
  *
  * 1. Nothing of a policy is read before its signature holds.
- * 2. A request costs at most four verifications (two schemes, two digests), whatever it sends.
+ * 2. A request costs at most four verifications (two schemes, two digests), for any input.
  * 3. Only a signature that holds is remembered.
  */
 import { type KeyObject, verify } from 'node:crypto'
@@ -41,7 +41,7 @@ export interface VerificationOptions {
 
 export type Verification = (group: string, request: SignedRequest) => MaybePromise<SignatureVerdict>
 
-/** A signature, and the key that is said to have made it. */
+/** A signature, and the key that it names. */
 interface Claim {
   readonly group: CompiledKeyGroup
   readonly key: VerifyingKey
@@ -53,7 +53,7 @@ interface Claim {
 export function createVerification(options: VerificationOptions): Verification {
   const { groups, remembered, verifySignature = verify } = options
 
-  /** Steps 6 and 7: undefined where the signature is of one of these. `known`: how that is remembered. */
+  /** Steps 6 and 7: undefined if the signature matches one of these texts. `known`: its entry in the memory of valid signatures. */
   const problemOfSignature = (
     { key, carried, signatureText }: Claim,
     known: string,
@@ -85,16 +85,16 @@ export function createVerification(options: VerificationOptions): Verification {
     return problem ?? parsePolicy(bytes)
   }
 
-  /** What was signed has to be one of the URLs of the request, so nothing is left to compare. */
+  /** The signed text must be one of the URLs of the request, so no comparison is left. */
   const cannedOf = (claim: Claim, urls: readonly SectionedUrl[]): SignedPolicy | SignatureRefusal => {
     const expires = parameterOf(claim.carried, 'Expires')
     if (expires === undefined || !isExpiry(expires)) return 'malformed'
     const policy = { resource: '*', beforeSeconds: Number(expires), afterSeconds: undefined, addresses: undefined }
-    // The first URL and the schemes that hold tell all of them.
+    // The first URL and the valid schemes determine all of them.
     const text = cannedPolicy(textOf(urls[0]!), expires)
     const known = rememberedAs(claim, `${urls.length}`, text)
     if (remembered.has(known)) return policy
-    // A character for each byte: what has more would be cut, and be the text of another URL.
+    // One byte for each character: longer ones would be cut, and give the text of another URL.
     if (/[^\0-\xff]/.test(text)) return 'malformed'
     const candidates = urls.map(url => Buffer.from(cannedPolicy(textOf(url), expires), 'latin1'))
     return problemOfSignature(claim, known, candidates) ?? policy
@@ -107,7 +107,7 @@ export function createVerification(options: VerificationOptions): Verification {
   ): SignatureVerdict => {
     const keyId = parameterOf(carried, 'Key-Pair-Id') ?? ''
     const key = group?.keys.get(keyId)
-    // The id of a key that is not there is whatever somebody has sent: it goes into no log.
+    // The id of an unknown key is arbitrary text of the client, and is not logged.
     if (group === undefined || key === undefined) return refused('unknown_key')
     const signatureText = parameterOf(carried, 'Signature')
     if (signatureText?.length !== encodedLength(key.signatureBytes)) return refused('malformed', keyId)

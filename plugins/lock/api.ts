@@ -1,6 +1,6 @@
 /**
- * Locks: who may do something for long that must not be done twice at a time, as deleting all that is in a bucket. A lock is a *lease*: its
- * holder renews it, and who no longer does loses it. Short changes need none, their commits have preconditions.
+ * Locks for long work that must not run twice at the same time, such as deleting all objects of a bucket. A lock is a *lease*: its holder
+ * renews it, and loses it without renewal. Short changes need no lock, because their commits have preconditions.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -11,13 +11,13 @@ export const lockTypes = ['write', 'read'] as const
 export type LockType = (typeof lockTypes)[number]
 
 export interface Lock {
-  /** `<bucket>/<what is done>`, or `svc/<what is done>` of the whole deployment: no bucket has that name. */
+  /** `<bucket>/<activity>`, or `svc/<activity>` for the whole deployment: no bucket has that name. */
   readonly resource: string
   /** 32 hexadecimal digits: of this lease. */
   readonly uid: string
   /** The node that holds it. */
   readonly owner: string
-  /** What it is held for: the id of an operation. */
+  /** Its purpose: the id of an operation. */
   readonly source: string
   readonly type: LockType
   /** Milliseconds since 1970. */
@@ -30,14 +30,14 @@ export interface Lease {
   readonly uid: string
   /** Aborts when the lock is lost; the reason is the error. */
   readonly signal: AbortSignal
-  /** Before each commit of what is done under the lock: throws `conflict` when the lock is lost. As fresh as a document. */
+  /** Called before each commit under the lock: throws `conflict` if the lock is lost. As fresh as a document. */
   check(): MaybePromise<void>
   /** The transaction fails with `precondition_failed` when the lock is lost by then. */
   fence(tx: TransactionBuilder): void
 }
 
 export interface HoldOptions {
-  /** What it is held for: the id of an operation. */
+  /** Its purpose: the id of an operation. */
   readonly source: string
   /** How long to wait for another holder. Default 0: it is refused at once. */
   readonly waitMs?: number
@@ -45,13 +45,13 @@ export interface HoldOptions {
 
 export interface LockService {
   /**
-   * Runs `work` while this thread holds the lock. Rejects with what `work` rejects with, and with `conflict`, which names the holder, when
-   * somebody else has the lock for longer than is waited.
+   * Runs `work` while this thread holds the lock. Rejects with the error of `work`, or with `conflict`, which names the holder, if another
+   * holder keeps the lock for longer than the wait.
    */
   hold<T>(resource: string, options: HoldOptions, work: (lease: Lease) => Promise<T>): Promise<T>
   /** Oldest first. */
   list(): Promise<Lock[]>
-  /** Takes these locks away from whoever holds them: holders stop before their next commit. Resolves with those that were held. */
+  /** Releases these locks regardless of their holder: holders stop before their next commit. Resolves with those that were held. */
   release(resources: readonly string[]): Promise<Lock[]>
   /** Tells how long each lock was waited for in this thread, also in vain, until the function that it returns is called. */
   watchWaits(listener: (resource: string, waitedMs: number) => void): () => void

@@ -1,5 +1,5 @@
 /**
- * What is stored of a lock: two documents with its resource as their id.
+ * The stored form of a lock: two documents with its resource as their id.
  *
  * | Collection | Changes | Why |
  * |---|---|---|

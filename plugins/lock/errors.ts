@@ -1,5 +1,5 @@
 import { defineErrors } from 'svc/kernel'
 
 export const lockErrors = defineErrors({
-  conflict: { status: 409, title: 'Somebody else does this already. Try again when it is done.' },
+  conflict: { status: 409, title: 'The same operation is already running. Try again when it has ended.' },
 })

@@ -1,4 +1,4 @@
-/** Locks that are leases: for what takes long and must not be done twice at a time. */
+/** Locks that are leases, for long work that must not run twice at the same time. */
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
@@ -24,12 +24,12 @@ export default definePlugin({
     const { refreshMs, staleAfterMs } = config
     if (refreshMs * 2 > staleAfterMs) {
       throw new RangeError(
-        'SVC_LOCK_REFRESH_INTERVAL is at most half of SVC_LOCK_STALE_AFTER: else a lock is lost with its first late renewal.',
+        'SVC_LOCK_REFRESH_INTERVAL is at most half of SVC_LOCK_STALE_AFTER: otherwise one late renewal loses a lock.',
       )
     }
     const timeouts = metrics.counter({
       name: 'svc_lock_acquire_timeouts_total',
-      help: 'Locks that somebody did not get in the time that it would wait; most do not wait.',
+      help: 'Failed attempts to acquire a lock, after the wait of the caller; most callers do not wait.',
       labels: ['type'],
     })
     const documents = declareLockDocuments(store)

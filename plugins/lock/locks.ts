@@ -1,11 +1,11 @@
-/** Takes, renews, lists and releases locks, in any thread. What decides is the commit of the documents; nothing is remembered here. */
+/** Acquires, renews, lists and releases locks, in any thread. The commit of the documents decides; the thread keeps no state. */
 import { type Clock, isCatalogError, type Logger, type Ports } from 'svc/kernel'
 import type { StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import type { HoldOptions, Lease, Lock, LockService } from './api.ts'
 import type { LockDocument, LockDocuments } from './documents.ts'
 import { lockErrors } from './errors.ts'
 
-/** How often who waits looks again: a release of this node is told, that of another may be heard of late. */
+/** The interval of new attempts while waiting: releases on this node are signalled, those of other nodes may be seen late. */
 const lookAgainMs = 500
 
 export interface LocksOptions {
@@ -27,7 +27,7 @@ export function createLocks(options: LocksOptions): LockService {
   const { clock, random } = ports
   const waitListeners = new Set<(resource: string, waitedMs: number) => void>()
 
-  /** Undefined when somebody else has it. */
+  /** Undefined if another holder has it. */
   async function take(resource: string, source: string): Promise<Held | undefined> {
     const uid = Buffer.from(random.bytes(16)).toString('hex')
     try {
@@ -40,7 +40,7 @@ export function createLocks(options: LocksOptions): LockService {
       throw error
     }
     const document = await locks.get(resource)
-    // Released again in between: whoever did so meant this lease, too.
+    // Released in between: the release was meant for this lease, too.
     if (document?.value.uid !== uid) throw lost(resource)
     return { resource, uid, etag: document.etag }
   }
@@ -135,7 +135,7 @@ interface Held {
   readonly etag: string
 }
 
-/** Renews a lock until `end`, or until it is lost: released by somebody, or not renewed for so long that it must be taken for stale. */
+/** Renews a lock until `end`, or until it is lost: released by an operator, or not renewed for so long that it counts as stale. */
 function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, staleAfterMs }: LocksOptions) {
   const { locks, renewals } = documents
   const { resource, uid, etag } = held
@@ -146,7 +146,7 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
 
   const lose = () => {
     if (hasEnded || abort.signal.aborted) return
-    log.warn({ resource, uid }, 'a lock is lost: what was done under it stops before its next commit')
+    log.warn({ resource, uid }, 'a lock is lost: the work under it stops before its next commit')
     abort.abort(lost(resource))
   }
   const renew = async () => {
@@ -161,7 +161,7 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
       if (isCatalogError(error) && error.code === 'precondition_failed') return lose()
       log.warn({ err: error, resource }, 'a lock could not be renewed; it is tried again')
     }
-    // Before others may take it for stale, whatever their clocks say.
+    // Before others may take it for stale, with any difference of clocks.
     if (milliseconds(clock) - renewedMs >= staleAfterMs - refreshMs) return lose()
     if (!hasEnded) schedule()
   }
@@ -195,7 +195,7 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
 
 function lost(resource: string): Error {
   return lockErrors.conflict(
-    `The lock ${resource} was released while it was held. What was done until then stays; the rest was not done.`,
+    `The lock ${resource} was released while it was held. The changes until then are kept; the rest was not done.`,
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * Releases locks whose holder is gone: all at a start, which has the drives for itself, and later those that were not renewed for
- * `staleAfterMs`. How long is measured on the clock of who looks, from when it saw the renewal: clocks of nodes may differ.
+ * Releases locks without a live holder: all of them at a start, which has exclusive access to the drives, and later those that were not renewed for
+ * `staleAfterMs`. The time is measured on the observer's clock, from when it saw the last renewal: clocks of nodes may differ.
  */
 import { type BackgroundWorker, type Clock, isCatalogError, type Logger } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'

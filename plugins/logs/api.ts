@@ -1,4 +1,4 @@
-/** The last lines of the log of this node, and those to come, while somebody watches. */
+/** The last log lines of this node, and a live stream of new ones. */
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LineLevel = (typeof logLevels)[number]

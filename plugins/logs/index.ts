@@ -1,4 +1,4 @@
-/** The log of the server, for those who cannot look at its standard error. */
+/** The log of the server, for operators without access to its standard error. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import './api.ts'

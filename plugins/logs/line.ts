@@ -27,7 +27,7 @@ export function matches({ level, component }: LogLine, filter: LogFilter): boole
   return filter.component === undefined || filter.component === component
 }
 
-/** Audit records are most of a log: they must not push out everything else. Their own keys come first in a line. */
+/** Audit records are most of a log: a bound keeps them from displacing all other lines. Their own keys come first in a line. */
 export function isAudit(text: string): boolean {
   const at = text.indexOf('"component":"audit"')
   return at !== -1 && at < 120

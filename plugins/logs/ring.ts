@@ -20,7 +20,7 @@ class Ring {
     while (this.#lines.length - this.#first > ringLinesMax || this.#chars > ringCharsMax) {
       this.#chars -= this.#lines[this.#first++]!.text.length
     }
-    // Moves what is left once per full turn.
+    // Moves the remaining lines once per full turn.
     if (this.#first < ringLinesMax) return
     this.#lines = this.#lines.slice(this.#first)
     this.#first = 0

@@ -1,6 +1,6 @@
 /**
- * Lines of all threads come together in the main thread. It keeps the last ones and tells each subscription what it wants, in batches to
- * those of other threads; what comes faster than that is counted and dropped. While nobody watches, a line is put into a list and no more.
+ * The main thread collects the lines of all threads. It keeps the last ones and sends each subscription the lines that it selects, in batches to
+ * those of other threads; lines beyond that rate are counted and dropped. Without subscriptions, a line is only put into a list.
  */
 import { hostname } from 'node:os'
 import type { Clock, KernelService, Random, Threads } from 'svc/kernel'
@@ -49,7 +49,7 @@ export interface RunningLogs extends LogsService {
 
 export function createLogs({ kernel, threads, clock, random }: LogsOptions): RunningLogs {
   const subscriptions = new Map<number, Subscription>()
-  // Not from 1: a thread that replaces a dead one must not be sent what its predecessor wanted.
+  // Not from 1: a thread that replaces a dead one must not receive lines for its predecessor's subscriptions.
   let nextId = random.bytes(4).readUInt32BE()
   const main = threads.isMain ? createMain({ kernel, threads, clock }, deliver) : undefined
 

@@ -15,7 +15,7 @@ export interface MetricsQuery {
   /** 0 to 1. */
   readonly q: number
   readonly agg: 'none' | 'sum' | 'avg' | 'min' | 'max'
-  /** Labels that series of one group have in common. */
+  /** Labels that all series of one group share. */
   readonly by: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface MetricsResult {
   readonly end: number
   readonly step: number
   readonly series: readonly ResultSeries[]
-  /** What was asked for begins before the oldest point. */
+  /** The requested range begins before the oldest point. */
   readonly truncated: boolean
   /** Seconds since 1970, of the oldest point; undefined before the first. */
   readonly bufferStart: number | undefined

@@ -19,7 +19,7 @@ interface Packed {
   readonly offsets: Uint8Array | Uint16Array | Uint32Array
 }
 
-/** What an object, its place in a list and the head of a typed array cost, about. */
+/** Approximate size of an object, its slot in a list and the header of a typed array. */
 const chunkBytes = 200
 
 export class Column {

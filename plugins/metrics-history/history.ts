@@ -1,6 +1,6 @@
 /**
  * The last 24 hours of every family, a point per 10 seconds, in memory alone. Bounded three times: by points, by series, and by bytes:
- * where series change so much that they do not fit, the oldest chunks of all of them go first, and `bufferStart` says so.
+ * if series change so much that they do not fit, the oldest chunks of all series are dropped first; `bufferStart` is the start of the rest.
  */
 import type { FamilySamples, Sample } from 'svc/plugins/metrics/api'
 import { Column, chunkTicks } from './column.ts'

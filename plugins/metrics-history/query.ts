@@ -1,4 +1,4 @@
-/** Answers questions about the history: samples, rates, increases and quantiles, and sums of them over series. */
+/** Queries of the history: samples, rates, increases and quantiles, and sums of them over series. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { MetricsQuery, MetricsResult, ResultSeries } from './api.ts'

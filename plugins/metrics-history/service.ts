@@ -49,7 +49,7 @@ export function createMetricsHistory({ metrics, threads, clock, log }: MetricsHi
     cancel = clock.after(tick * tickMs - clock.now(), () => sample(tick))
   }
 
-  /** Of the start: who asks before it waits for it, so that there is something to be seen at once. A start does not. */
+  /** The first sample; a request before it waits for it, so that its answer is not empty. The start does not wait. */
   let first: Promise<void> | undefined
   const families = async () => {
     await first

@@ -1,12 +1,11 @@
 /**
- * Payloads: the bytes of objects on their way between a socket and the storage, whichever protocol carries them. A request's
- * body with the length and digests that its headers claim, and an answer's body in chunks. A room that `s3` and `admin` share; no
- * plugin is loaded for it.
+ * Payloads: the bytes of objects between a socket and the storage, for any protocol. A request's body with the length and the
+ * digests that its headers announce, and an answer's body in chunks. Shared by `s3` and `admin`; it is not a plugin that is loaded.
  */
 export { ClientGoneError, noBody, RequestBody } from './body.ts'
 export { type ChunkSource, sendChunks } from './chunks.ts'
-export { checksumBytes, type PayloadClaims, readClaims } from './claims.ts'
 export { payloadErrors } from './errors.ts'
+export { checksumBytes, type ExpectedPayload, readExpectedPayload } from './expected-payload.ts'
 export { asHeaderValue } from './header-value.ts'
 export { openPayload, type Payload } from './payload.ts'
 export { readAway } from './read-away.ts'

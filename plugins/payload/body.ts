@@ -1,6 +1,6 @@
 /**
- * The payload of a request as a stream of pushed chunks: unwrapped, counted, held back when the sink is slow. Nothing is
- * gathered here: at most the slices of one read from the socket wait while a sink's promise is pending.
+ * The payload of a request as a stream of pushed chunks: decoded, counted, with back-pressure from the sink. It buffers at most
+ * the slices of one read from the socket, while a promise of the sink is pending.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -8,17 +8,17 @@ import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { PayloadDecoder } from 'svc/plugins/iam/api'
 import type { Body, ExpectedDigests } from 'svc/plugins/objects/api'
-import { checksumBytes, type PayloadClaims } from './claims.ts'
 import { payloadErrors } from './errors.ts'
+import { checksumBytes, type ExpectedPayload } from './expected-payload.ts'
 
 /**
- * Each piece costs a microsecond or more, however short it is: a body in pieces of one byte would cost a thousand times what its bytes
- * do. So many pieces are free, and beyond them one for so many bytes.
+ * Each piece costs a microsecond or more, so a body in pieces of one byte would cost a thousand times the CPU of its bytes. The first
+ * `freePieces` may have any size; after them, pieces must have `bytesPerPiece` bytes on average.
  */
 const freePieces = 10_000
 const bytesPerPiece = 64
 
-/** The client went away before its request was complete. Never answered: nobody is there to read it. */
+/** The client closed the connection before its request was complete. It gets no answer. */
 export class ClientGoneError extends Error {
   constructor() {
     super('The client closed the connection before the request was complete.')
@@ -28,11 +28,11 @@ export class ClientGoneError extends Error {
 
 export class RequestBody implements Body {
   readonly sizeBytes: number | undefined
-  /** Bytes that came over the wire so far, framing included. */
+  /** Bytes received so far, including the framing. */
   receivedBytes = 0
   readonly #exchange: Exchange
   readonly #checksums: ChecksumsService
-  readonly #given: PayloadClaims
+  readonly #expected: ExpectedPayload
   readonly #decoder: PayloadDecoder | undefined
   #expectedDigests: ExpectedDigests
   #begun = false
@@ -40,15 +40,15 @@ export class RequestBody implements Body {
   constructor(
     exchange: Exchange,
     checksums: ChecksumsService,
-    given: PayloadClaims,
+    expected: ExpectedPayload,
     decoder: PayloadDecoder | undefined,
   ) {
     this.#exchange = exchange
     this.#checksums = checksums
-    this.#given = given
+    this.#expected = expected
     this.#decoder = decoder
-    this.sizeBytes = given.sizeBytes
-    this.#expectedDigests = { md5: given.md5, checksum: given.checksum }
+    this.sizeBytes = expected.sizeBytes
+    this.#expectedDigests = { md5: expected.md5, checksum: expected.checksum }
   }
 
   expectedDigests(): ExpectedDigests {
@@ -72,7 +72,7 @@ export class RequestBody implements Body {
     let isHeld = false
     let isEnded = false
     let isSettled = false
-    /** What came from the socket and is not wholly taken yet. */
+    /** Bytes from the socket that the sink has not taken completely. */
     let received: Buffer | undefined
 
     const settle = () => {
@@ -84,7 +84,7 @@ export class RequestBody implements Body {
     const fail = (error: unknown) => {
       if (isSettled) return
       settle()
-      // The rest stays where it is: whoever answers decides between reading it away and closing the connection.
+      // The rest is not read: the code that answers decides between draining the request and closing the connection.
       request.pause()
       reject(error)
     }
@@ -171,10 +171,10 @@ export class RequestBody implements Body {
   }
 
   #takeTrailer(trailers: ReadonlyMap<string, string>): void {
-    const { trailer, algorithm, md5 } = this.#given
+    const { trailer, algorithm, md5 } = this.#expected
     if (trailer === undefined || algorithm === undefined) return
     const text = trailers.get(trailer)
-    if (text === undefined) throw payloadErrors.IncompleteBody(`The trailer ${trailer} did not come.`)
+    if (text === undefined) throw payloadErrors.IncompleteBody(`The trailer ${trailer} is missing.`)
     this.#expectedDigests = {
       md5,
       checksum: { algorithm, value: checksumBytes(trailer, text, this.#checksums.size(algorithm)) },
@@ -183,12 +183,12 @@ export class RequestBody implements Body {
 }
 
 /**
- * Frees the memory of a chunk at once. Node's parser makes a buffer of its own for each, 64 KiB of them a time; left to
- * the garbage collector they cost a full collection every few hundred chunks, a third of a large upload's CPU.
+ * Frees the memory of a chunk at once. Node's parser allocates a buffer of up to 64 KiB for each. If the garbage collector
+ * frees them, it needs a full collection every few hundred chunks: a third of the CPU of a large upload.
  */
 function giveBack(chunk: Buffer): void {
   const { buffer } = chunk
-  // Shorter than its memory: others may have parts of it.
+  // A chunk that is shorter than its memory may share it with others.
   if (chunk.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
@@ -198,7 +198,7 @@ function incomplete(announcedBytes: number, receivedBytes: number) {
   })
 }
 
-/** What an operation gets that takes no payload. */
+/** The body for operations without a payload. */
 export const noBody: Body = {
   sizeBytes: 0,
   expectedDigests: () => ({ md5: undefined, checksum: undefined }),

@@ -1,6 +1,6 @@
 /**
- * Bodies that come in chunks, written by hand: at most three are on their way, each given back to its pool when the socket has
- * taken it. However slow the client is, it takes no more memory than that.
+ * Writes a body in chunks: at most three are in flight, and each returns to its pool when the socket has taken it. So a slow
+ * client occupies no more memory than that.
  */
 import type { ServerResponse } from 'node:http'
 import type { ObjectData } from 'svc/plugins/objects/api'
@@ -8,13 +8,13 @@ import type { BlobChunk } from 'svc/plugins/storage/api'
 
 export type ChunkSource = Pick<Extract<ObjectData, { kind: 'stream' }>, 'next' | 'close'>
 
-/** Chunks of a stream that may be on their way to the client. */
+/** Maximum number of chunks of a stream that are not yet sent. */
 const chunksInFlightMax = 3
 
 /**
- * Ends the answer with these bytes; the head is written already, and `first` is read. `sizeBytes`: what the head says; undefined
- * where it says nothing. Resolves when everything is handed to the socket or the client is gone; rejects when the source cannot
- * be read to its end, and then leaves the answer open, which must not end as if it were whole.
+ * Sends the body and ends the answer; the head is already written, and `first` already read. `sizeBytes`: the Content-Length of the
+ * head, undefined if it has none. Resolves when the socket has all bytes or the client has closed the connection. Rejects when the
+ * source fails, and then does not end the answer, so that the client cannot take it for complete.
  */
 export function sendChunks(
   response: ServerResponse,
@@ -40,7 +40,7 @@ export function sendChunks(
       reject(error)
     }
     const onClose = () => {
-      // The socket is gone, and with it whatever it still held of these.
+      // The socket is closed and holds none of these chunks any more.
       for (const chunk of inFlight) chunk.release()
       inFlight.clear()
       stop()

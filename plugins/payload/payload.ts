@@ -2,9 +2,9 @@ import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication } from 'svc/plugins/iam/api'
 import { RequestBody } from './body.ts'
-import { readClaims } from './claims.ts'
+import { readExpectedPayload } from './expected-payload.ts'
 
-/** What a request brings to be stored. */
+/** The payload of a request, and the algorithm of its checksum. */
 export interface Payload {
   readonly body: RequestBody
   /** Announced by header or trailer; known before the body. */
@@ -18,8 +18,8 @@ const unsigned: Pick<Authentication, 'method' | 'payload' | 'createDecoder'> = {
 }
 
 /**
- * The payload of a request outside of the S3 protocol, with the same claims in the same headers. Without `authentication` nothing is
- * signed. Throws S3's codes for claims that cannot be.
+ * The payload of a request outside of the S3 protocol, with the same headers for length and digests. Without `authentication` nothing
+ * is signed. Throws the codes of S3 for malformed headers.
  */
 export function openPayload(
   exchange: Exchange,
@@ -27,9 +27,9 @@ export function openPayload(
   checksums: ChecksumsService,
 ): Payload {
   const signed = authentication ?? unsigned
-  const claims = readClaims(exchange.request.headers, signed, checksums)
+  const expected = readExpectedPayload(exchange.request.headers, signed, checksums)
   return {
-    body: new RequestBody(exchange, checksums, claims, signed.createDecoder()),
-    checksumAlgorithm: claims.algorithm,
+    body: new RequestBody(exchange, checksums, expected, signed.createDecoder()),
+    checksumAlgorithm: expected.algorithm,
   }
 }

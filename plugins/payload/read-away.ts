@@ -1,13 +1,13 @@
 import type { Clock } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 
-/** How long, and for how many bytes, a client that is refused may keep sending before the connection is closed. */
+/** Time and bytes for which a refused client may continue to send before the connection is closed. */
 const lingerMs = 1000
 const lingerBytesMax = 8 * 1024 * 1024
 
 /**
- * Drops what still comes of the request, for a while; then, or at its end, `finish` is called once. A connection that is closed on
- * a client that still sends takes the answer with it.
+ * Drains the rest of the request, within bounds; then, or at its end, calls `finish` once. If the connection were closed while the
+ * client still sends, the client would lose the answer.
  */
 export function readAway(
   { request, response }: Pick<Exchange, 'request' | 'response'>,

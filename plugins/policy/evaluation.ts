@@ -1,10 +1,10 @@
 /**
- * The decision, in this order:
+ * Decides whether a caller may perform an action on a resource. The steps, in this order:
  *
  * 1. Root may do everything.
- * 2. A deny of any policy wins: of the user, of its groups, of the bucket, of the access key; and so does one of the bucket's rules.
- * 3. At least one must allow: a policy of the user, of its groups or of the bucket, a rule of the bucket, or an access control list.
- * 4. Each limit (the policy embedded in an access key, the policy of a session) must allow, too.
+ * 2. A matching deny refuses: in a policy of the user, of its groups, of the bucket or of the access key, or in a rule of the bucket.
+ * 3. Something must allow: a policy of the user, of its groups or of the bucket, a rule of the bucket, or an access control list.
+ * 4. Each limit (the policy embedded in an access key, the policy of a session) must also allow.
  *
  * For anonymous callers only the bucket's policy, its rules and the access control lists count, and these apply to `s3:` actions only.
  */

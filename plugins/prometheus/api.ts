@@ -1,4 +1,4 @@
-/** What the operations of this plugin know of its configuration. */
+/** The configuration that the operations of this plugin use. */
 export interface Scraping {
   /** `public`: everybody may read metrics, and no token is needed. */
   readonly authType: 'jwt' | 'public'

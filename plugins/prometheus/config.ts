@@ -5,7 +5,7 @@ export const prometheusConfig = Type.Object({
     environmentOnly: true,
     default: 'jwt',
     description:
-      'Who may scrape: jwt asks for a bearer token of an identity with admin:Prometheus, public lets everyone.',
+      'Access to metrics: jwt requires a bearer token of an identity with admin:Prometheus, public requires none.',
   }),
 })
 

@@ -11,7 +11,7 @@ import { prometheusConfig } from './config.ts'
 import { createMetricsRoutes } from './routes.ts'
 import { createTokenCheck } from './scrape-token.ts'
 
-/** Without the plugin `policy` nobody else has rights. */
+/** Without the plugin `policy` only root has rights. */
 const rootAlone: Pick<PolicyService, 'isAllowed'> = { isAllowed: ({ identity }) => identity?.isRoot === true }
 
 export default definePlugin({

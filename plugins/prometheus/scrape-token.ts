@@ -13,7 +13,7 @@ import { prometheusErrors } from './errors.ts'
 const jose = () => import('jose')
 
 const issuer = 'prometheus'
-/** Longer headers are no token of ours. */
+/** Longer headers are not tokens of this server. */
 const tokenCharactersMax = 4096
 
 /** A token that lets `accessKey` scrape until `expiresAtMs`. */
@@ -41,7 +41,7 @@ export function createTokenCheck(
   policy: Pick<PolicyService, 'isAllowed'>,
   nowMs: () => number,
 ): (request: ScrapeRequest) => Promise<Identity> {
-  // Unknown access keys are verified too, against a key that nobody has: they cannot be told apart by time.
+  // Tokens of unknown access keys are verified with a random key, so that the time does not reveal whether a key exists.
   const nobody = createSecretKey(randomBytes(64))
   return async ({ headers, exchange }) => {
     const token = bearerOf(headers.authorization)

@@ -3,7 +3,7 @@
 export interface QuotaService {
   /** Bytes; 0 where there is none. Throws NoSuchBucket. */
   get(bucket: string): Promise<number>
-  /** 0 removes it. Resolves with what it then is. Throws NoSuchBucket, and InvalidArgument for what is no number of bytes. */
+  /** 0 removes it. Resolves with the new quota. Throws NoSuchBucket, and InvalidArgument if it is not a number of bytes. */
   set(bucket: string, sizeBytes: number): Promise<number>
 }
 

@@ -23,7 +23,7 @@ export default definePlugin({
       {
         sign: { kind: 'record', name: 'bucket-quota' },
         has: 'a quota',
-        consequence: 'quotas that exist hold, but nobody can see or change them',
+        consequence: 'existing quotas are enforced, but cannot be read or changed',
       },
       { optional: true },
     )

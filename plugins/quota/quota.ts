@@ -1,4 +1,4 @@
-/** The limit is kept in the bucket's record: the commit that it binds reads nothing else. */
+/** The limit is kept in the bucket's record, which each commit reads anyway. */
 import { type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
 import type { QuotaService } from './api.ts'
 

@@ -20,7 +20,7 @@ const kinds: Readonly<Record<RateLimitName, ThrottleKind>> = {
 }
 const names = Object.keys(kinds) as readonly RateLimitName[]
 
-/** What threads share. */
+/** Memory that all threads share. */
 interface SharedBuckets {
   readonly memory: SharedArrayBuffer
   readonly seeds: readonly [number, number]
@@ -48,7 +48,7 @@ export function createRateLimits({ settings, threads, clock, random }: RateLimit
   if (threads.isMain) {
     const drawn = random.bytes(8)
     const seeds = [drawn.readInt32LE(0), drawn.readInt32LE(4)] as const
-    // The main thread serves as well; its memory is that of all.
+    // The main thread serves as well; it owns the shared memory.
     const shared: SharedBuckets = { memory: new SharedArrayBuffer(tokenBucketsBytes), seeds }
     buckets = new TokenBuckets(shared.memory, ...seeds)
     threads.handle('rate-limits.buckets', () => shared)

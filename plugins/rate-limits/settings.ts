@@ -9,7 +9,7 @@ const rate = (what: string) =>
     default: 0,
     minimum: 0,
     maximum: rateMax,
-    description: `${what} per second in a node; 0 is no limit.`,
+    description: `${what} per second and node; 0 means no limit.`,
   })
 
 const burst = (key: string) =>

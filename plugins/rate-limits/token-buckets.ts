@@ -1,10 +1,10 @@
 /**
- * Token buckets in memory that all threads share, of a fixed size however many clients come. Each is kept as the time at which it
- * will be full again (the generic cell rate algorithm): a bucket that is full needs no memory, and its slot is free for another.
+ * Token buckets in shared memory of all threads, of a fixed size for any number of clients. Each is stored as the time at which it
+ * will be full again (the generic cell rate algorithm): a full bucket needs no memory, and its slot is free for another.
  *
- * A set of slots is chosen by one keyed hash of the name, the slot within it by another. Where all slots of a set are taken, the bucket
- * that is fullest gives way and is full again: a flood of more names than there are slots makes limits milder, and never refuses
- * who has sent little.
+ * One keyed hash of the name selects a set of slots, another identifies the bucket within it. If all slots of a set are taken, the
+ * fullest bucket is evicted, and so is full again: a flood of more names than slots makes limits milder, and never refuses clients
+ * with few requests.
  */
 const waysPerSet = 8
 const setCount = 8192
@@ -32,7 +32,7 @@ export class TokenBuckets {
   readonly #setSeed: number
   readonly #tagSeed: number
 
-  /** `memory` has `tokenBucketsBytes`, zeroes at first; the seeds are the same in all threads, and nobody else knows them. */
+  /** `memory` has `tokenBucketsBytes`, initially zeroes; the seeds are the same in all threads, and secret. */
   constructor(memory: SharedArrayBuffer, setSeed: number, tagSeed: number) {
     this.#times = new BigInt64Array(memory, 0, slotCount)
     this.#tags = new Int32Array(memory, slotCount * timeBytes, slotCount)
@@ -61,7 +61,7 @@ export class TokenBuckets {
 
   #slotOf(space: number, name: string, nowNs: bigint): number {
     const base = (hash(name, this.#setSeed ^ space) & (setCount - 1)) * waysPerSet
-    // 0 is a slot that nobody has had.
+    // 0 is an unused slot.
     const tag = hash(name, this.#tagSeed ^ space) | 1
     const tags = this.#tags
     for (;;) {

@@ -1,4 +1,4 @@
-/** The mode `s3` of distributions: the S3 API of a bucket on a name of its own. */
+/** The mode `s3` of distributions: the S3 API of one bucket on its own domain. */
 import { definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/distributions/api'
 import { Type } from 'typebox'

@@ -1,4 +1,4 @@
-/** A distribution of the mode `s3` has domains, restrictions and a default access; what only a website can do is refused. */
+/** A distribution of the mode `s3` has domains, restrictions and a default access; settings of websites are refused. */
 import type { Distribution, DistributionProblem } from 'svc/plugins/distributions/api'
 
 export function s3DomainProblems({

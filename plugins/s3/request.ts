@@ -17,7 +17,7 @@ import {
   type ObjectVersion,
   type Upload,
 } from 'svc/plugins/objects/api'
-import { noBody, RequestBody, readClaims } from 'svc/plugins/payload/api'
+import { noBody, RequestBody, readExpectedPayload } from 'svc/plugins/payload/api'
 import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { asksForAcl, type IsAclIgnored, refuseAcl } from './acl.ts'
 import type {
@@ -162,9 +162,13 @@ export class S3RequestContext implements S3Request {
     const { checksums } = this.environment
     const authentication = this.authentication!
     const isOfObject = kind.kind === 'xml' && kind.checksumOf === 'object'
-    const claims = readClaims(isOfObject ? withoutChecksums(this.headers) : this.headers, authentication, checksums)
-    this.#checksumAlgorithm = claims.algorithm
-    this.#body = new RequestBody(this.exchange, checksums, claims, authentication.createDecoder())
+    const expected = readExpectedPayload(
+      isOfObject ? withoutChecksums(this.headers) : this.headers,
+      authentication,
+      checksums,
+    )
+    this.#checksumAlgorithm = expected.algorithm
+    this.#body = new RequestBody(this.exchange, checksums, expected, authentication.createDecoder())
     return this.#body
   }
 
@@ -254,7 +258,7 @@ export class S3RequestContext implements S3Request {
     this.key = form.key
     refuseMissingFeature(form.headers, undefined, attributeHeaders)
     await this.refuseAcl('object')
-    const { md5, checksum } = readClaims(form.headers, this.authentication!, checksums)
+    const { md5, checksum } = readExpectedPayload(form.headers, this.authentication!, checksums)
     return { md5, checksum }
   }
 

@@ -18,7 +18,7 @@ export interface ScannerSettings {
 
 export interface ScannerService {
   readonly settings: Settings<ScannerSettings>
-  /** Wraps a worker so that it rests between slices as the settings say, and at least as long as with the speed `slowerThan`. */
+  /** Wraps a worker so that it pauses between slices as the settings say, and at least as long as with the speed `slowerThan`. */
   atSpeed(worker: BackgroundWorker, slowerThan?: ScannerSettings['speed']): BackgroundWorker
 }
 

@@ -1,4 +1,4 @@
-/** Declares the settings `scanner`, and makes workers rest as they say. */
+/** Declares the settings `scanner`, and paces background workers accordingly. */
 import type { BackgroundWorker, Clock } from 'svc/kernel'
 import type { Settings, SettingsService } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
@@ -28,7 +28,7 @@ const keysOf = (cycleMs: number) =>
       maximum: 365 * dayMs,
       default: 30 * dayMs,
       description:
-        'How often every shard on every drive of a set is scrubbed (read and verified): from the end of one pass to the beginning of the next. 0: never. A deployment of a single drive has no shards.',
+        'Pause between two scrubs, each of which reads and verifies every shard of a set: from the end of one to the begin of the next. 0: never. A deployment with a single drive has no shards.',
     }),
   })
 

@@ -23,7 +23,7 @@ export default defineCliCommand({
       await writeEnvironmentFile(path, formatEnvironmentFile(credentials))
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      const reason = code === 'EEXIST' ? 'it exists already, and is left as it is' : message
+      const reason = code === 'EEXIST' ? 'it already exists, and is not changed' : message
       io.stderr.write(`svc init: ${path} was not written: ${reason}\n`)
       return 1
     }

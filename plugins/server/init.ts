@@ -1,4 +1,4 @@
-/** The command `svc init`. A plugin of its own that requires nothing: it has to work before anything is configured. */
+/** The command `svc init`. A plugin without requirements: it must work before anything is configured. */
 import { definePlugin } from 'svc/kernel'
 import init from './init-command.ts'
 

@@ -1,4 +1,4 @@
-/** The subsystem `logger`: what is logged, in every thread, from the next line on. */
+/** The subsystem `logger`: level and format of the log, in every thread, from the next line on. */
 import type { KernelService, Logger } from 'svc/kernel'
 import type { SettingsService } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
@@ -13,7 +13,7 @@ export interface LoggerSettingsOptions {
 
 export function followLoggerSettings({ kernel, settings, config, log }: LoggerSettingsOptions) {
   const logger = settings.declare('logger', {
-    description: 'What the server logs on standard error, and how.',
+    description: 'Level and format of the log on standard error.',
     keys: Type.Object({
       level: Type.Enum(['debug', 'info', 'warn', 'error'], {
         default: config.logLevel,
@@ -29,12 +29,12 @@ export function followLoggerSettings({ kernel, settings, config, log }: LoggerSe
   let following: Promise<void> = Promise.resolve()
   const apply = async () => {
     const isSet = (await logger.list()).length > 0
-    // Who started the server may have given it another log than the configuration says.
+    // The program that started the server may have given it another log than the configuration says.
     if (!isSet && !isConfigured) return
     isConfigured = true
     kernel.configureLog(await logger.get())
   }
-  // One after the other, so that the last change is what stays.
+  // One after the other, so that the last change is the final one.
   const follow = () => {
     following = following.then(apply).catch(error => log.warn({ err: error }, 'settings of the logger cannot be read'))
     return following

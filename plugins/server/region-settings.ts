@@ -1,11 +1,11 @@
-/** The subsystem `region`: a note about the deployment. What requests are checked against is configuration. */
+/** The subsystem `region`: a note about the deployment. Requests are checked against the configuration. */
 import type { AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { SettingsService } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
 
 export function declareRegion(settings: SettingsService, { region }: Pick<AuthSigv4Service, 'region'>): void {
   settings.declare('region', {
-    description: 'Where the deployment is. Nothing of it takes effect: the effective region is SVC_REGION (--region).',
+    description: 'Location of the deployment. It has no effect: the effective region is SVC_REGION (--region).',
     isApplied: false,
     keys: Type.Object({
       name: Type.String({

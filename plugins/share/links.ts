@@ -1,4 +1,4 @@
-/** URLs of objects, and who signs them. */
+/** URLs of objects, and their signers. */
 import { type AdminRequest, adminErrors } from 'svc/plugins/admin/api'
 import type { AuthSigv4Service, Signer } from 'svc/plugins/auth-sigv4/api'
 import type { IamService } from 'svc/plugins/iam/api'
@@ -28,14 +28,14 @@ function encode(text: string): string {
 
 /** `Content-Disposition` that makes a browser save it under this name. */
 export function attachment(fileName: string): string {
-  // What no header can hold is refused, before it is in a link.
+  // A value that a header cannot have is refused before it is in a link.
   asHeaderValue('content-disposition', fileName)
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(fileName)}`
 }
 
 export interface OwnSigner extends Signer {
-  /** Of temporary credentials: goes into what they sign. */
+  /** The session token of temporary credentials: part of the signature. */
   readonly sessionToken: string | undefined
 }
 
@@ -45,7 +45,7 @@ export async function signerOf(
   { iam, authSigv4, s3 }: { readonly iam: IamService; readonly authSigv4: AuthSigv4Service; readonly s3: S3Service },
 ): Promise<OwnSigner> {
   if (await s3.isRootDenied(identity)) {
-    throw adminErrors.access_denied('Root may not use the S3 API, so what it signs would not be served.')
+    throw adminErrors.access_denied('Root may not use the S3 API, so its links would not be served.')
   }
   const { accessKey, kind } = identity!
   const token = headers['x-amz-security-token']

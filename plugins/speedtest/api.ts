@@ -1,4 +1,4 @@
-/** Speed tests: what they are asked for, and what they answer. Rates are in bytes per second, times in milliseconds. */
+/** Requests and results of speed tests. Rates are in bytes per second, times in milliseconds. */
 export const speedtestKinds = ['drive', 'object', 'net'] as const
 export type SpeedtestKind = (typeof speedtestKinds)[number]
 

@@ -11,12 +11,12 @@ const chunkBytes = 4 * 1024 * 1024
 export interface DriveTest {
   /** Rounded down to whole chunks; at least one is written. */
   readonly sizeBytes: number
-  /** For writing, and again for reading: what is not done by then is left out. */
+  /** Time for writing, and again for reading: the rest is left out. */
   readonly seconds: number
   readonly fileName: string
 }
 
-/** Never rejects: `error` says why there are no rates. */
+/** Never rejects: `error` is the reason if there are no rates. */
 export async function measureDrive(
   disk: Disk,
   random: Random,
@@ -25,7 +25,7 @@ export async function measureDrive(
 ): Promise<DriveSpeed> {
   const none = { endpoint: path, path, writeBytesPerSecond: 0, readBytesPerSecond: 0 }
   if (state !== 'online') return { ...none, error: error ?? `the drive is ${state}` }
-  // The other half is for what clients write meanwhile.
+  // The other half is for concurrent writes of clients.
   if (freeBytes < 2 * sizeBytes) {
     return { ...none, error: `the drive has ${freeBytes} bytes free, and the test needs ${2 * sizeBytes}` }
   }

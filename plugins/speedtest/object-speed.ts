@@ -15,7 +15,7 @@ export interface LanesWanted {
   readonly laneCount: number
 }
 
-/** Of one thread. The samples of one place belong together. */
+/** The results of one thread. The samples at one index belong together. */
 export interface LanesOutcome {
   readonly latencyMs: Float64Array
   readonly ttfbMs: Float64Array
@@ -29,7 +29,7 @@ export interface LanesOutcome {
 const chunkBytes = 1024 * 1024
 /** A lane that fails at once must not turn a thread. */
 const errorsMax = 10
-/** 16 bytes each: what 60 s of small objects bring; later ones are counted in the rate of bytes only. */
+/** 16 bytes each: enough for 60 s of small objects; later ones only count in the rate of bytes. */
 const samplesMax = 2_000_000
 
 export const laneKey = (lane: number): string => `lane-${lane}`
@@ -126,7 +126,7 @@ function join(parts: readonly Float64Array[]): Float64Array {
   return all
 }
 
-/** By the nearest rank; zeros where there is no sample. Sorts what it is given. */
+/** Percentiles by nearest rank; zeros if there is no sample. Sorts its argument. */
 export function quantiles(samples: Float64Array): Quantiles {
   samples.sort()
   const at = (share: number) => rounded(samples[Math.max(Math.ceil(share * samples.length) - 1, 0)] ?? 0)

@@ -68,7 +68,7 @@ export interface Speedtests {
 
 const message = { run: 'speedtest.run', lanes: 'speedtest.lanes' } as const
 const bucketPrefix = 'svc-speedtest-'
-/** So that no bucket that somebody else has made is taken for one of a test that was interrupted. */
+/** So that a bucket of a user is never taken for that of an interrupted test. */
 const bucketTag = 'svc:speedtest'
 /** Of an object that is overwritten, the former bytes are deleted a little later. */
 const spaceFactor = 4

@@ -1,6 +1,6 @@
 /**
- * How a thread knows, without a message, whether its cached entry of a document is still valid. Shared memory has two counters for
- * each of 4096 slots; a document belongs to the slot given by the hash of its record key:
+ * Lets a thread check by shared memory, without a message, whether its cached copy of a document is still current. The memory has two
+ * counters for each of 4096 slots; a document belongs to the slot given by the hash of its record key:
  *
  * - *touched* counts changes of the slot's documents. The storage thread increments it inside the commit, before the change is
  *   durable and so before any reader can see it.

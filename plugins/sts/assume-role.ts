@@ -8,10 +8,10 @@ import { sessionArn } from './principal.ts'
 const durationSecondsDefault = 3600
 const policyCharsMax = 2048
 
-/** The role is taken as a name: there are no roles here, and a session has the rights of who asks for it. */
+/** The role is only a name: there are no roles here, and a session has the rights of its caller. */
 const known: ReadonlySet<string> = new Set(['RoleArn', 'RoleSessionName', 'DurationSeconds', 'Policy', 'ExternalId'])
 
-/** Temporary credentials with the caller's rights, or, with `Policy`, with those of them that it allows. */
+/** Temporary credentials with the caller's rights, or with the part of them that `Policy` allows. */
 export function createAssumeRole(users: Pick<UsersService, 'createSession'>) {
   return async ({ identity, parameters }: QueryApiRequest): Promise<XmlValue> => {
     refuseParameters(parameters, 'AssumeRole', known)

@@ -1,7 +1,7 @@
 import type { QueryApiRequest, XmlValue } from 'svc/plugins/s3/api'
 import { account, arnOf } from './principal.ts'
 
-/** Whoever has credentials may know whose they are. */
+/** Every caller with credentials may read its own identity. */
 export function getCallerIdentity({ identity }: QueryApiRequest): XmlValue {
   return { Arn: arnOf(identity), UserId: identity.accessKey, Account: account }
 }

@@ -1,7 +1,7 @@
-/** What the actions read of their parameters. */
+/** Parses the parameters of the actions. */
 import { stsErrors } from './errors.ts'
 
-/** What would limit a session, or mark it: ignoring it would give more than was asked for. */
+/** Parameters that limit or mark a session: if they were ignored, the session would have more rights than requested. */
 const unbuilt = /^(PolicyArns|Tags|TransitiveTagKeys|SourceIdentity|SerialNumber|TokenCode|ProvidedContexts)\b/
 
 /** Throws NotImplemented and ValidationError for parameters that are not `known`. */
@@ -16,7 +16,7 @@ export function refuseParameters(
   }
 }
 
-/** Seconds; its bounds are those of `createSession`. */
+/** Seconds; `createSession` has the bounds. */
 export function readDuration(text: string | undefined, byDefault: number): number {
   if (text === undefined) return byDefault
   if (!/^\d{1,6}$/.test(text)) throw stsErrors.ValidationError('DurationSeconds is a number of seconds.')

@@ -1,7 +1,7 @@
 /**
- * What happens to a connection before a TLS server sees it. A client that offers `acme-tls/1` alone is a certificate authority that
- * validates a name: it gets the certificate of the challenge and nothing else (RFC 8737, 3). Where listeners have no certificate of their
- * own, a name that nobody has one for is refused with the alert that says so.
+ * Handles a connection before a TLS server gets it. A client that offers only `acme-tls/1` is a certificate authority that validates a
+ * name: it gets the certificate of the challenge and no other (RFC 8737, 3). If listeners have no default certificate, a name without
+ * a certificate is refused with the alert `unrecognized_name`.
  */
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type Server } from 'node:tls'

@@ -40,7 +40,7 @@ export interface NamedCertificate {
 }
 
 export interface TlsSource {
-  /** The best certificate for the name, which is in lower case without a final dot: an exact one before a wildcard. Asked at each handshake. */
+  /** The best certificate for the name, which is in lower case without a final dot: an exact one before a wildcard. Called for each handshake. */
   find(serverName: string): MaybePromise<NamedCertificate | undefined>
 }
 
@@ -58,13 +58,13 @@ export interface TlsService {
   /** For `tls.createSecureContext` and `server.setSecureContext`. From `start` on; throws when TLS is not enabled. */
   contextOptions(): SecureContextOptions
   /**
-   * For servers: `contextOptions`, if there are any, and the choice by server name. From `start` on. Where TLS is not enabled a server has no
-   * certificate of its own, and connections without a name, or with one that nobody has a certificate for, are refused by `admit`.
+   * For servers: `contextOptions`, if there are any, and the choice by server name. From `start` on. If TLS is not enabled a server has no
+   * default certificate, and `admit` refuses connections without a name, or with a name without a certificate.
    */
   serverOptions(): TlsOptions
   /**
-   * Before a TLS server sees a fresh connection, and behind its PROXY header: answers challenges and refusals itself, and calls `serve` for
-   * everything else, at once where nothing has to be read for it.
+   * Called before a TLS server gets a new connection, after its PROXY header: answers challenges and refusals itself, and calls `serve` for
+   * all other connections, at once if it need not read the hello.
    */
   admit(socket: Socket, serve: () => void): void
   /** Calls the listener after each successful reload, in every thread. Returns the function that ends it. */

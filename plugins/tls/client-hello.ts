@@ -10,7 +10,7 @@ export const helloBytesMax = 16 * 1024
 
 export type ClientHello =
   | { readonly state: 'incomplete' }
-  /** No TLS, or a broken hello: the TLS server answers it as it answers such things. */
+  /** Not TLS, or a malformed hello: the TLS server answers it as usual. */
   | { readonly state: 'unreadable' }
   | {
       readonly state: 'complete'
@@ -32,14 +32,14 @@ const extensionProtocols = 16
 export const parseClientHello = (bytes: Buffer): ClientHello => createHelloParser()(bytes)
 
 /**
- * Takes a connection piece by piece, until what it returns is not `incomplete`. The handshake message comes out of one or several records,
- * and a client may cut records and pieces anywhere. Each byte is looked at once: before the handshake nobody has shown who they are.
+ * Parses the begin of a connection piece by piece, until the result is not `incomplete`. The handshake message is in one or several
+ * records, and a client may split records and pieces anywhere. Each byte is processed once, because the client is not yet authenticated.
  */
 export function createHelloParser(): (piece: Buffer) => ClientHello {
   const header = Buffer.alloc(5)
   let headerBytes = 0
   let recordBytesLeft = 0
-  /** Its type and length; then as long as they say. */
+  /** Its type and length, then as many bytes as they state. */
   let message = Buffer.alloc(4)
   let messageBytes = 0
   let receivedBytes = 0

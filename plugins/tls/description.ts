@@ -4,7 +4,7 @@ import type { CertificateInfo } from './api.ts'
 
 const curves: Readonly<Record<string, string>> = { prime256v1: 'p256', secp384r1: 'p384', secp521r1: 'p521' }
 
-/** `rsa-2048`, `ecdsa-p256`, `ed25519`; of others what OpenSSL calls them. */
+/** `rsa-2048`, `ecdsa-p256`, `ed25519`; for others the name in OpenSSL. */
 export function keyTypeOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): string {
   const { modulusLength, namedCurve = '' } = asymmetricKeyDetails
   if (asymmetricKeyType === 'ec') return `ecdsa-${curves[namedCurve] ?? namedCurve}`

@@ -17,7 +17,7 @@ export interface KeyPair {
   readonly info: CertificateInfo
 }
 
-/** Reads the pair; rejects with `certificate_unusable`, naming the file and what is wrong, never its content. */
+/** Reads the pair; rejects with `certificate_unusable`, which names the file and the problem, never the content. */
 export async function readKeyPair(directory: string): Promise<KeyPair> {
   const [certificate, key] = await Promise.all([
     readText(join(directory, certificateFile)),
@@ -26,7 +26,7 @@ export async function readKeyPair(directory: string): Promise<KeyPair> {
   return checkKeyPair(certificate, key, certificateFile, keyFile)
 }
 
-/** Throws `certificate_unusable` unless the key is that of the certificate and OpenSSL takes both. */
+/** Throws `certificate_unusable` unless the key matches the certificate and OpenSSL accepts both. */
 export function checkKeyPair(certificate: string, key: string, certificateName: string, keyName: string): KeyPair {
   const leaf = parse(certificateName, 'a PEM certificate', () => new X509Certificate(certificate))
   const privateKey = parse(keyName, 'an unencrypted PEM private key', (): KeyObject => createPrivateKey(key))
@@ -56,7 +56,7 @@ function parse<T>(name: string, what: string, read: () => T): T {
   try {
     return read()
   } catch {
-    // The parser's own message may quote the input; the name of the file says enough.
+    // The parser's own message may quote the input; the name of the file suffices.
     throw tlsErrors.certificate_unusable(`${name} is not ${what}`)
   }
 }

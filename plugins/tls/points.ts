@@ -1,4 +1,4 @@
-/** Who brings certificates beside the operator's files. */
+/** The extension point for sources of certificates besides the operator's files. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())

@@ -14,7 +14,7 @@ export interface FileWatch {
   stop(): void
 }
 
-/** Calls `onChange` after a change has settled; never twice at once. Watching goes on whatever `onChange` does. */
+/** Calls `onChange` after a change has settled; never concurrently. Watching continues after errors of `onChange`. */
 export async function watchFiles(
   directory: string,
   names: readonly string[],

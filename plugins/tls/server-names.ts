@@ -4,7 +4,7 @@ import type { MaybePromise } from 'svc/kernel'
 import type { NamedCertificate, TlsSource } from './api.ts'
 import { plainServerName } from './client-hello.ts'
 
-/** Contexts kept per thread, each some 30 KiB of OpenSSL; the one that was used longest ago goes. */
+/** Contexts kept per thread, each about 30 KiB of OpenSSL memory; the least recently used one is dropped. */
 const contextsMax = 512
 const nameLengthMax = 253
 const namePattern = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/
@@ -16,7 +16,7 @@ export interface ServerNames {
 
 export interface ServerNamesOptions {
   sources(): readonly TlsSource[]
-  /** Whether listeners have a certificate of their own, which is presented instead of an expired one. */
+  /** Whether listeners have a default certificate, which is presented instead of an expired one. */
   hasOwn(): boolean
   /** Versions and keys of session tickets, the same for every context. */
   readonly common: () => SecureContextOptions

@@ -77,7 +77,7 @@ export function createTlsService(options: TlsServiceOptions): RunningTlsService 
     try {
       pair = await readKeyPair(directory)
     } catch (error) {
-      // What we have keeps working; the next change is tried again.
+      // The current certificate stays in use; the next change is tried again.
       if (threads.isMain) {
         reloads.inc({ result: 'failure' })
         log.error({ err: error }, 'new certificate refused, the old one stays in use')
@@ -105,7 +105,7 @@ export function createTlsService(options: TlsServiceOptions): RunningTlsService 
     serverOptions: () => ({
       ...(hasOwn() ? contextOptions() : common()),
       SNICallback(serverName, done) {
-        // Of a thread: what is thrown here would end it.
+        // A callback of the thread: an exception here would end it.
         Promise.resolve(names.contextFor(serverName)).then(
           context => done(null, context),
           error => {

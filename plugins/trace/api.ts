@@ -1,4 +1,4 @@
-/** Live trace: each request of this node as one line, while somebody watches. Headers and bodies never appear in it. */
+/** Live trace: each request of this node as one line, for subscribers. Headers and bodies never appear in it. */
 
 export { isSecretParameter, redactedText, redactQuery } from './redaction.ts'
 

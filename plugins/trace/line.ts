@@ -1,4 +1,4 @@
-/** Trace lines from the records of the two kinds of requests. Built only for who looks. */
+/** Trace lines from the records of S3 and Admin requests. Only built for subscribers. */
 import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
 import type { TraceFilter, TraceLine, TraceType } from './api.ts'
@@ -39,7 +39,7 @@ function operationOf(record: RequestRecord): string {
   return record.operation === '' ? 'Unknown' : record.operation
 }
 
-/** Looks at the record itself, so that nothing is built for who does not want it. */
+/** Filters by the record itself, so that no line is built that no subscriber wants. */
 export function matches(record: RequestRecord, filter: TraceFilter): boolean {
   const { status } = record
   if (filter.errors === true && status < 400) return false

@@ -19,9 +19,9 @@ const secretNames = new Set([
   'key-pair-id',
   'awsaccesskeyid',
 ])
-/** And by a part of it. */
+/** Also names that contain one of these. */
 const secretParts = /signature|credential|token|passw|secret|customer-key/
-/** A place in a listing, which lets nobody in. */
+/** A position in a listing, which is not a credential. */
 const harmlessNames = new Set(['continuation-token'])
 
 /**
@@ -43,7 +43,7 @@ export function redactQuery(query: string): string {
   return changed ? parameters.join('&') : query
 }
 
-/** Clients use the same few names again and again; what is remembered of them is bounded. */
+/** Clients repeat the same few names; the number of remembered ones is bounded. */
 const knownNamesMax = 512
 const knownNameCharsMax = 64
 const knownNames = new Map<string, boolean>()

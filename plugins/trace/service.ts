@@ -1,6 +1,6 @@
 /**
- * Subscriptions of this thread, and what other threads want of ours. Lines cross threads in batches, already filtered; when
- * they come faster than that, they are counted and dropped: watching never slows a request.
+ * Subscriptions of this thread, and the filters of other threads' subscriptions. Lines cross threads in batches, already filtered; lines
+ * beyond the size of a batch are counted and dropped, so that a subscription never slows a request.
  */
 import { hostname } from 'node:os'
 import type { Clock, Random, Threads } from 'svc/kernel'
@@ -39,7 +39,7 @@ interface LinesMessage {
 export interface RunningTraceService extends TraceService {
   /** Takes the record of a finished request. */
   observe(record: RequestRecord): void
-  /** Asks the other threads what they are watching: a thread that replaces a dead one joins in. */
+  /** Requests the subscriptions of the other threads, so that a thread that replaces a dead one serves them. */
   start(): Promise<void>
   stop(): void
 }
@@ -48,7 +48,7 @@ export function createTraceService(threads: Threads, clock: Clock, random: Rando
   const node = hostname()
   const subscriptions = new Map<number, Subscription>()
   const remote = new Map<string, RemoteWatch>()
-  // Not from 1: a thread that replaces a dead one must not be sent what its predecessor wanted.
+  // Not from 1: a thread that replaces a dead one must not receive lines for its predecessor's subscriptions.
   let nextId = random.bytes(4).readUInt32BE()
   let cancelFlush: (() => void) | undefined
 

@@ -26,7 +26,7 @@ export const TracingConfig = Type.Object({
     maximum: 1,
     default: 1,
     description:
-      'Share of the traces that begin at this server, 0 to 1. A request whose traceparent is sampled is always recorded.',
+      'Fraction of the traces that begin at this server, 0 to 1. A request whose traceparent is sampled is always recorded.',
   }),
   headers: Type.Optional(
     Type.String({
@@ -42,7 +42,7 @@ export const TracingConfig = Type.Object({
     maximum: 600_000,
     default: 10_000,
     format: 'duration',
-    description: 'Most time of one request to the collector; plain numbers are milliseconds.',
+    description: 'Timeout of one request to the collector; plain numbers are milliseconds.',
   }),
   certificate: Type.Optional(
     Type.String({
@@ -55,7 +55,7 @@ export const TracingConfig = Type.Object({
     Type.String({
       variable: 'OTEL_SERVICE_NAME',
       environmentOnly: true,
-      description: 'Name of the service in traces; svc where neither this nor OTEL_RESOURCE_ATTRIBUTES says one.',
+      description: 'Name of the service in traces; svc if neither this nor OTEL_RESOURCE_ATTRIBUTES names one.',
     }),
   ),
   resourceAttributes: Type.Optional(

@@ -3,7 +3,7 @@ import type { TracingProtocol } from './api.ts'
 
 const tracesPath = '/v1/traces'
 
-/** A sentence without subject. Never repeats the endpoint: what is wrong with it may be a password in it. */
+/** A sentence without subject. Never repeats the endpoint, because the invalid part may be a password. */
 export function endpointProblem(endpoint: string, protocol: TracingProtocol): string | undefined {
   const isHttp = protocol === 'http/protobuf'
   const url = parse(isHttp || endpoint.includes('://') ? endpoint : `http://${endpoint}`)

@@ -11,7 +11,7 @@ import { type Batch, SpanBuffer } from './span-buffer.ts'
 export const batchEveryMs = 5000
 const pauseMsMin = 1000
 export const pauseMsMax = 30_000
-/** For what is left when the server stops. */
+/** The time to send the remaining spans when the server stops. */
 const lastSendMs = 2000
 
 /** `exported`: the collector has it. `rejected`: it does not want it. `dropped`: there was no room, or no time at a stop. */
@@ -27,10 +27,10 @@ export interface ExporterOptions {
 }
 
 export interface Exporter {
-  /** Whether a span that is made now is kept. Counts one that is not. */
+  /** Whether there is room for a new span. Counts a dropped one. */
   hasRoom(): boolean
   add(span: Span): void
-  /** Sends what is there, for two seconds at most. Idempotent. */
+  /** Sends the remaining spans, for two seconds at most. Idempotent. */
   stop(): Promise<void>
 }
 

@@ -42,7 +42,7 @@ export function createGrpcSender(options: GrpcSenderOptions): Sender {
     const ca = authoritiesFile === '' ? undefined : await readFile(authoritiesFile)
     const { connect } = await import('node:http2')
     const made = connect(origin, { lookup: guard.lookup, ...(ca && { ca }) })
-    // A failure of the connection is one of the call on it, which tells it.
+    // A failed connection also fails the call on it, which reports it.
     made.on('error', () => {})
     made.once('close', () => {
       if (session === made) session = undefined
@@ -136,7 +136,7 @@ function resultOf({ headers, trailers, body }: Answer): SendResult {
     if (body.length < frameHeadBytes || body[0] !== 0) return { kind: 'taken', rejectedSpans: 0, message: '' }
     return { kind: 'taken', ...readPartialSuccess(body.subarray(frameHeadBytes)) }
   } catch {
-    // Taken all the same: the status says so.
+    // The status reports success.
     return { kind: 'taken', rejectedSpans: 0, message: '' }
   }
 }

@@ -3,7 +3,7 @@ import { readNameValues } from './name-values.ts'
 
 const headerName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 const headerValue = /^[\x20-\x7e]*$/
-/** What the protocols set themselves. */
+/** Headers that the protocols set themselves. */
 const ownNames = new Set(['content-type', 'content-length', 'host', 'te', 'connection', 'transfer-encoding'])
 
 /** Lower-case names. The text has no problem. */

@@ -40,7 +40,7 @@ function resultOf({ status, headers, body }: HttpClientAnswer): SendResult {
   try {
     return { kind: 'taken', ...readPartialSuccess(body) }
   } catch {
-    // Taken all the same: the status says so, and the rest was no message of the protocol.
+    // The status reports success; only the body was not a message of the protocol.
     return { kind: 'taken', rejectedSpans: 0, message: '' }
   }
 }

@@ -1,4 +1,4 @@
-/** Spans of requests for a collector of OpenTelemetry. Without one nothing of it runs. */
+/** Spans of requests for an OpenTelemetry collector. Without a configured collector the plugin does nothing. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'

@@ -19,7 +19,7 @@ export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.trim())
   } catch {
-    // The caller says so, without the text.
+    // The caller reports it, without the text.
     return undefined
   }
 }

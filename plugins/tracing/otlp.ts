@@ -54,7 +54,7 @@ function writeValue(value: string | number, writer: PbfWriter): void {
 
 export interface Resource {
   readonly attributes: Attributes
-  /** Of the server, as that of the instrumentation. */
+  /** The version of the server, as that of the instrumentation. */
   readonly version: string
 }
 
@@ -84,7 +84,7 @@ export interface PartialSuccess {
   message: string
 }
 
-/** What an ExportTraceServiceResponse says of spans that were not taken. Throws for bytes that are none. */
+/** The rejected spans of an ExportTraceServiceResponse. Throws if the bytes are not one. */
 export function readPartialSuccess(bytes: Uint8Array): PartialSuccess {
   const result: PartialSuccess = { rejectedSpans: 0, message: '' }
   new PbfReader(bytes).readFields((field, _result, reader) => {

@@ -1,4 +1,4 @@
-/** What a collector is told of this server. */
+/** The attributes that describe this server to the collector. */
 import { hostname } from 'node:os'
 import { readNameValues } from './name-values.ts'
 import type { Attributes } from './span.ts'

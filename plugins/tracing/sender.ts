@@ -1,16 +1,16 @@
-/** What both protocols have in common. */
+/** The interface of both protocols. */
 
 export type SendResult =
   | { readonly kind: 'taken'; readonly rejectedSpans: number; readonly message: string }
   /** Sending it again would not help. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The same may be taken later, not before `afterMs` where the collector says so. */
+  /** The collector may accept the batch later, not before `afterMs` if it says so. */
   | { readonly kind: 'unavailable'; readonly reason: string; readonly afterMs?: number }
 
 export interface Sender {
   /** An ExportTraceServiceRequest. Never rejects. */
   send(request: Uint8Array): Promise<SendResult>
-  /** Ends what is under way. Idempotent. */
+  /** Aborts the current request. Idempotent. */
   close(): Promise<void>
 }
 

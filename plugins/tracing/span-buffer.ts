@@ -1,6 +1,6 @@
 /**
- * Spans that wait for the collector, already encoded: what they take is known, and nothing of their requests is kept alive. A batch is
- * what one request to the collector has; the last one is open.
+ * Spans that wait for the collector, already encoded, so that their size is known and their requests can be freed. A batch is
+ * the content of one request to the collector; new spans go to the last one, which is open.
  */
 import { PbfWriter } from 'pbf'
 import { writeSpan } from './otlp.ts'
@@ -9,7 +9,7 @@ import type { Span } from './span.ts'
 export const batchSpansMax = 512
 /** Of a batch without its last span. */
 export const batchBytesMax = 256 * 1024
-/** That wait, the open one and the one that is sent among them: 2 MiB a thread. */
+/** Maximum number of waiting batches, including the open one and the one in transit: 2 MiB per thread. */
 export const batchesMax = 8
 
 export interface Batch {
@@ -36,7 +36,7 @@ export class SpanBuffer {
     return true
   }
 
-  /** Makes a batch of what there is. */
+  /** Closes the open batch. */
   close(): void {
     if (this.#openCount === 0) return
     // A copy: the writer goes on with its memory.

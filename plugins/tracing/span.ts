@@ -33,7 +33,7 @@ export interface Span {
 /** Of one attribute: keys have 1024 bytes, which are three times as many in a path. */
 const attributeCharsMax = 3072
 
-/** Probes and scrapes come every few seconds and concern nobody. */
+/** Probes and scrapes come every few seconds, and their traces are of no use. */
 export function isTraced(record: RequestRecord): boolean {
   if (!('listener' in record)) return true
   return !record.path.startsWith('/svc/health/') && !record.path.startsWith('/svc/metrics/')

@@ -1,4 +1,4 @@
-/** What a request says of the trace that it belongs to. Source: W3C Trace Context, level 1. */
+/** The trace context of a request. Source: W3C Trace Context, level 1. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface TraceParent {
@@ -7,7 +7,7 @@ export interface TraceParent {
   /** 16 hexadecimal digits, not all zero. */
   readonly spanId: string
   readonly isSampled: boolean
-  /** As it came; at most 512 characters, else empty. */
+  /** As received; at most 512 characters, otherwise empty. */
   readonly state: string
 }
 
@@ -15,7 +15,7 @@ const form = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-
 const stateCharsMax = 512
 const stateForm = /^[\x20-\x7e]*$/
 
-/** Undefined for a request without a parent, and for one whose header is malformed: it begins a trace. */
+/** Undefined if a request has no parent, or a malformed header: then it begins a trace. */
 export function readTraceParent(headers: IncomingHttpHeaders): TraceParent | undefined {
   const text = headers.traceparent
   if (typeof text !== 'string' || text.length > stateCharsMax) return undefined

@@ -1,4 +1,4 @@
-/** Who may read: everybody, whoever has a signature, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
+/** Access control of a behavior: public, signed, authenticated or deny. Checked on every request, for every object that it reads. */
 import { type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { AccessRulesService } from 'svc/plugins/access-rules/api'
 import type { Visit } from 'svc/plugins/distributions/api'
@@ -10,7 +10,7 @@ import { type AccessRequest, type PolicyService, type RequestFacts, requestCondi
 import type { S3Service } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
 
-/** Whether this object may be read; asked before it is looked for, so that nothing is told of what is there. */
+/** Whether this object may be read; checked before the look-up, so that a refusal does not reveal whether the object exists. */
 export type MayRead = (key: string, versionId?: string) => MaybePromise<boolean>
 
 export type AccessDecision =
@@ -20,7 +20,7 @@ export type AccessDecision =
 export interface AccessServices {
   readonly iam: Pick<IamService, 'authenticate'>
   readonly authSession: Pick<AuthSessionService, 'find'> | undefined
-  /** Undefined: what needs a signature is refused. */
+  /** Undefined: requests that need a signature are refused. */
   readonly keyGroups: Pick<KeyGroupsService, 'verify'> | undefined
   readonly policy: PolicyService
   /** Whether public access to the bucket is blocked, by itself or by the cluster. */
@@ -48,7 +48,7 @@ export async function decideAccess(
   return access === 'authenticated' ? decideAuthenticated(visit, services) : denied('denied')
 }
 
-/** All refusals look the same to the client; records have the reason, and the id of a key that is one. */
+/** All refusals look the same to the client; records have the reason, and the id of an existing key. */
 async function decideSigned(
   visit: Visit,
   keyGroup: string | undefined,
@@ -76,7 +76,7 @@ async function decideSigned(
   return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
 }
 
-/** Policies are not asked, and the bucket may be private: what counts are rules that deny the object to anybody. */
+/** Policies do not apply, and the bucket may be private: only rules that deny anonymous access to the object count. */
 function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServices): MayRead {
   const { bucket } = visit.distribution.origin
   if (accessRules === undefined) return () => true
@@ -101,7 +101,7 @@ async function decideAuthenticated(visit: Visit, services: AccessServices): Prom
       ? { identity: visit.rehearsal.identity, method: 'header' }
       : await authenticate(exchange, bucket, services)
   } catch (error) {
-    // The words of S3 are for its clients; a page is told that it is refused.
+    // S3 error codes are for S3 clients; a website answers with its own words.
     if (isCatalogError(error) && error.status < 500) return denied(error.code)
     throw error
   }

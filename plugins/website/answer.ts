@@ -13,7 +13,7 @@ export interface WebAnswer {
   /** Added as they are: `Vary`, CORS. */
   readonly more: readonly string[]
   readonly data: ObjectData | undefined
-  /** Of the body, also of one that HEAD leaves out. */
+  /** Length of the body, also if HEAD leaves it out. */
   readonly sizeBytes: number
 }
 
@@ -29,7 +29,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
     visit.rehearsal.onAnswer(status, head)
     return
   }
-  // Nothing here reads bodies: what is still to come must not be taken for the next request.
+  // The body of the request is not read, and must not be taken for the next request.
   if (request.httpVersionMajor === 1 && hasRequestBody(visit)) head.push('Connection', 'close')
   if (data === undefined || !hasBody || request.method === 'HEAD') {
     if (data?.kind === 'stream') data.close()
@@ -53,7 +53,7 @@ function hasRequestBody({ exchange }: Visit): boolean {
   return (length !== undefined && length !== '0') || encoding !== undefined
 }
 
-/** The first chunk comes before the head: what cannot be read at all is still an error answer. */
+/** The first chunk is read before the head is sent: if that fails, an error can still be answered. */
 async function sendStream(
   visit: Visit,
   status: number,

@@ -1,4 +1,4 @@
-/** Behaviors: which one a path has, and what it is with the fields of the default one in the place of those that it leaves out. */
+/** Behaviors: finds the one of a path, and completes it with the fields of the default behavior. */
 import {
   type Behavior,
   type Cors,
@@ -32,7 +32,7 @@ const pathCharsMax = keyBytesMax + 1
 
 const allMethods = ['GET', 'HEAD', 'OPTIONS'] as const
 
-/** Returns the function that finds the behavior of a decoded path: the first that matches, else the default. */
+/** Returns the function that finds the behavior of a decoded path: the first that matches, otherwise the default. */
 export function compileBehaviors({
   defaultBehavior,
   behaviors,
@@ -46,7 +46,7 @@ export function compileBehaviors({
     ],
   )
   return path => {
-    // No object has a key of that length: it is missing whatever matches, and patterns would cost more the longer it is.
+    // No object has a key of that length, so it is missing anyway, and patterns would cost more with its length.
     if (path.length > pathCharsMax) return fallback
     for (const [matches, behavior] of ordered) if (matches(path)) return behavior
     return fallback

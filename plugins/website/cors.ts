@@ -2,7 +2,7 @@
 import type { Cors } from 'svc/plugins/distributions/api'
 
 export interface CorsAnswers {
-  /** Headers of an answer, names and values in turn. Without an origin they only say that the answer depends on it. */
+  /** The CORS headers of an answer, names and values in turn. Without an origin only `Vary`. */
   forRequest(origin: string | undefined): readonly string[]
   /** Undefined: the page may not send this. */
   forPreflight(origin: string, method: string, headers: string | undefined): readonly string[] | undefined

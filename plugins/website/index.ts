@@ -19,7 +19,7 @@ export default definePlugin({
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
     const { accessRules, authSession, bucketPolicy, keyGroups, objectOwnership } = services
-    // The cluster's block is that of bucket policies; without the plugin there are the flags of the bucket.
+    // The cluster's block belongs to bucket policies; without that plugin only the flags of the bucket count.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
       chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)

@@ -1,14 +1,14 @@
 /**
- * The path of a request, decoded once and strictly. What a proxy in front could read in another way than we do is refused: dot segments,
- * backslashes, control characters, bad escapes, bytes that are not UTF-8. Nothing is resolved; `//` stays, `%2F` is a slash.
+ * The path of a request, decoded once and strictly. Paths that a proxy in front could interpret differently are refused: dot segments,
+ * backslashes, control characters, bad escapes, bytes that are not UTF-8. Nothing is resolved; `//` is kept, `%2F` is a slash.
  */
 const badEscape = /%(?![0-9A-Fa-f]{2})/
 const mayNeedDecoding = /[%\u0080-\uffff]/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects them
 const refused = /[\u0000-\u001f\u007f\\]/
 const dotSegment = /(^|\/)\.{1,2}(\/|$)/
 
-/** The decoded path with its leading slash; undefined for what is answered 400. `raw`: a character for each byte, without the query. */
+/** The decoded path with its leading slash; undefined for paths that are answered 400. `raw`: one character per byte, without the query. */
 export function decodePath(raw: string, normalizeKey: (text: string) => string): string | undefined {
   if (raw.charCodeAt(0) !== 47 /* / */ || raw.includes('#')) return undefined
   let path = raw

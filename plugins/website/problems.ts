@@ -1,4 +1,4 @@
-/** What is wrong with a website. */
+/** The problems of a website's document. */
 import { type Behavior, type Distribution, type DistributionProblem, unverifiable } from 'svc/plugins/distributions/api'
 import { redirectProblem } from './redirects.ts'
 import { headerProblem } from './response-headers.ts'

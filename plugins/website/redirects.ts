@@ -1,6 +1,6 @@
 /**
- * Redirects of a distribution. A location is absolute and has the host of the request or the one that the rule names: nothing that a
- * client writes into a path can lead elsewhere.
+ * Redirects of a distribution. A location is absolute and has the host of the request or that of the rule, so the path of a request
+ * cannot lead to another host.
  */
 import type { Redirect } from 'svc/plugins/distributions/api'
 import { encodePath } from './path.ts'
@@ -54,7 +54,7 @@ function follow({ rule, from, hasSplat }: Rule, request: RedirectRequest): Redir
   if (captured === undefined) return undefined
   const target = rule.to === undefined ? encodePath(path) : fill(rule.to, captured)
   const scheme = secure || rule.httpsOnly === true ? 'https' : 'http'
-  // The port of plain HTTP says nothing of that of https.
+  // The port of plain HTTP says nothing about that of https.
   const authority = rule.toHost ?? `${host}${rule.httpsOnly === true ? '' : port}`
   const rest = target.includes('?') ? target : `${target}${query}`
   const location = `${scheme}://${authority}${rest.replace(/^\/+/, '/')}`
@@ -82,7 +82,7 @@ function capture(from: readonly string[], hasSplat: boolean, path: string): Read
   return captured.set('splat', last.slice(start.length))
 }
 
-/** `to` is written by the operator, encoded as in a URL; what the client named is encoded here. */
+/** The operator writes `to` encoded as in a URL; values from the request are encoded here. */
 function fill(to: string, captured: ReadonlyMap<string, string>): string {
   return to.replaceAll(/:([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string) => {
     const value = captured.get(name)

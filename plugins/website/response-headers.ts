@@ -28,7 +28,7 @@ export function presetHeaders(preset: Preset | undefined, secure: boolean): read
   return headers
 }
 
-/** What the server alone says of an answer. */
+/** Headers that only the server may set. */
 const reserved: ReadonlySet<string> = new Set([
   'age',
   'connection',
@@ -68,7 +68,7 @@ export function headerChanges(headers: Readonly<Record<string, string>> = {}): r
   return Object.entries(headers).map(([name, value]) => [name, asHeaderValue(name.toLowerCase(), value)])
 }
 
-/** Headers of one answer, each name once, whatever its case. */
+/** Headers of one answer, each name once, without regard to case. */
 export class AnswerHeaders {
   readonly #headers = new Map<string, HeaderChange>()
 

@@ -25,10 +25,10 @@ export interface WebsiteEnvironment extends AccessServices {
   readonly normalizeKey: (key: string) => string
 }
 
-/** What keeps a request from its object. */
+/** The reason why a request gets no object. */
 class WebRefusal extends Error {
   readonly status: number
-  /** For records; undefined for what is no refusal, as a missing page. */
+  /** For records; undefined if it is not a refusal, such as a missing page. */
   readonly reason: string | undefined
   readonly headers: readonly (readonly [string, string])[]
 
@@ -219,7 +219,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     visit.reason = reason
     const behavior = currentBehavior(visit)
     const headers = startHeaders(visit, behavior)
-    // A page that is missing may be kept as the site says; what was refused once may be allowed the next time.
+    // A missing page may be cached as the site says; a refused request may be allowed the next time.
     if (status === 404 || status === 410) headers.set('Cache-Control', behavior.cacheControl)
     else headers.set('Cache-Control', 'no-store')
     for (const [name, value] of refusal.headers) headers.set(name, value)
@@ -253,7 +253,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     if (!isUnavailable)
       log.error({ err: error, requestId, distribution: distribution.id }, 'a request of a website failed')
     if (response.headersSent || visit.isClosed) {
-      // The status is out: all that can still be said is that the answer is not whole.
+      // The status has been sent: closing the connection tells the client that the answer is incomplete.
       response.destroy()
       return
     }
@@ -313,7 +313,7 @@ function isRead({ exchange }: Visit): boolean {
   return exchange.request.method === 'GET' || exchange.request.method === 'HEAD'
 }
 
-/** The first `versionId` of the query; undefined for none, and for what is no text. */
+/** The first `versionId` of the query; undefined if there is none, or if it is not a text. */
 function readVersionId(query: string): string | undefined {
   const found = /[?&]versionId=([^&]*)/.exec(query)?.[1]
   return found === undefined || !/^[A-Za-z0-9._~-]{1,64}$/.test(found) ? undefined : found

@@ -64,7 +64,7 @@ async function problemOf(words: readonly string[]): Promise<string | undefined> 
   return hasRun ? undefined : 'is no command'
 }
 
-t.test('what is looked for is found', async t => {
+t.test('calls of svcctl in documents are found', async t => {
   const script = `# svcctl none\nprintf 'a\\n' | svcctl alias set home http://h admin --x # more\nX=1 svcctl ls "a b" > out
 for i in 1; do svcctl cat \\\n 'c' && break; done; echo "$(svcctl du 1)" svcctl no`
   t.same(callsOf(script), [
@@ -78,7 +78,7 @@ for i in 1; do svcctl cat \\\n 'c' && break; done; echo "$(svcctl du 1)" svcctl 
   t.match(await problemOf(['ls', '--unknown']), /unknown option/)
 })
 
-t.test('each call in a block of a document is one that svcctl takes', async t => {
+t.test('svcctl accepts each call in a block of a document', async t => {
   const wrong: string[] = []
   let count = 0
   for (const { name, text } of sourcesOf('**/*.md')) {

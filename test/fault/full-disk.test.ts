@@ -135,7 +135,7 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     t.match(ready, { status: 200, body: { checks } }, 'reads go on, and who asks learns that it is full')
   })
 
-  t.test('lets go what is deleted and takes new writes', async t => {
+  t.test('frees the space of deleted objects and accepts new writes', async t => {
     await removeHalf()
     await writableAgain(t, 'after the deletes')
     await intact(t)
@@ -145,7 +145,7 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     t.match(await health('ready'), { status: 200, body: { checks: { storage: 'ok' } } })
   })
 
-  t.test('survives that somebody else takes the last byte', async t => {
+  t.test('survives that another program takes the last byte', async t => {
     const filler = openSync(join(mount, 'filler'), 'w')
     const block = Buffer.alloc(1 << 20)
     try {

@@ -198,7 +198,7 @@ t.test('crashes and harmed drives lose nothing that was acknowledged', async t =
   t.equal(counts.brokenOff, 0, 'while it ran, every request was answered')
 })
 
-t.test('after all of it everything is redundant, and nothing is left when the bucket is emptied', async t => {
+t.test('in the end all data is redundant, and an emptied bucket leaves no data', async t => {
   running = t
   await repair()
   await rounds.verifyUploads()

@@ -48,7 +48,7 @@ t.test('crashes lose nothing that was acknowledged and tear nothing that was not
   t.ok(cutOff > round, `${cutOff} were cut off: the crashes came while it was busy`)
 })
 
-t.test('after all of it the bucket can be emptied, and nothing is left on the drive', async t => {
+t.test('in the end the bucket can be emptied, and no data remains on the drive', async t => {
   await rounds.verify('all')
   t.same(problems, [])
   for (const key of journal.present().certain) await s3.remove(key)

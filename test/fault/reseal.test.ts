@@ -216,18 +216,21 @@ t.test('without the former key everything reads, and uploads in progress are com
   t.same(problems, [], `SEED=${seed}`)
 })
 
-t.test('with a wrong key or none it does not start and says why; with the right one all is there', async t => {
-  await server.stop()
-  client.disconnect()
-  await t.rejects(
-    server.start(environment(third)),
-    /named \\"second\\".*Nothing was changed.*SVC_KMS_SECRET_KEY_PREVIOUS/s,
-  )
-  await t.rejects(server.start(environment()), /named \\"second\\".*Nothing was changed.*Set SVC_KMS_SECRET_KEY/s)
-  await server.start(environment(second))
-  await readAll()
-  t.same(problems, [])
-})
+t.test(
+  'with a wrong key or none the server does not start and gives the reason; with the right one all data is readable',
+  async t => {
+    await server.stop()
+    client.disconnect()
+    await t.rejects(
+      server.start(environment(third)),
+      /named \\"second\\".*Nothing was changed.*SVC_KMS_SECRET_KEY_PREVIOUS/s,
+    )
+    await t.rejects(server.start(environment()), /named \\"second\\".*Nothing was changed.*Set SVC_KMS_SECRET_KEY/s)
+    await server.start(environment(second))
+    await readAll()
+    t.same(problems, [])
+  },
+)
 
 t.test('where the former key went too early, objects wait for it and tell so', async t => {
   await server.stop()

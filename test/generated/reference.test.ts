@@ -8,7 +8,7 @@ import { writeReference } from '../../docs/reference-pages.ts'
 const folder = join(root, 'docs/reference')
 const declarations = await readDeclarations()
 
-t.test('docs/reference is what the declarations say: `npm run docs` writes it', t => {
+t.test('docs/reference equals the declarations: `npm run docs` writes it', t => {
   const pages = writeReference(declarations)
   t.same(readdirSync(folder).sort(), Object.keys(pages).sort())
   for (const [name, text] of Object.entries(pages)) {
@@ -36,7 +36,7 @@ t.test('declarations are complete', t => {
   t.end()
 })
 
-t.test('what comes from the environment alone has no flag and no key in the file', t => {
+t.test('settings from the environment alone have no flag and no key in the file', t => {
   const names = [
     'SVC_CACHE_RESYNC_INTERVAL',
     'SVC_KMS_CAPATH',

@@ -112,7 +112,7 @@ for (const { value: operation } of operations) {
   })
 }
 
-t.test('what is not implemented', async t => {
+t.test('operations that are not implemented answer 501', async t => {
   await send({ method: 'PUT', path: '/generated/key', body: 'untouched' })
   t.ok(notBuilt.length > 25, `${notBuilt.length} operations`)
   for (const { name: operation, plugin, level, method, parameter } of notBuilt) {

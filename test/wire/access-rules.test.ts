@@ -81,7 +81,7 @@ for (const workers of ['0', '2']) {
     t.match(stored.said, /^0 photos has 3 access rules; ETag [0-9a-f]{32}\./)
     t.match(
       stored.stderr,
-      '"public" lets everybody read and list objects whose keys match the glob "public/**" without credentials.',
+      '"public" lets every client read and list objects whose keys match the glob "public/**" without credentials.',
     )
     t.equal(await statuses('/photos/public/a'), '200')
     t.equal(await statuses('/photos/public/a', { Referer: 'https://evil.example/page' }), '403')

@@ -120,7 +120,7 @@ for (const [index, program] of findPrograms('aws').entries()) {
       t.match(changed.stderr, /PreconditionFailed|412/)
     })
 
-    t.test('what is wrong is said in the words of S3', async t => {
+    t.test('errors have the codes and messages of S3', async t => {
       const secret = await run(program, ['--endpoint-url', server.endpoint, 's3', 'ls'], server, {
         environment: { AWS_SECRET_ACCESS_KEY: 'not-the-secret' },
       })

@@ -6,7 +6,7 @@ import { startServer } from './server.ts'
 
 const aws = requireProgram('aws')
 
-t.test('what was public is closed at once, and opened again', { skip: aws.skip }, async t => {
+t.test('public buckets are closed at once, and opened again', { skip: aws.skip }, async t => {
   const server = await startServer({ environment: { SVC_WORKERS: '2' } })
   t.teardown(() => server.remove())
   const admin = createAdminClient(server)

@@ -25,7 +25,7 @@ async function until<T>(read: () => Promise<T>, isEnough: (value: T) => boolean)
   }
 }
 
-t.test('objects are told to Kafka and NATS, requests to Kafka', { skip }, async t => {
+t.test('events of objects go to Kafka and NATS, audit records to Kafka', { skip }, async t => {
   const cluster = await startCluster(t, 3)
   for (const topic of ['events', 'audit']) await cluster.tell(`topic ${topic} 3`)
   const login = { user: 'svc', pass: password }

@@ -36,7 +36,7 @@ t.test('an error that another plugin declares by svc/kernel is one of the bundle
   t.match(stderr, /This shop is closed\./)
 })
 
-t.test('what package.json exports is there', async t => {
+t.test('every export of package.json exists', async t => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const names = [
     'svc/kernel',

@@ -72,7 +72,7 @@ t.test('curl', { skip }, async t => {
     t.equal(taken.status, 200)
   })
 
-  t.test('without a signature only missing buckets are told', async t => {
+  t.test('without a signature only missing buckets are revealed', async t => {
     for (const path of ['/', '/curl-bucket', '/curl-bucket/large']) {
       const { status, text } = await curl(path)
       t.equal(status, 403, path)
@@ -82,7 +82,7 @@ t.test('curl', { skip }, async t => {
     t.match(await curl('/no-such-bucket-here'), { status: 404, text: /<Code>NoSuchBucket<\/Code>/ }, 'but for this')
   })
 
-  t.test('what is not served says so and does nothing', async t => {
+  t.test('operations that are not implemented answer so and do nothing', async t => {
     const before = await curl('/curl-bucket/large', ...signed, '-I')
     for (const name of ['select', 'acl-of-tomorrow', 'annotation']) {
       const { status, text } = await curl(`/curl-bucket/large?${name}=`, ...signed, '-X', 'PUT', '-d', 'x')

@@ -25,7 +25,7 @@ interface Message {
   readonly Records?: readonly any[]
 }
 
-t.test('changes and reads are told, from every thread, before and after a restart', async t => {
+t.test('changes and reads send events, from every thread, before and after a restart', async t => {
   const messages: Message[] = []
   const sink = createServer(async (request, response) => {
     messages.push(JSON.parse((await buffer(request)).toString()))

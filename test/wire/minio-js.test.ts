@@ -40,7 +40,7 @@ t.test('objects', async t => {
   await t.rejects(client.getObject(bucket, 'nothing'), { code: 'NoSuchKey' })
 })
 
-t.test('what only clients of MinIO ask for', async t => {
+t.test('requests that only clients of MinIO send', async t => {
   const versionId = '6d1a4cb0-2a2f-4c34-9d35-63ad2a2a9a2c'
   const unknown = { code: 'NoSuchVersion' }
   await t.rejects(client.getObject(bucket, 'plain.txt', { versionId }), unknown, 'data that moved here had such ids')

@@ -194,7 +194,7 @@ t.test('tokens of scrapes', async t => {
   t.equal((await scrape(plant('wrong token of a scrape', `${token.slice(0, -8)}planted1`))).status, 403)
 })
 
-t.test('none of them is told anywhere', async t => {
+t.test('none of the secrets appears in any output', async t => {
   const asked = await askAfterwards(server)
   // What was told last is still on its way to streams and targets.
   const last = () => ask('/photos/last-object')

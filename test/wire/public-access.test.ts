@@ -12,7 +12,7 @@ interface Statement {
   readonly [element: string]: unknown
 }
 
-t.test('what the public may do', async t => {
+t.test('anonymous callers have the rights of the bucket policy', async t => {
   const server = await startServer()
   const client = createSignedClient(server.port)
   t.teardown(async () => {
@@ -110,7 +110,7 @@ t.test('what the public may do', async t => {
     if (seen.size !== 1 || !seen.has(status)) t.fail(`${what}: ${[...seen]} instead of ${status}`)
   }
 
-  t.test('what changes holds for the next request, in whichever worker', async t => {
+  t.test('a change is in force for the next request, in every worker', async t => {
     for (let round = 0; round < 25; round++) {
       await put({})
       await isAnsweredBy(t, 200, `round ${round}, public`)

@@ -91,13 +91,13 @@ t.test('restic', { skip }, async t => {
     t.match(await succeeds(t, 'check', '--read-data'), /no errors were found/)
   })
 
-  t.test('what comes back is what was there, from either snapshot', async t => {
+  t.test('both snapshots restore the original files', async t => {
     const [older, newer] = await snapshots(t)
     t.strictSame(await restored(t, older!.short_id), first)
     t.strictSame(await restored(t, newer!.short_id), sorted(readTree(tree)))
   })
 
-  t.test('forgetting and pruning removes what nobody needs, and nothing else', async t => {
+  t.test('forgetting and pruning removes only unused data', async t => {
     const sizeBefore = await storedBytes()
     t.match(await succeeds(t, 'forget', '--keep-last', '1', '--prune', '--max-unused', '0'), /remove 1 snapshots/)
     t.equal((await snapshots(t)).length, 1)

@@ -35,7 +35,7 @@ t.test('s3cmd', { skip }, async t => {
     await succeeds(t, 'mb', 's3://shelf')
   })
 
-  t.test('puts in parts, gets back whole, and says how large', async t => {
+  t.test('uploads in parts, downloads the whole, and shows the size', async t => {
     const bytes = bytesOf('s3cmd', 21_000_000)
     writeFileSync(join(folder, 'large.bin'), bytes)
     await succeeds(t, 'put', '--multipart-chunk-size-mb=5', 'large.bin', 's3://shelf/large.bin')

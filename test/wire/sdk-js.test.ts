@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('a client that is told to send checksums only where they are required', async t => {
+t.test('a client that sends checksums only if they are required', async t => {
   const sparing = createClient(server, {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -237,7 +237,7 @@ t.test('errors are the ones that the SDK knows', async t => {
   await t.rejects(s3.send(new DeleteBucketCommand({ Bucket })), { name: 'BucketNotEmpty' })
 })
 
-t.test('what was written is there after a stop and a start', async t => {
+t.test('written objects are readable after a stop and a start', async t => {
   t.equal(await server.stop(), 0)
   await server.start()
   const got = await s3.send(new GetObjectCommand({ Bucket, Key: 'upload' }))

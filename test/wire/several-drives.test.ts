@@ -297,7 +297,7 @@ t.test('REDUCED_REDUNDANCY has one parity shard, and takes less room', async t =
   t.ok(Buffer.from(await whole.Body!.transformToByteArray()).equals(bytes), 'the upload, too')
 })
 
-t.test('a dry run says whether the set could be put together', async t => {
+t.test('a dry run reports whether the set could be assembled', async t => {
   const { server, drive } = await start(t)
   const said = (range: string) => dryRun(join(drive(1), '..', range))
   t.match(said('d{1...4}'), /^1 .*Another server process has the drive/s)

@@ -166,7 +166,7 @@ function freePort(): Promise<number> {
   })
 }
 
-t.test('a start says which drives it has made, and says it once', async t => {
+t.test('a start reports the drives that it has created, once', async t => {
   const server = await startServer()
   t.teardown(() => server.remove())
   const made = () =>

@@ -108,7 +108,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-t.test('no target sends a stored secret to where somebody else has led it', async t => {
+t.test('no target sends a stored secret to an address that another user has set', async t => {
   const allow = [{ Effect: 'Allow', Action: ['admin:ConfigUpdate'] }]
   const admin = await startAdmin({
     without: ['users'],

@@ -83,7 +83,7 @@ const untouched = {
   tiering: { IsTruncated: false },
 }
 
-t.test('a bucket of which nothing was said, and one that is not there', async t => {
+t.test('a bucket without settings, and a missing bucket', async t => {
   const Bucket = 'tf-plain'
   t.match(await read('CreateBucket', { Bucket }), { Location: `/${Bucket}` })
   const { acl, ...seen } = await refresh(Bucket)

@@ -133,7 +133,7 @@ t.test('websites', { skip: curl.skip }, async t => {
     t.same(hosts.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200', 'HTTP/1.1 421'], 'a wrong host ends the connection')
   })
 
-  await t.test('SVC_NO_DISTRIBUTIONS routes nobody, and the Admin API works', async t => {
+  await t.test('SVC_NO_DISTRIBUTIONS routes no host, and the Admin API works', async t => {
     await server.stop()
     await server.start({
       SVC_WEB_ADDRESS: `127.0.0.1:${web}`,

@@ -4,7 +4,7 @@ import { wrapAnsi } from 'fast-wrap-ansi'
 import { formatBytes } from '../formatting.ts'
 
 const cellWidthMax = 60
-/** Neither short nor of use to who reads. */
+/** Fields that are long and of no use to a reader. */
 const leftOut = new Set(['etag', 'nextCursor'])
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const sizeName = /(^|[a-z])([sS]ize|Bytes)$|^(size|bytes|usage|capacity|used|free|total)$/
@@ -41,9 +41,9 @@ const valueAt = (item: Json, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), item)
 
 export interface TableOptions {
-  /** Default: whatever is short. */
+  /** Default: all short fields. */
   readonly columns?: readonly string[]
-  /** What a column means where an item leaves it out. */
+  /** The meaning of a missing value in a column. */
   readonly defaults?: Readonly<Record<string, unknown>>
   /** Characters of a line; default: as many as it takes. */
   readonly width?: number
@@ -52,7 +52,7 @@ export interface TableOptions {
 }
 
 /**
- * Rows of a table, with headings. Columns that nobody fills are left out. Where it is too wide, cells go on in the next line between
+ * Rows of a table, with headings. Empty columns are left out. If the table is too wide, cells continue in the next line between
  * two words; where the words alone are too wide, each row becomes lines with names and values.
  */
 export function tableOf(items: readonly unknown[], options: TableOptions = {}): readonly string[] {
@@ -84,7 +84,7 @@ const isEmpty = (value: unknown): boolean =>
 function cell(name: string, value: unknown): string {
   if (typeof value === 'number' && sizeName.test(name)) return formatBytes(value).replace(' ', glue)
   const text = formatValue(name, value)
-  // Why something is wrong is what somebody looks for.
+  // A reason is the field that users look for.
   if (/(^|\.)(error|reason)$/.test(name)) return text
   return text.length > cellWidthMax ? `${text.slice(0, cellWidthMax - 1)}…` : text
 }
@@ -133,10 +133,10 @@ function labelled(label: string, text: string, width: number): readonly string[]
   return [`${label} ${first}`, ...rest.map(line => ' '.repeat(indent) + line)]
 }
 
-/** Below that, the terminal may wrap what it gets. */
+/** In a narrower terminal the lines are not wrapped here. */
 const valueWidthMin = 20
 
-/** An object, one line per name; what it holds is indented below. */
+/** An object, one line per name; nested values are indented below it. */
 export function linesOf(answer: Json, width = Number.POSITIVE_INFINITY, indent = ''): readonly string[] {
   const names = Object.keys(answer).filter(name => answer[name] !== undefined && !leftOut.has(name))
   const nameWidth = Math.max(0, ...names.filter(name => isShort(answer[name])).map(name => name.length))
@@ -160,7 +160,7 @@ function listLines(items: readonly unknown[], width: number, indent: string): re
   })
 }
 
-/** What people wrote as JSON they read as JSON. */
+/** Values that were given as JSON are shown as JSON. */
 const documentNames = new Set(['document', 'policy', 'statement'])
 
 export const documentLines = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n')

@@ -1,6 +1,6 @@
 /**
- * What a command of an operation takes, and where it goes in the request. The target first (`ALIAS`, `ALIAS/bucket` or
- * `ALIAS/bucket/key`), then parameters of the path, then what the body must have; everything else is an option.
+ * Maps the arguments and options of a command to the request. The target comes first (`ALIAS`, `ALIAS/bucket` or
+ * `ALIAS/bucket/key`), then the parameters of the path, then the required fields of the body; all other fields are options.
  */
 import type { TypedWords } from '../typed-words.ts'
 import { type Field, fieldOf, fieldsOf, kebab, optionName, placeholder } from './fields.ts'
@@ -48,7 +48,7 @@ export function planOf(operation: Operation): Plan {
   ]
   const key = isOfBucket ? placed.find(({ field: { name } }) => name === 'key' || name === 'prefix') : undefined
   const others = placed.filter(one => one !== key && !(one.place === 'body' && one.field.name === bucketField))
-  // A body without fields of its own is a map, and somebody has it in a file. One that nothing can be in is nobody's file.
+  // A body without declared fields is a map, given as a file. A body that can have no fields needs no file.
   const isBodyOfFile =
     overrides[id]?.isBodyOfFile === true ||
     (inBody.length === 0 ? body !== undefined && !isAlwaysEmpty(body) : isBodyRequired && isDocumentAlone(inBody))
@@ -75,7 +75,7 @@ export function planOf(operation: Operation): Plan {
   }
 }
 
-/** How somebody gave each field of the request. What is in a file is not among them. */
+/** How the user typed each field of the request. Fields in a file are not included. */
 export function typedWords({ bucket, key, positional, rest, options, secrets }: Plan): TypedWords {
   const words = new Map<string, string>()
   if (bucket !== undefined) words.set(`${bucket.place}/${bucket.name}`, 'the bucket')
@@ -87,7 +87,7 @@ export function typedWords({ bucket, key, positional, rest, options, secrets }: 
   return words
 }
 
-/** An object that has no members, whatever is said. */
+/** An object type without members. */
 const isAlwaysEmpty = ({ type, anyOf, properties, patternProperties, additionalProperties }: Schema): boolean =>
   type === 'object' &&
   anyOf === undefined &&
@@ -98,7 +98,7 @@ const isAlwaysEmpty = ({ type, anyOf, properties, patternProperties, additionalP
 const pageNames = new Set(['cursor', 'limit'])
 const restKinds = new Set<Field['kind']>(['list', 'pairs', 'document'])
 
-/** Where several fields are documents, options would only be parts of what somebody has in a file. */
+/** With several document fields the body is one file, because single options would only be parts of it. */
 function isDocumentAlone(fields: readonly Field[]): boolean {
   const documents = fields.filter(({ kind }) => kind === 'document')
   return documents.length > 1 && documents.length === fields.length

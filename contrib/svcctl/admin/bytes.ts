@@ -1,4 +1,4 @@
-/** Answers that are files: to standard output, or to a name that it gets when all of it is there. */
+/** Saves an answer that is a file: to standard output, or to a file that gets its name when it is complete. */
 import { once } from 'node:events'
 import type { Context } from '../context.ts'
 import { writeWholeFile } from '../whole-file.ts'

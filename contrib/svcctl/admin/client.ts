@@ -20,7 +20,7 @@ export interface AdminRequest {
   readonly bytes?: { readonly type: string; readonly content: Buffer }
   /** With or without quotes. */
   readonly ifMatch?: string
-  /** Takes what is no JSON: a stream of events, or a file. */
+  /** Accepts answers that are not JSON: a stream of events, or a file. */
   readonly sink?: BodySink
   readonly signal?: AbortSignal
 }
@@ -41,7 +41,7 @@ export interface AdminClient {
 
 export interface AdminClientOptions {
   readonly alias: Alias
-  /** Default: that of the alias, or the port after that of its endpoint. */
+  /** Default: the Admin API of the alias, or the port after that of its endpoint. */
   readonly adminUrl: string | undefined
   readonly timeoutMs: number
   /** One line per attempt, without secrets. */
@@ -134,7 +134,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
           const failed = connectionFailure(operation, endpoint, cause as NodeJS.ErrnoException)
           debug?.(`${operation}: ${(cause as Error).message}`)
           error = failed.code === 'ECONNREFUSED' ? withHint(failed.message) : failed
-          // What changes something may have been done: the second time it would be refused, or done to something else.
+          // A changing request may already have been executed: a second attempt could be refused, or change something else.
           mayRetry = request.method === 'GET' && !isHopeless(cause as NodeJS.ErrnoException) && error === failed
         }
         if (!mayRetry || request.sink !== undefined || attemptNumber === attemptCountMax) throw error
@@ -146,10 +146,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
 }
 
 const withHint = (message: string): CliError =>
-  failure(
-    'ECONNREFUSED',
-    `${message} --admin-url says where the Admin API is, where it is not the port after that of S3.`,
-  )
+  failure('ECONNREFUSED', `${message} Use --admin-url if the Admin API is not at the port after that of S3.`)
 
 function readAnswer(request: AdminRequest, endpoint: string, answer: HttpAnswer): AdminAnswer {
   const { status, headers, body } = answer
@@ -166,17 +163,17 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
-    return undefined // The caller says what is missing: no answer of this API, whatever else it is.
+    return undefined // The caller reports the mismatch: this is not an answer of the Admin API.
   }
 }
 
 function notTheApi({ operation }: AdminRequest, endpoint: string, { status, headers }: HttpAnswer): CliError {
-  // Servers of S3 have an id for each answer, whatever they think of the path.
+  // S3 servers send a request id with every answer, for any path.
   const isS3 = headers['x-amz-request-id'] !== undefined && !isJson(headers['content-type'])
   const where = isS3
-    ? `${endpoint} is the address of S3, and the Admin API is at that of the console: --admin-url says which, by default ` +
+    ? `${endpoint} is the address of S3. The Admin API is at the address of the console: name it with --admin-url; the default is ` +
       `${nextPort(endpoint)}.`
-    : `${endpoint} answers (${status}), but not as the Admin API of svc does. --admin-url says where that is.`
+    : `${endpoint} answers (${status}), but is not the Admin API of svc. Name its address with --admin-url.`
   return failure('no_admin_api', `${operation}: ${where}`)
 }
 
@@ -196,7 +193,7 @@ function problemOf(request: AdminRequest, endpoint: string, { status, headers, b
   const { code, title = `Status ${status}.`, detail = title, requestId } = document
   const { errors = [], ruleErrors = [], accessRuleErrors = [] } = document
   const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule), ...accessRuleErrors.map(problemInRule)]
-  // The first of them is the detail, mostly.
+  // The first problem usually repeats the detail.
   const untold = problems
     .map(({ place, message }) => ({
       place: detail.includes(place) ? '' : place,

@@ -1,4 +1,4 @@
-/** One operation of the Admin API as a command. Nothing here knows any of them. */
+/** Makes a command of an operation of the Admin API. This code knows no operation by name. */
 import type { ArgumentDeclaration, CommandDeclaration, OptionDeclaration } from '../command.ts'
 import { parsePositive } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -21,7 +21,7 @@ import { shapeOf } from './shape.ts'
 import { secretVariable } from './values.ts'
 import { waitForJob } from './waiting.ts'
 
-/** `name`: as `commandName` gives it. `isDocument`: the answer is what another command takes as a file. */
+/** `name`: from `commandName`. `isDocument`: another command accepts the answer as a file. */
 export function createAdminCommand(operation: Operation, name: string, isDocument: boolean): CommandDeclaration {
   const plan = planOf(operation)
   const isStream = operation.answerTypes.includes('text/event-stream')
@@ -38,7 +38,7 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
     examples: examplesOf(operation, plan, name),
     async run(context, args, options) {
       const { request, target, label, check } = await requestOf(context, operation, plan, args, options)
-      // What only says what it would do needs no leave.
+      // A dry run needs no confirmation.
       const mayHarm = (isDestructive(operation) || options.remove === true) && options.dryRun !== true
       if (mayHarm && !(await context.confirm(`${overrides[operation.id]?.question ?? question(name, label)}?`))) {
         context.output.note('Nothing was done.')
@@ -95,7 +95,7 @@ function moreOf(operation: Operation, plan: Plan): string | undefined {
 }
 
 function shapeOfFile({ method, body, bodyTypes, response }: Operation): string {
-  // What `get` answers is told in more detail than what `put` takes, and is taken as well.
+  // The answer of `get` has more detail than `put` requires, and `put` accepts it.
   if (method === 'PUT') return shapeOf(response ?? body!)
   const [document = body!] = resolveSchema(body!).anyOf ?? []
   return `${shapeOf(document)}${bodyTypes.includes('text/plain') ? ', or lines as the export writes them' : ''}`
@@ -140,7 +140,7 @@ function argumentOfRest(field: Field): ArgumentDeclaration {
   }
 }
 
-/** What the schema says of it, else its name; what it may be, where that is a choice. */
+/** The description of the schema, otherwise the name, and the allowed values if there is a choice. */
 function summaryOf(field: Field, isOption = false): string {
   const { choices, description, isNullable, kind, name } = field
   const values =
@@ -221,7 +221,7 @@ function ownOptions(
   ]
 }
 
-/** What cannot be taken back, or stops somebody's work. */
+/** Operations that cannot be undone, or that interrupt the work of others. */
 function isDestructive({ id, method }: Operation): boolean {
   return method === 'DELETE' || /^(stop|restart|release|reset|import|replace|rotate)[A-Z]/.test(id)
 }
@@ -264,9 +264,7 @@ async function showAnswer(
   else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer, output.options.width)))
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {
-    output.note(
-      `Stored, but without effect until a restart, or at all: ${notApplied.join(', ')}. The schema says more.`,
-    )
+    output.note(`Stored, but without effect until a restart, or permanently: ${notApplied.join(', ')}. See the schema.`)
   }
   if (typeof answer.secretKey === 'string') output.note('Keep the secret key: it is not shown again.')
   if (isDocument && etag !== undefined && !output.options.isJson) output.note(`ETag, for --if-match: ${etag}`)
@@ -279,7 +277,7 @@ async function showAnswer(
   if (reason !== undefined) throw failure('not_done', reason)
 }
 
-/** Answers of these are what somebody edits and sends back as a file. */
+/** Users edit the answers of these operations and send them back as files. */
 export function takesItsAnswer(operation: Operation): boolean {
   const { isBodyOfFile, rest } = planOf(operation)
   if (isBodyOfFile) return true

@@ -1,4 +1,4 @@
-/** What a list of settings does not say itself: which of them have no effect, because the plugin that knows them is not loaded. */
+/** Notes about a list of settings: which of them have no effect because their plugin is not loaded. */
 import type { AdminClient } from './client.ts'
 
 /** Each is a request. */

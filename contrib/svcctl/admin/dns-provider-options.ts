@@ -1,4 +1,4 @@
-/** What the commands for DNS providers take: options of the kinds that ship, and `--setting` for those of other plugins. */
+/** Options of the commands for DNS providers: those of the built-in kinds, and `--setting` for the kinds of other plugins. */
 import { createReadStream } from 'node:fs'
 import { type OptionDeclaration, parsePair } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -33,7 +33,7 @@ const blockOptions = [
   ['region', 'region', 'of cloud_dns'],
   ['hostedZoneId', 'hosted-zone-id', 'of cloud_dns: id of the zone'],
   ['nameserver', 'nameserver', 'of rfc2136: the primary server of the zone, host[:port]'],
-  ['zone', 'zone', 'of rfc2136: the zone; by default what DNS says'],
+  ['zone', 'zone', 'rfc2136: the zone (default: found by DNS queries)'],
   ['tsigKeyName', 'tsig-key-name', 'of rfc2136: name of the key'],
   ['tsigAlgorithm', 'tsig-algorithm', 'of rfc2136: such as hmac-sha256'],
 ] as const
@@ -57,7 +57,7 @@ const seconds = (text: string): number => {
 }
 
 export const dnsProviderOptions: readonly OptionDeclaration[] = [
-  { flags: '--type <type>', summary: 'hosted_dns, cloud_dns, rfc2136, or one that a plugin adds' },
+  { flags: '--type <type>', summary: 'hosted_dns, cloud_dns, rfc2136, or the kind of a plugin' },
   ...blockOptions.map(([, flag, summary]) => ({ flags: `--${flag} <${flag}>`, summary })),
   {
     flags: '--setting <name=value>',
@@ -89,7 +89,7 @@ export type DnsProviderDocument = Readonly<Record<string, unknown>>
 export const blockOf = (type: string): string =>
   type.replace(/[_.-]+([a-z0-9])/g, (_, first: string) => first.toUpperCase())
 
-/** The document of the provider with what was given, without its name. `before`: what there is. */
+/** The provider's document with the given options applied, without its name. `before`: the stored document. */
 export async function documentOfOptions(
   context: Context,
   options: DnsProviderOptions,

@@ -1,10 +1,10 @@
-/** Where a document is wrong, by lines of the file that it came from: the server has only what the file means. */
+/** Locates the errors of a document by lines of its file: the server only sees the parsed content. */
 import { AdminError, type AdminProblem } from '../errors.ts'
 import { type AdminClient, type AdminRequest, problemAt } from './client.ts'
 
 /**
- * The error with the places that the check finds, whose answer is a `ValidationResult`. The check stores nothing, and when it is refused itself, the error that there
- * was has to do, without lines that are nobody's.
+ * The error with the places that the check finds, whose answer is a `ValidationResult`. The check stores nothing. If the check itself is refused, the
+ * original error is kept, without lines.
  */
 export async function withPlaces(client: AdminClient, check: AdminRequest, error: AdminError): Promise<AdminError> {
   const checked = await client.send(check).catch(() => undefined)
@@ -18,7 +18,7 @@ export async function withPlaces(client: AdminClient, check: AdminRequest, error
         }))
   const [{ message = error.message, place = '' } = {}] = problems
   const { status, code, requestId, operation } = error
-  // The first of them is the message: what is alone need not be said twice.
+  // The first problem is the message; a single problem is not repeated.
   const untold = problems.length === 1 ? [{ place, message: '' }] : problems
   return new AdminError({ status, code, message, requestId, operation, problems: untold })
 }

@@ -1,4 +1,4 @@
-/** Streams of server-sent events (WHATWG HTML, section 9.2), a line for each, until somebody has seen enough. */
+/** Shows streams of server-sent events (WHATWG HTML, section 9.2), a line for each, until the user ends them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { AdminError, ConnectionError, failure } from '../errors.ts'
@@ -88,7 +88,7 @@ function isPassing(error: unknown): boolean {
   return error instanceof ConnectionError || (error as { code?: unknown }).code === 'ECONNREFUSED'
 }
 
-/** What was shown already is not asked for again. */
+/** After a reconnect, events that were already shown are not requested again. */
 function queryAgain({ query = [] }: AdminRequest, line: EventLine | undefined): AdminRequest['query'] {
   const again = line?.again ?? {}
   return [...query.filter(([name]) => !(name in again)), ...Object.entries(again)]

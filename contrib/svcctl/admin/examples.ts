@@ -1,4 +1,4 @@
-/** An example of a command, made of what it takes. */
+/** An example of a command, made from its arguments and options. */
 import type { Plan } from './arguments.ts'
 import { type Field, optionName, placeholder, shownChoices } from './fields.ts'
 import { wholeName } from './naming.ts'
@@ -14,7 +14,7 @@ export function examplesOf({ id }: Operation, plan: Plan, name: string): readonl
   const last = isBodyOfFile ? ['document.json'] : rest === undefined ? [] : [sampleOfRest(rest)]
   const words = [target, ...positional.map(({ field }) => sampleOf(field)), ...last]
   const command = `svcctl ${wholeName(name)} ${words.join(' ')}`
-  // Something of what it is for, where all that it takes are options.
+  // If a command has only options, the example shows one that fits its purpose.
   const isTelling = /^(create|attach|detach|simulate|update|set|start)/.test(id)
   const telling = isTelling
     ? likely.map(one => options.find(({ field }) => field.name === one)).find(found => found !== undefined)
@@ -25,7 +25,7 @@ export function examplesOf({ id }: Operation, plan: Plan, name: string): readonl
   ]
 }
 
-/** Options that say what a command is for, the most telling first. */
+/** Options that show the purpose of a command, the most typical first. */
 const likely = ['policyNames', 'user', 'status', 'bucket', 'versioning', 'days']
 
 const samples: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** A field of a query or a body as text on the command line: what kind of value it is, and how it is read. */
+/** A field of a query or a body as text on the command line: its kind of value, and its parser. */
 import { parseDuration, parseSize } from '../units.ts'
 import { resolveSchema, type Schema } from './operations.ts'
 import { shapeOf } from './shape.ts'
@@ -16,7 +16,7 @@ export type FieldKind =
   | 'secret'
   /** Texts or choices. */
   | 'list'
-  /** Names with a text, or a list of them. */
+  /** Names with a text or a list of texts each. */
   | 'pairs'
   /** JSON, in a file. */
   | 'document'
@@ -25,19 +25,19 @@ export interface Field {
   readonly name: string
   readonly kind: FieldKind
   readonly isRequired: boolean
-  /** `null` is a value, which takes away what is there. */
+  /** `null` is a value that clears the field. */
   readonly isNullable: boolean
   readonly description: string
-  /** Of a choice, or of a list of them. */
+  /** Allowed values, of the field or of its items. */
   readonly choices: readonly string[] | undefined
   readonly default: unknown
   /** Of a list or pairs: it may be empty. */
   readonly mayBeEmpty: boolean
   /** Values of pairs are lists. */
   readonly hasLists: boolean
-  /** A document may go as it is written, so that what is wrong with it is told by line. */
+  /** A document may be sent as written, so that the server reports errors by line. */
   readonly takesText: boolean
-  /** Of a document, for people; undefined where the schema says nothing of what is in it. */
+  /** The shape of a document, for help; undefined if the schema does not describe its content. */
   readonly shape: string | undefined
 }
 
@@ -97,7 +97,7 @@ function kindOfNumber(name: string): FieldKind {
   return /^size|Bytes$|Size$/.test(name) ? 'size' : 'number'
 }
 
-/** Of a record whose values are texts, or lists of texts. */
+/** For records whose values are texts, or lists of texts. */
 function valueOfPairs({ type, patternProperties, additionalProperties }: Schema): Schema | undefined {
   if (type !== 'object') return undefined
   const found = Object.values(patternProperties ?? {})[0] ?? additionalProperties
@@ -116,7 +116,7 @@ function choicesOf({ enum: values, const: only, anyOf }: Schema): readonly strin
 /** How the empty text and `null` are written. */
 export const noneWord = 'none'
 
-/** The value of one text. Throws RangeError. */
+/** Parses the value of one text. Throws RangeError. */
 export function parseField({ name, kind, choices, isNullable }: Field, text: string): unknown {
   if (isNullable && text === noneWord) return null
   switch (kind) {
@@ -173,13 +173,13 @@ export const singular = (word: string): string =>
     .replace(/(x|ch|sh|ss)es$/, '$1')
     .replace(/([^s])s$/, '$1')
 
-/** What its option is called: one of a list at a time, and no unit where the value has one. */
+/** The name of its option: singular for a list, and without a unit if values have one. */
 export function optionName({ name, kind }: Field): string {
   const plain = kind === 'milliseconds' ? name.replace(/Ms$/, '') : kind === 'size' ? name.replace(/Bytes$/, '') : name
   return kebab(kind === 'list' ? singular(plain) : kind === 'seconds' ? plain.replace(/InSeconds$/, '') : plain)
 }
 
-/** What stands for its value in help. */
+/** The placeholder of its value in help. */
 export function placeholder({ name, kind }: Field): string {
   switch (kind) {
     case 'milliseconds':

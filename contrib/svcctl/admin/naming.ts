@@ -1,5 +1,5 @@
 /**
- * From an operation to the words of its command: what the path is about, then the verb of its name. `setBucketQuota`, a PUT of
+ * From an operation to the words of its command: the subject of its path, then the verb of its name. `setBucketQuota`, a PUT of
  * `/buckets/{bucket}/quota`, is `bucket quota set`.
  */
 import { singular } from './fields.ts'
@@ -18,7 +18,7 @@ export function commandName({ id, path }: Named): string {
   segments.forEach((segment, index) => {
     if (segment.startsWith('{')) return
     const isLast = index === segments.length - 1
-    // `/access-keys/{accessKey}/rotate` ends with what is done.
+    // The last word of `/access-keys/{accessKey}/rotate` is the verb.
     if (isLast && segment === verb) return
     const isOne = segments[index + 1]?.startsWith('{') || (isLast && (verb === 'list' || verb === 'create'))
     words.push(renamed[segment] ?? (isOne || collections.has(segment) ? singular(segment) : segment))
@@ -31,15 +31,15 @@ export function commandName({ id, path }: Named): string {
 /** Groups of commands beside `admin`. The names of their commands begin with them. */
 const ownGroups = new Set(['dist'])
 
-/** As it is typed: with its group, which is `admin` unless its name begins with another one. */
+/** The full command as typed: with its group, which is `admin` unless the name begins with another group. */
 export const wholeName = (name: string): string => (ownGroups.has(name.split(' ', 1)[0]!) ? name : `admin ${name}`)
 
-/** Segments that hold many, though no parameter follows them where they are the place of an operation on all of them. */
+/** Path segments that are collections even though no parameter follows them in the path of an operation on the whole collection. */
 const collections = new Set(['buckets', 'objects', 'users', 'groups', 'policies', 'members', 'uploads'])
 const renamed: Readonly<Record<string, string>> = { 'access-keys': 'key', objectlock: 'lock' }
 const within = new Set(['object', 'upload'])
 
-/** Why an operation is no command of `svcctl admin`; undefined: it is one. */
+/** The reason why an operation is not a command of `svcctl admin`; undefined if it is one. */
 export function servedElsewhere({ id, isOfSessions, bodyTypes }: Operation): string | undefined {
   if (isOfSessions) return 'sessions of the console'
   const command = overrides[id]?.elsewhere

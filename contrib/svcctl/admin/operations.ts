@@ -4,7 +4,7 @@
  */
 import document from './operations.json' with { type: 'json' }
 
-/** What is looked at of a JSON Schema here. */
+/** The keywords of JSON Schema that the commands use. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string
@@ -37,7 +37,7 @@ export interface Operation {
   readonly path: string
   /** A sentence, perhaps with others behind it. */
   readonly description: string
-  /** Policy actions, all of them needed; of an inner list any. */
+  /** Policy actions: all are required, and of an inner list any. */
   readonly actions: readonly (string | readonly string[])[]
   /** Whoever has no session of the console cannot call it. */
   readonly isOfSessions: boolean
@@ -83,7 +83,7 @@ const { paths, schemas } = document as unknown as {
 
 const prefix = '#/components/schemas/'
 
-/** What a reference stands for; a description beside it stays. */
+/** The schema that a reference points to; a description beside the reference is kept. */
 export function resolveSchema(schema: Schema): Schema {
   if (schema.$ref === undefined) return schema
   const { $ref, ...beside } = schema

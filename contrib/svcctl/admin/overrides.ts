@@ -1,4 +1,4 @@
-/** Where what is derived from an operation would be ugly, or is better done by another command. Keep it short. */
+/** Exceptions to the derived commands: better names, and operations that other commands perform. Keep it short. */
 import type { AdminClient, AdminRequest } from './client.ts'
 import { configNotes } from './config-notes.ts'
 import type { EventLine } from './events.ts'
@@ -7,7 +7,7 @@ import type { JobFacts } from './waiting.ts'
 export interface Override {
   /** Of the command, without `admin`; with `dist` where it is of that group. */
   readonly name?: string
-  /** The command that does it, instead of one of `admin`. */
+  /** The command that performs the operation, instead of one of `admin`. */
   readonly elsewhere?: string
   /** Field of the body that the bucket of the target goes into. */
   readonly bucketField?: string
@@ -15,25 +15,25 @@ export interface Override {
   readonly hidden?: readonly string[]
   /** Makes hidden fields of the others. */
   complete?(body: Record<string, unknown>): Record<string, unknown>
-  /** The whole body is a file, though its fields could be options: what is left out would be reset. */
+  /** The whole body is a file, though its fields could be options: fields that are left out would be reset. */
   readonly isBodyOfFile?: boolean
-  /** Asked what is wrong with the file as it is written, when the server has refused it. */
+  /** The operation that checks the file as written, after the server has refused it. */
   check?(text: string, bucket: string): AdminRequest
   /** Why an answer is a failure all the same, so that the command ends as one: a sentence. */
   failureOf?(answer: Readonly<Record<string, unknown>>): string | undefined
-  /** What else people should know of an answer. */
+  /** Additional notes about an answer. */
   notesOf?(answer: Readonly<Record<string, unknown>>, client: AdminClient): Promise<readonly string[]>
-  /** What is asked before something is done that cannot be taken back, without a question mark. */
+  /** The question before an operation that cannot be undone, without a question mark. */
   readonly question?: string
   /** The command in its help. */
   readonly example?: string
   /** It starts a job, which `--wait` waits for. */
   readonly job?: JobFacts
-  /** Of its table or its lines; default: whatever is short. */
+  /** The columns of the table, or the lines; default: all short fields. */
   readonly columns?: readonly string[]
   /** Of each event of a stream. */
   readonly line?: EventLine
-  /** What a column means where the answer leaves it out. */
+  /** The meaning of a column that the answer leaves out. */
   readonly defaults?: Readonly<Record<string, unknown>>
   /** It answers with the document that it was given: people hear that it is stored. */
   readonly isEcho?: boolean
@@ -42,7 +42,7 @@ export interface Override {
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
   startHeal: {
-    question: 'Delete for good every object whose bytes are lost',
+    question: 'Permanently delete every object whose data is lost',
     example: 'svcctl admin heal start home --recursive --deep --wait',
     job: {
       again: ({ id }) => ({ operation: 'getHealJob', method: 'GET', path: `/heal/${id}` }),
@@ -118,7 +118,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   listLocks: { name: 'locks list', columns: ['resource', 'source', 'owner', 'since', 'refreshed'] },
   releaseLocks: {
     name: 'locks release',
-    question: 'Stop what is done under the lock',
+    question: 'Interrupt the work under the lock',
     example: 'svcctl admin locks release home photos/delete',
   },
   captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
@@ -163,7 +163,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   addKeyGroupKey: { elsewhere: 'dist keygroup add-key' },
   removeKeyGroupKey: {
     name: 'dist keygroup remove-key',
-    question: 'Remove the key, so that what it signed is refused at once',
+    question: 'Remove the key, so that URLs and cookies signed with it are refused at once',
     example: 'svcctl dist keygroup remove-key home films KA3R73D62FG5WB',
   },
   listDnsProviders: { columns: ['name', 'type', 'hasCredentials', 'usedBy', 'comment'] },
@@ -236,7 +236,7 @@ function kmsProblem({ configured, online, error }: Answer): string | undefined {
   return configured === true && online !== true ? 'The key server cannot be reached at present.' : undefined
 }
 
-/** What the fields of a status mean, where nothing is wrong. */
+/** The values of a healthy status. */
 async function kmsNotes(answer: Answer): Promise<readonly string[]> {
   if (kmsProblem(answer) !== undefined) return []
   return answer.configured === true
@@ -246,14 +246,14 @@ async function kmsNotes(answer: Answer): Promise<readonly string[]> {
       ]
 }
 
-/** A job looks at drives that are there: what is on one that is away, it does not count as damaged. */
+/** A heal job only examines online drives: damage on an offline drive is not counted. */
 async function redundancyNotes(_job: Answer, client: AdminClient): Promise<readonly string[]> {
   try {
     const { body } = await client.send({ operation: 'getRedundancy', method: 'GET', path: '/redundancy' })
     const { isFull, summary } = body as Answer
     return isFull === true ? [] : [String(summary)]
   } catch {
-    // Not told to whoever may only heal, nor by a single drive: the job has ended as it has.
+    // A caller with only heal permission, or a single drive, gets no status: the result of the job stands.
     return []
   }
 }

@@ -1,4 +1,4 @@
-/** What was typed, as a request. */
+/** Makes the request of typed arguments and options. */
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
@@ -15,13 +15,13 @@ export type Options = Readonly<Record<string, unknown>>
 
 const camel = (text: string): string => text.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** An option that takes away what is there. */
+/** An option that clears a field. */
 export const nullGiven = Symbol('null')
 
 export interface Prepared {
   readonly request: AdminRequest
   readonly target: RemoteTarget
-  /** What it is about, for people. */
+  /** The subject of the request, for messages. */
   readonly label: string
   /** Where the body as a whole is a file that the server can check by its text. */
   readonly check: AdminRequest | undefined
@@ -88,7 +88,7 @@ export async function requestOf(
   }
 }
 
-/** Where the server takes text as well, what is no JSON goes as it is written: as a text in JSON. */
+/** If the server also accepts text, a value that is not JSON is sent as a JSON string. */
 function documentOf(text: string, argument: string, bodyTypes: readonly string[]): unknown {
   if (bodyTypes.includes('text/plain') && !/^\s*[{["]/.test(text)) return text
   return parseJson(text, argument)
@@ -101,9 +101,9 @@ function requireAlias({ alias, bucket }: RemoteTarget): void {
 async function restOf(context: Context, field: Field, texts: readonly string[], options: Options) {
   if (field.kind === 'document') return fieldsOfDocument(field, await readDocument(context, texts[0]!), texts[0]!)
   if (texts.length === 0 && options[noneWord] !== true) {
-    throw usageError(`Name at least one ${placeholder(field)}, or say --${noneWord}.`)
+    throw usageError(`Name at least one ${placeholder(field)}, or use --${noneWord}.`)
   }
-  if (texts.length > 0 && options[noneWord] === true) throw usageError(`Either some of them or --${noneWord}.`)
+  if (texts.length > 0 && options[noneWord] === true) throw usageError(`Use either values or --${noneWord}, not both.`)
   const value = field.kind === 'pairs' ? parsePairs(field, texts) : texts.map(text => parseArgument(field, text))
   return { [field.name]: value }
 }
@@ -112,7 +112,7 @@ async function optionOf(context: Context, { field }: PlacedField, options: Optio
   const given = options[camel(optionName(field))]
   if (given === undefined) return undefined
   if (given === nullGiven) return null
-  // Commander gives `true` where only `--no-…` is declared and was not said.
+  // Commander gives `true` for an absent option that is only declared as `--no-…`.
   if (field.kind === 'switch' && field.default === true && given === true) return undefined
   if (field.kind === 'pairs') return parsePairs(field, given as readonly string[])
   if (field.kind !== 'document') return given

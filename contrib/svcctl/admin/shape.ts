@@ -1,4 +1,4 @@
-/** What a document looks like, on one line: names with what stands for their values, `?` behind those that may be left out. */
+/** The shape of a document on one line: names with placeholders of their values, `?` after optional ones. */
 import { resolveSchema, type Schema } from './operations.ts'
 
 const depthMax = 6

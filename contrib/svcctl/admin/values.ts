@@ -1,4 +1,4 @@
-/** Files, secrets and what is typed, as values of a request. */
+/** Reads files, secrets and typed text as values of a request. */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { Context } from '../context.ts'
@@ -32,8 +32,8 @@ export function parseJson(text: string, argument: string): unknown {
 }
 
 /**
- * The fields that the file of the last argument gives. It holds the value of the field, or what the server answers when it is
- * asked for the document: an object with that field.
+ * The fields in the file of the last argument. The file holds the value of the field, or the server's answer to a read of the
+ * document: an object with that field.
  */
 export function fieldsOfDocument(field: Field, text: string, argument: string): Record<string, unknown> {
   const { name, takesText } = field
@@ -41,7 +41,7 @@ export function fieldsOfDocument(field: Field, text: string, argument: string): 
   try {
     parsed = JSON.parse(text)
   } catch {
-    if (takesText) return { [name]: text } // The server says where it is wrong.
+    if (takesText) return { [name]: text } // The server reports the place of the error.
     parsed = parseJson(text, argument)
   }
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && Object.hasOwn(parsed, name)) {
@@ -50,7 +50,7 @@ export function fieldsOfDocument(field: Field, text: string, argument: string): 
   return { [name]: takesText ? text : parsed }
 }
 
-/** `NAME=VALUE`, of lists perhaps several for one name. */
+/** `NAME=VALUE`; for lists, a name may have several. */
 export function parsePairs({ hasLists }: Field, texts: readonly string[]): Record<string, unknown> {
   const pairs = new Map<string, string[]>()
   for (const text of texts) {

@@ -14,7 +14,7 @@ export interface JobFacts {
   lineOf(job: Answer): string
   /** Why its end is no success: a sentence. */
   failureOf(job: Answer): string | undefined
-  /** What else people should know at its end. */
+  /** Additional facts to show at the end. */
   notesOf?(job: Answer, client: AdminClient): Promise<readonly string[]>
 }
 

@@ -53,7 +53,7 @@ function multiply({ bits, value: polynomial }: Polynomial, a: bigint, b: bigint)
   let shifted = b
   for (let bit = bits - 1n; bit >= 0n; bit--) {
     if ((a >> bit) & 1n) product ^= shifted
-    // Times x: a shift towards the lower bits. The bit that falls out stands for x^bits, which is P without its leading term.
+    // Times x: a shift towards the lower bits. The bit that falls out is x^bits, which equals P without its leading term.
     shifted = shifted & 1n ? (shifted >> 1n) ^ polynomial : shifted >> 1n
   }
   return product

@@ -19,11 +19,17 @@ export default defineCommand<Options>({
   name: 'access block-public',
   summary: 'Shows, sets or removes the block of public access, of a bucket or of the whole server.',
   description:
-    'In force with the next request, for what was public before, too. --mode is of the whole server: reject refuses to store what is ' +
-    'public, ignore stores it without effect.',
+    'In force with the next request, also for buckets that were public before. --mode applies to the whole server: reject refuses to store public ' +
+    'policies, rules and ACLs; ignore stores them without effect.',
   arguments: [
     { name: 'target', summary: 'ALIAS or ALIAS/bucket', kind: 'target' },
-    { name: 'state', summary: 'without it nothing is changed', kind: 'text', choices: ['on', 'off'], isOptional: true },
+    {
+      name: 'state',
+      summary: 'the new state; without it the command shows the state',
+      kind: 'text',
+      choices: ['on', 'off'],
+      isOptional: true,
+    },
   ],
   options: [{ flags: '--mode <mode>', summary: 'reject or ignore', choices: ['reject', 'ignore'] }],
   examples: ['svcctl access block-public home', 'svcctl access block-public home/photos on'],

@@ -7,7 +7,7 @@ export default defineCommand({
   name: 'access get',
   summary: 'Prints the access rules of a bucket, as `access set` takes them.',
   description:
-    'What they make public, and which never decide, is told beside them. Needs admin:ManageAccessRules or s3:GetBucketPolicy.',
+    'Shows also what they make public, and the rules that never decide. Needs admin:ManageAccessRules or s3:GetBucketPolicy.',
   arguments: [{ name: 'target', summary: 'ALIAS/bucket', kind: 'target' }],
   options: [],
   examples: ['svcctl access get home/photos > rules.json'],

@@ -1,5 +1,6 @@
 import { ifMatchOption, openBucket, tellStored } from '../access.ts'
 import { defineCommand, parsePair } from '../command.ts'
+import { inTypedWords } from '../typed-words.ts'
 
 interface Options {
   readonly match?: readonly [type: string, pattern: string]
@@ -8,25 +9,32 @@ interface Options {
   readonly ifMatch?: string
 }
 
+/** The options by the fields of the request that they set. */
+const words = new Map([
+  ['body/preset', 'the preset'],
+  ['body/match', '--match'],
+  ['body/confirm', '--confirm'],
+])
+
 export default defineCommand<Options>({
   name: 'access preset',
   summary: 'Makes a bucket public in a usual way, or private, by access rules.',
   description:
-    'Replaces the rules that presets made, and keeps the others; private also removes every rule that allows everybody something, ' +
-    'custom nothing else. public-prefix takes --match, public-write --confirm. Needs admin:ManageAccessRules.',
+    'Replaces the rules of earlier presets, and keeps the others. `private` also removes every rule that allows anonymous access, ' +
+    '`custom` removes no other rule. public-prefix needs --match, public-write needs --confirm. Needs admin:ManageAccessRules.',
   arguments: [
     { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
     {
       name: 'preset',
-      summary: 'which one',
+      summary: 'the preset',
       kind: 'text',
       choices: ['private', 'public-read', 'public-read-list', 'public-prefix', 'public-write', 'custom'],
     },
   ],
   options: [
     { flags: '--match <type:pattern>', summary: 'prefix:public/, glob:**.jpg or regex:^a', parse: parsePair(':') },
-    { flags: '--case-insensitive', summary: 'the pattern knows no case' },
-    { flags: '--confirm', summary: 'everybody may write, indeed' },
+    { flags: '--case-insensitive', summary: 'compare without regard to case' },
+    { flags: '--confirm', summary: 'confirm that every client may write' },
     ifMatchOption,
   ],
   examples: [
@@ -42,6 +50,10 @@ export default defineCommand<Options>({
       ...(confirm && { confirm }),
     }
     const request = { operation: 'setAccessPreset', method: 'POST', path: `${path}/access-rules/public`, body, ifMatch }
-    tellStored(context, await client.send(request))
+    try {
+      tellStored(context, await client.send(request))
+    } catch (error) {
+      throw inTypedWords(error, words)
+    }
   },
 })

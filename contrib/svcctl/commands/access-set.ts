@@ -10,8 +10,8 @@ export default defineCommand<Options>({
   name: 'access set',
   summary: 'Replaces the access rules of a bucket, all in one change.',
   description:
-    'The file holds {"rules": […]}, a list of rules, or what `access get` prints; an empty list removes them all. What is wrong with ' +
-    'which rule is told, and nothing is stored then. Needs admin:ManageAccessRules.',
+    'The file holds a list of rules, or the output of `access get`; an empty list removes all rules. If a rule is invalid, the ' +
+    'error names it, and nothing is stored. Needs admin:ManageAccessRules.',
   arguments: [
     { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
     { name: 'file', summary: 'with the rules as JSON; - is standard input', kind: 'path' },

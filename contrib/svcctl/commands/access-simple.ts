@@ -12,15 +12,15 @@ interface SimpleAccess {
 
 export default defineCommand({
   name: 'access simple',
-  summary: 'Shows or sets what everybody may do below a prefix, by statements of the bucket policy.',
+  summary: 'Shows or sets anonymous access below a prefix, by statements of the bucket policy.',
   description:
-    'download: read objects whose names they know. upload: write objects, and read none. public: read, write, delete and list. private ' +
-    'removes the statement of the prefix, remove those of all prefixes; other statements of the policy stay.',
+    'download: read objects by name. upload: write objects, without reading. public: read, write, delete and list. private ' +
+    'removes the statement of the prefix, remove those of all prefixes; other statements of the policy are kept.',
   arguments: [
     { name: 'target', summary: 'ALIAS/bucket[/prefix]', kind: 'target' },
     {
       name: 'preset',
-      summary: 'without it nothing is changed',
+      summary: 'the preset; without it the command shows the state',
       kind: 'text',
       choices: ['private', 'download', 'upload', 'public', 'remove'],
       isOptional: true,

@@ -34,9 +34,10 @@ interface TestedKey {
 
 export default defineCommand<Options>({
   name: 'access test',
-  summary: 'Says whether somebody may do something with keys of a bucket, by which rule or policy, and why not.',
+  summary:
+    'Tests whether a caller may perform an action on keys of a bucket, and names the rule or policy that decides.',
   description:
-    'Nothing is done. Without --principal it is about somebody without credentials. Needs admin:ManageAccessRules on the bucket, and ' +
+    'No request is executed. Without --principal the caller is anonymous. Needs admin:ManageAccessRules on the bucket, and ' +
     'admin:SimulatePolicy to ask about others.',
   arguments: [
     { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
@@ -53,10 +54,10 @@ export default defineCommand<Options>({
       flags: '--action <action>',
       summary: 'read (the default), list, write, delete, tag, or an action such as s3:GetObject',
     },
-    { flags: '--principal <access-key>', summary: 'who asks' },
-    { flags: '--ip <address>', summary: 'from where; without it, as this command' },
-    { flags: '--host <host>', summary: 'that is asked' },
-    { flags: '--method <method>', summary: 'of HTTP; without it the usual one of the action' },
+    { flags: '--principal <access-key>', summary: 'the access key of the caller' },
+    { flags: '--ip <address>', summary: 'the address of the caller (default: that of this command)' },
+    { flags: '--host <host>', summary: 'the host of the request' },
+    { flags: '--method <method>', summary: 'the HTTP method (default: the usual one of the action)' },
     { flags: '--secure', summary: 'over TLS' },
     { flags: '--no-secure', summary: 'without TLS', isHidden: true },
     { flags: '--referer <url>', summary: 'of the page' },

@@ -25,10 +25,10 @@ const archiveBytesMax = 256 * 1024 * 1024
 
 export default defineCommand<Options>({
   name: 'admin cluster import',
-  summary: 'Takes over an archive that `admin cluster export` has made, all of it or nothing.',
+  summary: 'Imports an archive of `admin cluster export`, completely or not at all.',
   description:
     'Users, groups, policies, access keys, configuration and settings of buckets; objects come with `mirror`. The server must have the ' +
-    'root credentials of the one that made it. With --mode replace whatever the archive does not have is removed, but for buckets. ' +
+    'root credentials of the exporting one. --mode replace also removes everything that the archive does not have, except buckets. ' +
     'Needs admin:ImportCluster.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
@@ -36,7 +36,7 @@ export default defineCommand<Options>({
   ],
   options: [
     { flags: '--mode <mode>', summary: 'default merge', choices: ['merge', 'replace'], default: 'merge' },
-    { flags: '--dry-run', summary: 'says what would change, and changes nothing' },
+    { flags: '--dry-run', summary: 'show the changes, and make none' },
   ],
   examples: [
     'svcctl admin cluster import home svc-cluster-2026-03-01.zip --dry-run',
@@ -80,6 +80,6 @@ function describeImport(result: ImportResult): string[] {
   ]
   const content = `users: ${users}, groups: ${groups}, policies: ${policies}, subsystems: ${configSubsystems}, buckets: ${buckets}`
   const verdict =
-    lines.length === 0 ? 'Nothing is different.' : dryRun ? 'Nothing was changed.' : 'All of it was taken over.'
+    lines.length === 0 ? 'There are no differences.' : dryRun ? 'Nothing was changed.' : 'The archive was imported.'
   return [...lines, `In the archive: ${content}.`, verdict]
 }

@@ -17,7 +17,7 @@ interface Options {
 
 type Fetched = Record<string, unknown> | undefined
 
-/** What is asked, in the order of what people read first. The server masks secrets in all of it. */
+/** The requests, in the order in which people read the answers. The server masks secrets in all of them. */
 const questions: Readonly<Record<string, string>> = {
   'info.json': 'getServerInfo',
   'plugins.json': 'listPlugins',
@@ -35,11 +35,11 @@ const silenceMs = 1000
 
 export default defineCommand<Options>({
   name: 'admin diagnose',
-  summary: 'Gathers in one archive what a report of a bug should have with it.',
+  summary: 'Collects the information for a bug report in one archive.',
   description:
     'Versions, plugins, configuration with its secrets masked, health, drives, redundancy, jobs, locks, queues, and the last warnings and ' +
     'errors of the log. Neither objects nor users are in it, but names are, as those of buckets and paths: look into it before you ' +
-    'publish it. What you may not see, or what the server cannot answer, is left out and listed in summary.txt.',
+    'publish it. Information that you may not see, or that the server cannot give, is missing and listed in summary.txt.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [{ flags: '-o, --output <file>', summary: 'its name (default svc-diagnosis-<time>.zip)' }],
   examples: ['svcctl admin diagnose home', 'svcctl admin diagnose home --output report.zip'],
@@ -61,7 +61,7 @@ export default defineCommand<Options>({
         files.set(file, `${JSON.stringify(body, undefined, 2)}\n`)
       }, fail(file))
     }
-    // Nothing at all is no report: whoever is not let in should hear why.
+    // An empty archive is no report: a user without permission should see the reason.
     if (files.size === 0) throw failures[0]
     const { health, problems } = await readHealth(context, alias!)
     files.set('health.json', `${JSON.stringify(health, undefined, 2)}\n`)

@@ -14,10 +14,10 @@ interface Options extends DnsProviderOptions {
 
 export default defineCommand<Options>({
   name: 'admin dns-provider set',
-  summary: 'Changes a DNS provider: what is given, and nothing else.',
+  summary: 'Changes the given settings of a DNS provider, and no others.',
   description:
-    'Without a secret the stored ones stay; with one it replaces them all. Another --type begins with settings and secrets of its own. ' +
-    'A change of somebody else in between is an error. Needs admin:ManageCertificates.',
+    'Without a secret the stored secrets are kept; a given secret replaces them all. Another --type starts without settings and secrets. ' +
+    'A concurrent change is an error. Needs admin:ManageCertificates.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
     { name: 'name', summary: 'of the provider', kind: 'text' },

@@ -25,7 +25,7 @@ export default defineCommand({
   summary: 'Publishes a random value for a domain, waits until every server of the zone has it, and removes it.',
   description:
     'Nothing but the TXT record _acme-challenge of the domain is touched, and other values there stay. It takes up to the propagation ' +
-    'timeout of the provider. Fails where a step fails, and says which. Needs admin:ManageCertificates.',
+    'timeout of the provider. Fails with the name of the step that failed. Needs admin:ManageCertificates.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
     { name: 'name', summary: 'of the provider', kind: 'text' },

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts'
 import { formatBytes, formatSeconds } from '../formatting.ts'
 
-/** What is read of the answer of `getServerInfo`. */
+/** The fields of the answer of `getServerInfo` that are shown. */
 interface ServerInfo {
   readonly version: string
   readonly commit: string
@@ -40,7 +40,7 @@ interface ServerInfo {
 export default defineCommand({
   name: 'admin info',
   summary: 'Sums up the server in six lines: its state, drives, redundancy, content and security.',
-  description: '`svcctl admin server info` says all that is known. Needs admin:ServerInfo.',
+  description: '`svcctl admin server info` shows all details. Needs admin:ServerInfo.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [],
   examples: ['svcctl admin info home', 'svcctl admin info home --json'],

@@ -103,7 +103,7 @@ function fittingStep(from: string | undefined, to: string | undefined, nowMs: nu
   return (Math.ceil((endMs - startMs) / (chartColumns - 1) / tickMs) * tickMs) / 1000
 }
 
-/** NaN for what only the server can judge. */
+/** NaN if only the server can check it. */
 function timeOf(text: string, nowMs: number): number {
   if (/^\d{4}-/.test(text)) return Date.parse(text)
   try {

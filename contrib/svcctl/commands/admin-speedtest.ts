@@ -19,10 +19,11 @@ const reserveMs = 60_000
 
 export default defineCommand<Options>({
   name: 'admin speedtest',
-  summary: 'Measures how fast the drives are, or how fast objects are stored and read, and says it in plain words.',
+  summary:
+    'Measures the speed of the drives, of storing and reading objects, or of the network, and explains the result.',
   description:
     'The server writes and reads on its own, so that neither the network nor signatures count; clients are slower meanwhile. Nothing stays. ' +
-    'drive: a file on every drive at the same time. object: objects in a bucket of its own. net: between nodes, where there are several. ' +
+    'drive: a file on every drive at the same time. object: objects in a temporary bucket. net: between nodes, if there are several. ' +
     'Fails where a drive could not be measured, or an object was not stored or read. Needs admin:Speedtest.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },

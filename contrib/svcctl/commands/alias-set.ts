@@ -29,7 +29,7 @@ export default defineCommand<Options>({
   ],
   excessHint: 'The secret key is no argument, others could see it: it is asked for, or read with --secret-key-stdin.',
   options: [
-    { flags: '--region <region>', summary: 'in signatures (default: what the server says, or us-east-1)' },
+    { flags: '--region <region>', summary: 'the region in signatures (default: that of the server, or us-east-1)' },
     {
       flags: '--path-style <mode>',
       summary: 'buckets in the path: auto, on or off',
@@ -101,7 +101,7 @@ async function verify(
       throw failure(
         'console_endpoint',
         `${endpoint} is the address of the console and the Admin API. Give that of S3, by default ${besidePort(endpoint, -1)}; ` +
-          'svcctl finds the other one from it, or is told by --admin-url.',
+          'svcctl derives the other address from it, unless --admin-url names it.',
       )
     }
     throw error

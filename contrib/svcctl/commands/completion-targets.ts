@@ -10,15 +10,15 @@ export default defineCommand({
   name: 'completion-targets',
   isHidden: true,
   summary:
-    'Prints what a target may go on with: aliases, buckets, folders and keys. For the scripts of `svcctl completion`.',
+    'Prints completions of a target: aliases, buckets, folders and keys. For the scripts of `svcctl completion`.',
   description:
-    'Keys are those of the first page of the listing, for at most three seconds. Servers that do not answer have none.',
+    'Keys are those of the first page of the listing, for at most three seconds. A server that does not answer gives none.',
   arguments: [{ name: 'beginning', summary: 'of a target', kind: 'target' }],
   options: [],
   examples: ['svcctl completion-targets home/pho'],
   async run(context, [text]) {
     const found = await Promise.race([candidatesOf(context, text!), sleep(waitMsMax, [] as string[], { ref: false })])
-    // A line is a candidate, so none may have more than one, or what a terminal obeys.
+    // A candidate is one line, without control characters.
     const shown = found.filter(name => name.startsWith(text!) && !/\p{Cc}/u.test(name))
     context.io.stdout.write(shown.map(name => `${name}\n`).join(''))
   },

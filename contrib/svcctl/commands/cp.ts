@@ -5,7 +5,7 @@ export default defineCommand<CopyOptions>({
   name: 'cp',
   summary: 'Copies files and objects: up, down, and from server to server.',
   description:
-    'With -r, what is below the source goes below the target. A target that is a bucket, a folder, or ends at a slash takes the ' +
+    'With -r, everything below the source goes below the target. A target that is a bucket, a folder, or ends at a slash takes the ' +
     'name of the source. An interrupted transfer of a large file goes on when the same command is run again. With --sse a bucket, prefix or ' +
     'object may be its own target: each object is encrypted anew, where it is.',
   arguments: [

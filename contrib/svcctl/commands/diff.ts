@@ -13,10 +13,10 @@ const concurrency = 4
 
 export default defineCommand<Options>({
   name: 'diff',
-  summary: 'Says what two places do not have in common: buckets, prefixes or folders.',
+  summary: 'Shows the differences of two buckets, prefixes or folders.',
   description:
-    '`<` stands before what only the first one has, `>` before what only the second one has, `!` before what differs. Sizes are compared, ' +
-    'and of two objects the ETags where those are digests; --checksum compares contents, whatever it costs. The exit code is 5 where there ' +
+    '`<` marks names that only the first has, `>` names that only the second has, `!` different content. Sizes are compared, ' +
+    'and of two objects the ETags if they are digests; --checksum reads and compares contents. The exit code is 5 where there ' +
     'are differences.',
   arguments: [
     { name: 'first', summary: 'folder or ALIAS/bucket[/prefix]', kind: 'target-or-path' },

@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts'
 
 export default defineCommand({
   name: 'dist cert get',
-  summary: 'Shows a certificate: names, dates, who uses it, and of an ordered one how its order goes.',
+  summary: 'Shows a certificate: names, dates, its distributions, and the state of its order.',
   arguments: certificateArguments,
   options: [],
   examples: ['svcctl dist cert get home site'],

@@ -4,7 +4,7 @@ import { failure } from '../errors.ts'
 
 export default defineCommand({
   name: 'dist cert remove',
-  summary: 'Deletes a certificate that nobody uses, with its key.',
+  summary: 'Deletes an unused certificate and its key.',
   arguments: certificateArguments,
   options: [],
   examples: ['svcctl dist cert remove home site'],

@@ -9,7 +9,7 @@ export default defineCommand<Options>({
   name: 'dist cert renew',
   summary: 'Orders a certificate anew, now.',
   description:
-    'Of those that the server orders from an authority. With --wait each step is told, and a failed order is a failure.',
+    'For certificates that the server orders from an authority. With --wait each step is shown, and the command fails if the order fails.',
   arguments: certificateArguments,
   options: [{ flags: '--wait', summary: 'until the order has ended' }],
   examples: ['svcctl dist cert renew home site --wait'],

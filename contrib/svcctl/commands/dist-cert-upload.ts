@@ -11,7 +11,8 @@ import { defineCommand } from '../command.ts'
 export default defineCommand<Partial<UploadOptions>>({
   name: 'dist cert upload',
   summary: 'Uploads a certificate with its key, presented from the next handshake on.',
-  description: 'To whoever asks for one of its names. The key is sealed on the server, and never shown again.',
+  description:
+    'The server sends it to clients that connect to one of its names. The key is sealed on the server, and never shown again.',
   arguments: certificateArguments,
   options: uploadOptions,
   examples: ['svcctl dist cert upload home site --cert fullchain.pem --key privkey.pem'],

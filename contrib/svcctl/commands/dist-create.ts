@@ -14,15 +14,15 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist create',
-  summary: 'Publishes a bucket, or a prefix of it, on names of its own.',
+  summary: 'Publishes a bucket, or a prefix of it, on its own host names.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [
-    { flags: '--bucket <bucket>', summary: 'the bucket that is published' },
-    { flags: '--prefix <prefix>', summary: 'only what is below it; ends in a slash' },
+    { flags: '--bucket <bucket>', summary: 'the bucket to publish' },
+    { flags: '--prefix <prefix>', summary: 'publish only keys below this prefix; ends in a slash' },
     { flags: '--alias <name>', summary: 'a name, or *.name; repeated', isRepeatable: true },
-    { flags: '--mode <mode>', summary: 'what it is (default website)', choices: ['website', 's3'] },
+    { flags: '--mode <mode>', summary: 'the mode (default website)', choices: ['website', 's3'] },
     { flags: '--index <name>', summary: 'of a website: the index document (default index.html; empty for none)' },
-    { flags: '--spa <path>', summary: 'of a website: served with 200 for what is missing' },
+    { flags: '--spa <path>', summary: 'of a website: the page that is served with 200 for missing keys' },
     { flags: '--dry-run', summary: 'check everything and store nothing' },
   ],
   examples: [

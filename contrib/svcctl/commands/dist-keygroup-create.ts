@@ -17,7 +17,7 @@ export default defineCommand<Options>({
     { name: 'id', summary: 'lower-case letters, digits and . _ -', kind: 'text' },
   ],
   options: [
-    { flags: '--comment <text>', summary: 'what it is for' },
+    { flags: '--comment <text>', summary: 'its purpose' },
     { flags: '--key <file>', summary: 'a public key in PEM; again for more', isRepeatable: true },
   ],
   examples: [

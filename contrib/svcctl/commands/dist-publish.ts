@@ -27,7 +27,7 @@ export default defineCommand<Options>({
     'bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
     'distribution keeps its settings and gets the domains that it lacks.',
   arguments: [
-    { name: 'folder', summary: 'what is published', kind: 'path' },
+    { name: 'folder', summary: 'the folder to publish', kind: 'path' },
     {
       name: 'alias',
       summary: 'of the server; may be left out where there is only one',
@@ -39,7 +39,7 @@ export default defineCommand<Options>({
     { flags: '--domain <name>', summary: 'where it is published; repeated', isRepeatable: true },
     { flags: '--bucket <bucket>', summary: 'default: the first domain' },
     { flags: '--prefix <prefix>', summary: 'in the bucket; ends in a slash' },
-    { flags: '--spa', summary: 'index.html is served with 200 for what is missing' },
+    { flags: '--spa', summary: 'serve index.html with 200 for missing keys' },
     { flags: '--id <id>', summary: 'of the distribution (default: the first domain)' },
   ],
   examples: [
@@ -66,7 +66,7 @@ export default defineCommand<Options>({
     const record = { status: created ? 'published' : 'updated', distribution: place.id, files: count, address }
     context.output.result(record, `${count} files of ${basename(path)} are on ${address}`)
     context.output.note(
-      'The name has to lead to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
+      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
     )
   },
 })
@@ -91,10 +91,10 @@ async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Pr
   }
 }
 
-/** `.env`, `.git/config`: what people keep beside a site is not for visitors. `.well-known` is. */
+/** Files such as `.env` and `.git/config` are not for visitors. `.well-known` is. */
 const isHidden = (key: string): boolean => key.split('/').some(part => part.startsWith('.') && part !== '.well-known')
 
-/** Pages last: whoever comes meanwhile gets old pages with old files, or new pages with new ones. */
+/** Pages last: visitors meanwhile get old pages with old files, or new pages with new ones. */
 async function uploadAll(context: Context, path: string, target: RemoteTarget): Promise<number> {
   const { output } = context
   const client = await context.connect(target.alias)

@@ -8,7 +8,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist remove',
-  summary: 'Removes a distribution: from the next request on its names are nobody’s. The bucket stays.',
+  summary: 'Removes a distribution: from the next request on its names are not served. The bucket is kept.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [{ flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' }],
   examples: ['svcctl dist remove home/site', 'svcctl dist remove home/site --yes'],

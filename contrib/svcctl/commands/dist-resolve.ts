@@ -16,7 +16,7 @@ interface Resolution {
 
 export default defineCommand<Options>({
   name: 'dist resolve',
-  summary: 'Says who would answer a host, and why.',
+  summary: 'Shows which distribution or endpoint answers a host, and why.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
     { name: 'host', summary: 'HOST or HOST/path', kind: 'text' },

@@ -8,7 +8,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist rotate-secret',
-  summary: 'Makes a new origin secret, which is shown this once. The others hold for a while.',
+  summary: 'Makes a new origin secret, which is shown only once. The previous ones remain valid for some time.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [{ flags: '--keep-previous <duration>', summary: 'how long the others hold (default 24h)', default: '24h' }],
   examples: ['svcctl dist rotate-secret home/site', 'svcctl dist rotate-secret home/site --keep-previous 1h'],

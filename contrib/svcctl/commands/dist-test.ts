@@ -33,7 +33,7 @@ export default defineCommand<Options>({
     { flags: '--method <method>', summary: 'of the request (default GET)' },
     { flags: '--header <name:value>', summary: 'of the request; repeated', parse: parsePair(':'), isRepeatable: true },
     { flags: '--ip <address>', summary: 'of the client' },
-    { flags: '--principal <key>', summary: 'the access key that asks (default: nobody)' },
+    { flags: '--principal <key>', summary: 'the access key of the caller (default: anonymous)' },
     { flags: '--time <time>', summary: 'when it is asked, for example 2026-12-24T18:00:00Z' },
   ],
   examples: [

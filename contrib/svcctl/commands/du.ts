@@ -17,10 +17,10 @@ interface Total {
 
 export default defineCommand<Options>({
   name: 'du',
-  summary: 'Adds up the sizes of what is below a bucket, a prefix or a folder.',
+  summary: 'Adds up the sizes of objects below a bucket or a prefix, or of files below a folder.',
   description:
-    'Current versions count; `svcctl admin usage` knows what a server stores in all. With --depth each folder down to that level has a ' +
-    'line of its own, before that of the folder that it is in.',
+    'Only current versions count; `svcctl admin usage` shows the total of a server. With --depth each folder down to that level has its ' +
+    'own line, before that of its parent.',
   arguments: [{ name: 'target', summary: 'ALIAS[/bucket[/prefix]] or folder', kind: 'target-or-path' }],
   options: [
     {

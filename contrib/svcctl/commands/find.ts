@@ -19,11 +19,11 @@ export default defineCommand<Options>({
   name: 'find',
   summary: 'Finds objects or files by name, size and age.',
   description:
-    'All conditions have to hold. In patterns `*` stands for any characters, `?` for one; quote them, so that the shell leaves them alone. ' +
+    'All conditions must match. In patterns `*` matches any characters, `?` one; quote them, so that the shell does not expand them. ' +
     'Where nothing is found the exit code is 0.',
   arguments: [{ name: 'target', summary: 'ALIAS[/bucket[/prefix]] or folder', kind: 'target-or-path' }],
   options: [
-    { flags: '--name <pattern>', summary: 'of what stands behind the last slash', parse: parsePattern },
+    { flags: '--name <pattern>', summary: 'matches the name after the last slash', parse: parsePattern },
     { flags: '--path <pattern>', summary: 'of all that stands behind the target', parse: parsePattern },
     { flags: '--ignore <pattern>', summary: 'leave out such paths', parse: parsePattern, isRepeatable: true },
     { flags: '--larger <size>', summary: 'more than so many bytes, such as 64MiB', parse: parseSize },

@@ -103,13 +103,13 @@ const declared: CommandDeclaration[] = [
 ]
 declared.push(createCompletionCommand(listCommands), completionTargets)
 
-/** All of them. Those of the Admin API take longer to make than most others take to run. */
+/** All commands. Those of the Admin API take longer to make than most other commands take to run. */
 export async function listCommands(): Promise<readonly CommandDeclaration[]> {
   const { listAdminCommands } = await import('../admin/index.ts')
   return [...declared, ...listAdminCommands()]
 }
 
-/** What these arguments may be about. */
+/** The commands that these arguments may select. */
 export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDeclaration[]> {
   return argv.includes('admin') || argv.includes('dist') ? listCommands() : declared
 }

@@ -15,9 +15,9 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'ls',
-  summary: 'Lists buckets, or what is in one.',
+  summary: 'Lists buckets, or the objects of a bucket.',
   description:
-    'Without an argument it lists aliases. A target ends at a slash to look into a folder; keys are shown from the last slash of it.',
+    'Without an argument it lists aliases. A target that ends in a slash lists a folder; keys are shown from its last slash on.',
   arguments: [{ name: 'target', summary: 'ALIAS[/bucket[/prefix]]', kind: 'target', isOptional: true }],
   options: [
     { flags: '-r, --recursive', summary: 'everything below, not only the next level' },

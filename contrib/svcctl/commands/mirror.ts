@@ -5,23 +5,23 @@ import { watchAndMirror } from '../watching.ts'
 
 export default defineCommand<MirrorOptions>({
   name: 'mirror',
-  summary: 'Makes one side hold what the other does: copies what is missing, and says or changes what differs.',
+  summary: 'Makes the target equal to the source: copies missing files, and reports or replaces different ones.',
   description:
-    'Sizes are compared, then times, and where times cannot tell, checksums. What differs in the target is left alone and reported ' +
-    '(exit code 5) unless --overwrite is given; what is only in the target stays unless --remove is given, and is removed only when ' +
-    'everything else has succeeded. An empty source removes nothing without --yes. With --watch it goes on with what changes in the ' +
-    'folder, whatever fails in between, until a signal ends it, or another folder takes the place of that one (exit code 1).',
+    'Sizes are compared, then times, and if times are inconclusive, checksums. Different files in the target are kept and reported ' +
+    '(exit code 5) unless --overwrite is given; files only in the target are kept unless --remove is given, and are removed only if ' +
+    'everything else has succeeded. An empty source removes nothing without --yes. With --watch it continues with changes in the ' +
+    'folder, also after failures, until a signal ends it, or the folder is replaced by another one (exit code 1).',
   arguments: [
     { name: 'source', summary: 'folder or ALIAS/bucket/prefix', kind: 'target-or-path' },
     { name: 'target', summary: 'folder or ALIAS/bucket/prefix', kind: 'target-or-path' },
   ],
   options: [
-    { flags: '--overwrite', summary: 'replace what differs' },
-    { flags: '--remove', summary: 'remove what the source does not have' },
+    { flags: '--overwrite', summary: 'replace different files' },
+    { flags: '--remove', summary: 'remove files that the source does not have' },
     { flags: '--exclude <pattern>', summary: 'leave out keys that match, for example **/*.tmp', isRepeatable: true },
-    { flags: '--checksum', summary: 'compare contents, whatever the times' },
-    { flags: '--dry-run', summary: 'say what would be done' },
-    { flags: '--watch', summary: 'go on with what changes in the folder, until a signal' },
+    { flags: '--checksum', summary: 'compare contents instead of times' },
+    { flags: '--dry-run', summary: 'show the actions, and do nothing' },
+    { flags: '--watch', summary: 'continue with changes in the folder, until a signal' },
     {
       flags: '--watch-interval <duration>',
       summary: 'how often all is compared all the same (default 5m)',

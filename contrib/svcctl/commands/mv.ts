@@ -5,7 +5,7 @@ export default defineCommand<CopyOptions>({
   name: 'mv',
   summary: 'Moves files and objects: copies them, and removes each source when its copy is complete.',
   description:
-    'With -r, what is below the source goes below the target. A target that is a bucket, a folder, or ends at a slash takes the ' +
+    'With -r, everything below the source goes below the target. A target that is a bucket, a folder, or ends at a slash takes the ' +
     'name of the source. An interrupted transfer of a large file goes on when the same command is run again.',
   arguments: [
     {

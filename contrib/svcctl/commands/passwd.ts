@@ -12,13 +12,13 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'passwd',
-  summary: 'Changes the secret key of the user of an alias, and that of the alias with it.',
+  summary: 'Changes the secret key of the user of an alias, and of the alias itself.',
   description:
     'The new one is asked for, or comes from --new-secret-key-stdin, --new-secret-key-file or SVCCTL_NEW_SECRET_KEY. Sessions of ' +
     'the console end. The secret of the root user is part of the configuration of the server, and not changed here.',
-  arguments: [{ name: 'alias', summary: 'whose credentials are those of a user', kind: 'alias' }],
+  arguments: [{ name: 'alias', summary: 'an alias with the credentials of a user', kind: 'alias' }],
   options: [
-    { flags: '--generate', summary: 'make one, which is kept with the alias and shown this once' },
+    { flags: '--generate', summary: 'make a key, which is stored in the alias and shown only once' },
     { flags: '--new-secret-key-stdin', summary: 'read it from the first line of standard input' },
     { flags: '--new-secret-key-file <file>', summary: 'read it from the first line of a file' },
   ],
@@ -44,7 +44,7 @@ export default defineCommand<Options>({
     }
     const { accessKey } = alias
     const { output } = context
-    // Before it is kept: were that to fail, nobody would know it.
+    // Shown before it is stored: if storing fails, the user still knows it.
     if (generate) {
       output.result({ status: 'changed', alias: name, accessKey, secretKey }, secretKey)
       output.note(`That is the new secret key of ${accessKey}; it is not shown again.`)

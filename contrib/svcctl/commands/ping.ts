@@ -102,7 +102,7 @@ async function measure({ name, url, connection, problemOf }: Probe) {
   }
 }
 
-/** What is not well, where the answer is that of a health probe. */
+/** The failed checks in the answer of a health probe. */
 function reasonOf({ status, body }: HttpAnswer): string {
   try {
     const { status: state, checks = {} } = JSON.parse(body.toString()) as {

@@ -14,7 +14,7 @@ export default defineCommand<Options>({
   name: 'presign',
   summary: 'Makes a URL that works without credentials for some time.',
   description:
-    'It is made here, without asking the server, and cannot be revoked. Whoever has it may do what it says until it expires.',
+    'The URL is made locally, without the server, and cannot be revoked. Any client that has it may use it until it expires.',
   arguments: [{ name: 'target', summary: 'ALIAS/bucket/key', kind: 'target' }],
   options: [
     {

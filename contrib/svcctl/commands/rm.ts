@@ -22,17 +22,17 @@ export default defineCommand<Options>({
   summary: 'Removes objects.',
   description:
     'In a bucket with versioning the objects stay as versions behind a delete marker, unless --versions or --version-id is given. ' +
-    'With -r everything whose key begins with the target goes; it asks first, unless --force or --yes is given.',
+    'With -r it removes all keys that begin with the target, after a question unless --force or --yes is given.',
   arguments: [{ name: 'targets', summary: 'ALIAS/bucket/key', kind: 'target', isVariadic: true }],
   options: [
-    { flags: '-r, --recursive', summary: 'everything whose key begins so' },
-    { flags: '--force', summary: 'do not ask, and do not mind what is not there' },
+    { flags: '-r, --recursive', summary: 'all keys that begin with the target' },
+    { flags: '--force', summary: 'do not ask, and ignore missing objects' },
     { flags: '--versions', summary: 'all versions and delete markers, for good' },
     { flags: '--version-id <id>', summary: 'this version, for good' },
-    { flags: '--bypass-governance', summary: 'also what is under governance retention' },
+    { flags: '--bypass-governance', summary: 'also objects under governance retention' },
     {
       flags: '--older-than <duration>',
-      summary: 'with -r: only what was written before, for example 30d',
+      summary: 'with -r: only objects older than this, for example 30d',
       parse: parseDuration,
     },
     { flags: '--incomplete', summary: 'with -r: uploads that were never completed, instead of objects' },
@@ -88,7 +88,7 @@ async function removeOne(context: Context, target: RemoteTarget, options: Option
     })
     return
   }
-  // S3 says of what is not there that it has been removed. A person who mistyped wants to know.
+  // S3 answers success for missing objects. A person who mistyped wants to know.
   if (!force && versionId === undefined) await headObject(client, { bucket, key })
   const { headers } = await client.send({
     operation: 'DeleteObject',

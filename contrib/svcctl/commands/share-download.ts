@@ -19,7 +19,7 @@ export default defineCommand<Options>({
   name: 'share download',
   summary: 'Makes a link for downloading an object.',
   description:
-    'The server keeps what it has handed out: `svcctl share list` shows it, and `svcctl share revoke` ends it at once. With --raw ' +
+    'The server stores its links: `svcctl share list` shows it, and `svcctl share revoke` ends it at once. With --raw ' +
     'the link is made here, works with any S3 server, and cannot be revoked. The link is shown this once.',
   arguments: [{ name: 'target', summary: 'ALIAS/bucket/key', kind: 'target' }],
   options: [
@@ -30,7 +30,7 @@ export default defineCommand<Options>({
       default: expireSecondsDefault,
     },
     { flags: '--version-id <id>', summary: 'of this version' },
-    { flags: '--description <text>', summary: 'what it is for: you see it in the list' },
+    { flags: '--description <text>', summary: 'a note that the list shows' },
     { flags: '--filename <name>', summary: 'under which browsers save it' },
     { flags: '--raw', summary: 'a presigned URL that cannot be revoked' },
   ],
@@ -66,6 +66,6 @@ export default defineCommand<Options>({
   },
 })
 
-/** What else is wrong with it, the link itself says. */
+/** Other warnings are part of the link's page. */
 const isOfClientKey = (client: S3Client, object: ObjectName): Promise<boolean> =>
   headObject(client, object).then(() => false, isClientKeyWanted)

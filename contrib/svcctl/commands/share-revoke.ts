@@ -5,7 +5,7 @@ import { encodeName } from '../s3/client.ts'
 
 export default defineCommand({
   name: 'share revoke',
-  summary: 'Ends links at once: who has one gets 403 from then on.',
+  summary: 'Revokes links: from the next request on they answer 403.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
     { name: 'ids', summary: 'of links, as `svcctl share list` shows them', kind: 'text', isVariadic: true },

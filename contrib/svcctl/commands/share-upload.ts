@@ -15,7 +15,7 @@ const objectBytesMax = 5 * 1024 ** 3
 
 export default defineCommand<Options>({
   name: 'share upload',
-  summary: 'Makes a form with which somebody without credentials can upload.',
+  summary: 'Makes a form for uploads without credentials.',
   description:
     'Prints a curl command; with --json the fields for a form of your own. A target that ends at a slash takes files of any name, ' +
     'another takes that key alone. It cannot be revoked before it expires.',

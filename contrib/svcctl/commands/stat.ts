@@ -15,7 +15,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'stat',
-  summary: 'Shows what is known of an object or a bucket.',
+  summary: 'Shows the properties of an object or a bucket.',
   arguments: [{ name: 'target', summary: 'ALIAS/bucket or ALIAS/bucket/key', kind: 'target' }],
   options: [{ flags: '--version-id <id>', summary: 'of this version' }, customerKeyOption],
   examples: [

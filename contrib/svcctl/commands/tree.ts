@@ -15,7 +15,7 @@ interface Options {
   readonly depth: number
 }
 
-/** A folder, or one thing in it. */
+/** A folder, or one of its entries. */
 interface Node {
   readonly name: string
   readonly target: string
@@ -126,7 +126,7 @@ async function remoteNode(context: Context, target: RemoteTarget): Promise<Node>
           const name = key.slice(prefix.length)
           const inner = { ...place, key }
           if (sizeBytes === undefined) yield folder(name.slice(0, -1), inner)
-          // What stands for the folder itself is none of its objects.
+          // The object that represents the folder itself is not listed.
           else if (name !== '') yield leaf(name, formatRemote(inner), sizeBytes)
         }
       }

@@ -3,7 +3,7 @@ import manifest from '../package.json' with { type: 'json' }
 
 export default defineCommand({
   name: 'version',
-  summary: 'Says the version of svcctl, and that of a server.',
+  summary: 'Shows the version of svcctl, and that of a server.',
   description: 'That of the server needs admin:ServerInfo.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias', isOptional: true }],
   options: [],

@@ -1,4 +1,4 @@
-/** `Cache-Control` of the files of a site: what has its content in its name is kept for ever, pages are asked for again each time. */
+/** `Cache-Control` of the files of a site: files with a content hash in their name are cached for ever, pages are revalidated each time. */
 
 /** `app.3f2a9c1b.js`, `index-BkX3_9aZ.css`: a hash of 8 characters or more, with a digit in it, before the extension. */
 const hashed = /[.-](?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9]+$/

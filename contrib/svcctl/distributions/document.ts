@@ -67,7 +67,7 @@ export async function deleteDistribution(
   await client.send({ operation: 'deleteDistribution', method: 'DELETE', path: pathOf(id), ifMatch })
 }
 
-/** A document in a file, `-` is standard input. Its id, where it has one, is that of the target. */
+/** Reads a document from a file, `-` is standard input. Its id, if present, must be that of the target. */
 export async function readDocument(context: Context, file: string, id: string): Promise<object> {
   const text = file === '-' ? await readInput(context) : await readFile(context.path(file), 'utf8')
   let document: unknown
@@ -94,12 +94,12 @@ async function readInput({ io }: Context): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Warnings of the server, where somebody reads. */
+/** Shows the server's warnings. */
 export function noteWarnings({ output }: Context, { warnings = [] }: DistributionDocument): void {
   for (const warning of warnings) output.note(warning)
 }
 
-/** Under the ETag that was read: a change of somebody else in between is not undone. */
+/** Sends the ETag that was read, so that a concurrent change is not undone. */
 export async function setEnabled(place: DistributionPlace, enabled: boolean): Promise<void> {
   const document = await readDistribution(place)
   await putDistribution(place, { ...document, enabled }, { ifMatch: document.etag })

@@ -1,5 +1,5 @@
 /**
- * The head of an answer in HTTP/1.1 (RFC 9112, sections 4 and 5), read strictly: what two readers could understand differently is
+ * The head of an answer in HTTP/1.1 (RFC 9112, sections 4 and 5), parsed strictly: an ambiguous head is
  * refused, not repaired.
  */
 import type { AnswerHeaders } from './messages.ts'
@@ -7,7 +7,7 @@ import type { AnswerHeaders } from './messages.ts'
 export interface AnswerHead {
   readonly status: number
   readonly headers: AnswerHeaders
-  /** Of the body. Undefined: the server does not say, or sends it in chunks. */
+  /** The length of the body. Undefined: not stated, or the body is chunked. */
   readonly bodyBytes: number | undefined
   /** The body comes in chunks, and is coded in no other way. */
   readonly isChunked: boolean
@@ -22,7 +22,7 @@ const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]
 const lengthPattern = /^\d{1,15}$/
 
 const refused = (reason: string) =>
-  Object.assign(new Error(`what came is no answer of HTTP/1.1: ${reason}`), { code: 'HTTP_BAD_HEAD' })
+  Object.assign(new Error(`this is not an answer of HTTP/1.1: ${reason}`), { code: 'HTTP_BAD_HEAD' })
 
 /** `text` is Latin-1, up to the empty line and without it. Throws an error with the code `HTTP_BAD_HEAD`. */
 export function parseAnswerHead(text: string): AnswerHead {
@@ -31,7 +31,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   const first = statusLine.exec(lines[0]!)
   if (first === null) throw refused('its first line is none')
   const status = Number(first[2])
-  // Without a prototype: a header may have the name of one.
+  // Without a prototype, because a header may have the name of a property of one.
   const headers: Record<string, string> = Object.create(null)
   for (let index = 1; index < lines.length; index++) {
     const line = headerLine.exec(lines[index]!)

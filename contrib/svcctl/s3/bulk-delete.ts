@@ -1,4 +1,4 @@
-/** DeleteObjects: up to 1000 at once, and what of them failed. */
+/** DeleteObjects: up to 1000 keys in one request, and the failed ones. */
 import { hash } from 'node:crypto'
 import { S3Error } from '../errors.ts'
 import type { S3Client } from './client.ts'

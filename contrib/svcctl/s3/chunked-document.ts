@@ -1,5 +1,5 @@
 /**
- * A body in chunks (RFC 9112, section 7.1) put together: documents, whose length many servers do not say. Read as strictly as heads:
+ * Decodes a chunked body (RFC 9112, section 7.1): documents, whose length many servers do not state. Parsed as strictly as heads:
  * lines end with CR LF, sizes are plain hexadecimal digits, extensions and trailers are passed over within bounds.
  */
 import { failure } from '../errors.ts'
@@ -12,7 +12,7 @@ const carriageReturn = 13
 const lineFeed = 10
 
 const refused = (reason: string) =>
-  Object.assign(new Error(`what came is no body in chunks: ${reason}`), { code: 'HTTP_BAD_BODY' })
+  Object.assign(new Error(`this is not a chunked body: ${reason}`), { code: 'HTTP_BAD_BODY' })
 
 type Expecting = 'size' | 'data' | 'end of data' | 'trailer' | 'nothing'
 
@@ -25,7 +25,7 @@ export class ChunkedDocument {
   #line = ''
   #trailerBytes = 0
 
-  /** Takes what came, whose memory is the caller's again afterwards. True: that was the end. */
+  /** Decodes `bytes`, which the caller may reuse afterwards. Returns true at the end of the body. */
   push(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#expecting === 'nothing') throw refused('it goes on after its end')
@@ -68,7 +68,7 @@ export class ChunkedDocument {
         throw failure('bad_answer', 'The answer is larger than any document of S3.')
       this.#expecting = this.#remaining === 0 ? 'trailer' : 'data'
     } else if (this.#expecting === 'end of data') {
-      if (line !== '') throw refused('a chunk is longer than it said')
+      if (line !== '') throw refused('a chunk is longer than its stated length')
       this.#expecting = 'size'
     } else if (line === '') this.#expecting = 'nothing'
     else {

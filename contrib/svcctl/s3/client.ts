@@ -83,7 +83,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
   const connections = new Map<string, ReturnType<typeof createConnection>>()
   // The body is under the signature unless TLS protects it, or nothing is between us and the server.
   const signsBody = protocol === 'http:' && !isLoopback(hostname)
-  /** What to add to our clock to get the server's. */
+  /** Difference between the server's clock and ours. */
   let clockOffsetMs = 0
   let hasAnswered = false
 
@@ -132,7 +132,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
     if (signsBody && carriesCustomerKey(request.headers)) {
       throw usageError(`${endpoint} is plain HTTP to another machine: a key of your own goes only over https.`)
     }
-    // What a sink has had cannot be taken back: then it is for the caller to go on from there.
+    // Bytes that a sink has received cannot be withdrawn: the caller continues from there.
     let hasDelivered = false
     let sinkError: unknown
     const { sink } = request
@@ -179,7 +179,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
           throw tlsExpected(nameOf(request), endpoint)
         }
         error = connectionFailure(nameOf(request), endpoint, cause as NodeJS.ErrnoException)
-        // A server that has answered before is being restarted; one that never has is not there.
+        // A server that has answered before is restarting; one that never has is down.
         mayRetry = !isHopeless(cause as NodeJS.ErrnoException) && (hasAnswered || !isRefused(cause))
       }
       if (!mayRetry || hasDelivered || attemptNumber === attemptCountMax) throw error
@@ -212,7 +212,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
   }
 }
 
-/** `watch` sees what becomes of each piece. */
+/** `watch` observes the progress of each chunk. */
 function watchSink(
   sink: BodySink | RoomSink,
   watch: (taken: void | Promise<void>) => void | Promise<void>,
@@ -227,7 +227,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-/** Percent-encoding as Signature Version 4 has it. Throws a usage error for what is no Unicode text. */
+/** Percent-encoding of Signature Version 4. Throws a usage error if the text is not valid Unicode. */
 export function encodeName(text: string): string {
   if (!text.isWellFormed()) throw usageError(`${JSON.stringify(text)} is not Unicode text.`)
   return encodeText(text)
@@ -257,7 +257,7 @@ const statusCodes: Readonly<Record<number, readonly [code: string, message: stri
   404: ['NotFound', 'There is nothing of that name.'],
   405: ['MethodNotAllowed', 'That is a delete marker, or not to be done with it.'],
   409: ['Conflict', 'The present state does not allow it.'],
-  412: ['PreconditionFailed', 'It is not what it was any more.'],
+  412: ['PreconditionFailed', 'The object has changed since.'],
 }
 
 function errorOf(request: S3Request, answer: HttpAnswer): S3Error {
@@ -274,14 +274,14 @@ function errorOf(request: S3Request, answer: HttpAnswer): S3Error {
         return new S3Error({ status, code, message, requestId, operation, details: textsOf(document) })
       }
     } catch {
-      // Not a document of S3: a proxy answered, perhaps. The status is what there is.
+      // Not a document of S3, perhaps the answer of a proxy. Only the status is known.
     }
   }
   const [code, message] = statusCodes[status] ?? [`Http${status}`, `The server answered with status ${status}.`]
   return new S3Error({ status, code, message: withKeyDoubted(request, status, message), requestId, operation })
 }
 
-/** Another key than that of the object is refused as other credentials are: with the status alone. */
+/** A key that differs from the object's is refused like wrong credentials: with the status alone. */
 function withKeyDoubted({ operation, headers }: S3Request, status: number, message: string): string {
   const opens =
     carriesSourceKey(headers) ||
@@ -291,7 +291,7 @@ function withKeyDoubted({ operation, headers }: S3Request, status: number, messa
   return `${sentence} The key that was given (--sse-c) may be another one than the object was encrypted with.`
 }
 
-/** In AWS' words: the code alone, InvalidRequest, says nothing. */
+/** AWS' message: the code InvalidRequest alone does not explain the failure. */
 const wantsClientKey = ({ operation }: S3Request, message: string): boolean =>
   /^(Get|Head|Copy)Object$|^UploadPartCopy$/.test(operation) &&
   message.startsWith('The object was stored using a form of Server Side Encryption.')

@@ -1,7 +1,7 @@
-/** Connections that failed: what a retry may heal, and what a person should know. */
+/** Failed connections: which failures a retry may cure, and the message for the user. */
 import { ConnectionError } from '../errors.ts'
 
-/** Of the connection, not of what was done with its data. */
+/** Errors of the connection, not of the handling of its data. */
 export function isConnectionError(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code
   return (
@@ -22,21 +22,21 @@ export function isHopeless(error: NodeJS.ErrnoException): boolean {
   )
 }
 
-/** What OpenSSL says of bytes that are no TLS, which is what a port of plain HTTP answers. */
+/** OpenSSL's errors for bytes that are not TLS: the answer of a port with plain HTTP. */
 function isAnsweredWithoutTls({ message }: NodeJS.ErrnoException): boolean {
   return /wrong version number|packet length too long|http request/i.test(message)
 }
 
 const probeMsMax = 3000
 
-/** Whether the connection was closed because the port takes TLS alone: Node.js says nothing to those who come without. */
+/** Whether the port closed the connection because it requires TLS: Node.js sends nothing to clients without TLS. */
 export async function expectsTls(endpoint: string, { code }: NodeJS.ErrnoException): Promise<boolean> {
   const { protocol, hostname, port } = new URL(endpoint)
   if (protocol !== 'http:' || (code !== 'ECONNRESET' && code !== 'UND_ERR_SOCKET')) return false
   const { connect } = await import('node:tls')
   const host = hostname.replace(/^\[|\]$/g, '')
   return new Promise(resolve => {
-    // Nothing is sent: whose certificate it is does not matter.
+    // No data is sent, so the certificate is not verified.
     const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false }, () => end(true))
     const end = (isTls: boolean) => {
       socket.destroy()
@@ -48,10 +48,10 @@ export async function expectsTls(endpoint: string, { code }: NodeJS.ErrnoExcepti
 
 export function tlsExpected(what: string, endpoint: string): ConnectionError {
   const secure = endpoint.replace(/^http:/, 'https:')
-  return new ConnectionError('tls_expected', `${what}: ${endpoint} speaks TLS: its address is ${secure}.`)
+  return new ConnectionError('tls_expected', `${what}: ${endpoint} requires TLS: use ${secure}.`)
 }
 
-/** `what` was to be done. */
+/** `what`: the operation that failed. */
 export function connectionFailure(what: string, endpoint: string, error: NodeJS.ErrnoException): ConnectionError {
   const { code = 'failure', message } = error
   if (isAnsweredWithoutTls(error)) {

@@ -42,7 +42,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let direct: DirectConnection | undefined
   let pool: Promise<Pool> | undefined
   let isClosed = false
-  /** Kinds whose answers our own lines could not read from this server: undici sends the next requests of that kind. */
+  /** Kinds of requests whose answers the direct lines could not parse from this server: undici sends later ones. */
   const unsuited = new Set<ReadKind>()
 
   async function openPool(): Promise<Pool> {
@@ -71,7 +71,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           path: request.path,
           method: request.method as Dispatcher.HttpMethod,
           headers: request.headers as Record<string, string>,
-          // undici takes asynchronous iterables; its types do not say so here.
+          // undici accepts asynchronous iterables; its types do not include them here.
           body: request.body === undefined ? null : (bodyOf(request.body, request.onSent) as Buffer),
         },
         new Exchange(request, resolve, reject),
@@ -190,7 +190,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // Where a pause fell on the end of what had arrived, undici 8.12 goes on with nothing: to pause for it again would never end.
+    // If the pause falls on the end of the received data, undici 8.12 resumes without data: another pause would never end.
     if (chunk.length === 0) return
     this.#byteCount += chunk.length
     if (this.#sink === undefined) {

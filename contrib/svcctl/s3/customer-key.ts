@@ -1,5 +1,5 @@
 /**
- * Keys of customers (SSE-C): sent with each request that writes or reads what they encrypt, and kept by nobody but their owner. Source:
+ * Keys of customers (SSE-C): sent with each request that writes or reads encrypted data, and stored by their owner alone. Source:
  * AWS S3 User Guide, "Using server-side encryption with customer-provided keys".
  */
 import { hash } from 'node:crypto'
@@ -7,11 +7,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { usageError } from '../errors.ts'
 
 export interface CustomerKey {
-  /** Of the key, and not the key: for what is kept of unfinished transfers. */
+  /** A hash of the key, for the state of unfinished transfers. */
   readonly id: string
   /** Of requests that write or read the object. */
   readonly headers: Readonly<Record<string, string>>
-  /** Of copies whose source it is. */
+  /** The headers of the source of a copy. */
   readonly sourceHeaders: Readonly<Record<string, string>>
 }
 
@@ -19,9 +19,9 @@ const keyBytes = 32
 /** Base64 with a line break, and no more: a file that is larger is no key. */
 const fileBytesMax = 64
 
-/** The file holds the 32 bytes, or one line of them in base64. Messages do not repeat it. */
+/** The file holds the 32 bytes, or one line of them in base64. Messages do not repeat them. */
 export function readCustomerKey(path: string): CustomerKey {
-  // A slip that would stand in logs. Base64 may hold slashes, so it is the end of what was given.
+  // The user gave the key itself, which must not appear in logs. Base64 may have slashes, so only the end is tested.
   if (!existsSync(path) && /[A-Za-z0-9+/]{42}[A-Za-z0-9+/]=$|(^|\/)[0-9a-f]{64}$/i.test(path)) {
     throw usageError('The key itself was given, and is not repeated here. Write it to a file, and name that.')
   }
@@ -31,7 +31,7 @@ export function readCustomerKey(path: string): CustomerKey {
     content.length === keyBytes ? content : /^[A-Za-z0-9+/]{43}=$/.test(text) ? Buffer.from(text, 'base64') : undefined
   if (key === undefined) {
     throw usageError(
-      `${JSON.stringify(path)} holds no key: 32 bytes, or a line of them in base64 (\`openssl rand -base64 32\`), are one.`,
+      `${JSON.stringify(path)} holds no key. A key has 32 bytes, or one line of them in base64 (\`openssl rand -base64 32\`).`,
     )
   }
   const headers = (prefix: string) => ({

@@ -6,7 +6,7 @@ import { broken, type DirectOptions, type DirectRequest, Exchange, Line } from '
 import type { HttpAnswer } from './messages.ts'
 
 export interface DirectConnection {
-  /** Undefined: a line cannot read the answer, and the sink has got nothing of it. */
+  /** Undefined: a line cannot parse the answer, and the sink has received none of it. */
   get(request: DirectRequest): Promise<HttpAnswer | undefined>
   close(): void
 }

@@ -96,7 +96,7 @@ interface LineEvents {
   onUnserved(exchange: Exchange): void
 }
 
-/** What a line is doing: waiting for a request, reading a head, reading a body; or gone. */
+/** The state of a line: waiting for a request, reading a head, reading a body, or closed. */
 type Phase = 'idle' | 'head' | 'body' | 'closed'
 
 export class Line {
@@ -283,7 +283,7 @@ export class Line {
     }
     this.#head = head
     this.#remaining = bodyBytes
-    if (end - start > bodyBytes) throw broken('HTTP_BAD_BODY', 'the answer is longer than it said')
+    if (end - start > bodyBytes) throw broken('HTTP_BAD_BODY', 'the answer is longer than its stated length')
     if (isDocument) this.#gather(bodyBytes)
     else {
       this.#gathered = nothing
@@ -316,7 +316,8 @@ export class Line {
       this.#complete()
       return
     }
-    if (this.#lateBytes + count > this.#remaining) throw broken('HTTP_BAD_BODY', 'the answer is longer than it said')
+    if (this.#lateBytes + count > this.#remaining)
+      throw broken('HTTP_BAD_BODY', 'the answer is longer than its stated length')
     if (this.#pending !== undefined) {
       this.#late.push(Buffer.from(buffer.subarray(0, count)))
       this.#lateBytes += count

@@ -1,4 +1,4 @@
-/** Listings, page by page: what comes back is bounded by a page, whatever the size of the bucket. */
+/** Listings, page by page: memory is bounded by a page, for any size of bucket. */
 import { failure } from '../errors.ts'
 import type { S3Client } from './client.ts'
 import { childrenOf, readXml, textOf, type XmlNode } from './xml.ts'
@@ -34,7 +34,7 @@ export interface ListedPart {
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** What lies behind the delimiter. */
+  /** The common prefixes. */
   readonly prefixes: readonly string[]
 }
 
@@ -67,8 +67,8 @@ const requireText = (node: XmlNode, name: string): string => {
 const unquoted = (etag: string | undefined): string => (etag ?? '').replace(/^"|"$/g, '')
 
 /**
- * Reads keys and prefixes of a page. A server that answers with others than it was asked for must not lead us out of a folder, or into
- * one again and again.
+ * Reads keys and prefixes of a page. A server that answers with names outside of the requested prefix must not lead the client out of
+ * a folder, or into the same folder again and again.
  */
 function nameReader(document: XmlNode, { prefix = '' }: ListingScope) {
   const isEscaped = textOf(document, 'EncodingType') === 'url'
@@ -76,7 +76,7 @@ function nameReader(document: XmlNode, { prefix = '' }: ListingScope) {
     const text = requireText(node, field)
     const name = isEscaped ? decode(text) : text
     const isInside = field === 'NextKeyMarker' || (name.startsWith(prefix) && (field === 'Key' || name !== prefix))
-    if (!isInside) throw failure('bad_answer', 'The listing has what was not asked for.')
+    if (!isInside) throw failure('bad_answer', 'The listing has keys that were not requested.')
     return name
   }
 }
@@ -96,9 +96,10 @@ function toObject(node: XmlNode, nameOf: NameReader): ListedObject {
 const prefixesOf = (document: XmlNode, nameOf: NameReader): string[] =>
   childrenOf(document, 'CommonPrefixes').map(node => nameOf(node, 'Prefix'))
 
-/** A server that names no place to go on from, or always the same, must not keep us for ever. */
+/** A server that sends no continuation token, or always the same, must not cause an endless loop. */
 function requireProgress(next: string | undefined, previous: string | undefined): string {
-  if (!next || next === previous) throw failure('bad_answer', 'The listing goes on, but does not say where.')
+  if (!next || next === previous)
+    throw failure('bad_answer', 'The listing is truncated, but has no continuation token.')
   return next
 }
 
@@ -136,7 +137,7 @@ export async function* listVersions(client: S3Client, scope: ListingScope): Asyn
       }))
     const markers = read('DeleteMarker', true)
     const items = [...read('Version', false), ...markers]
-    // The parser gathers by name; where there are both, the order of the document is made again.
+    // The parser groups elements by name; if there are both kinds, the order of the document is restored.
     if (markers.length > 0 && markers.length < items.length) items.sort(byKeyAndAge)
     yield { items, prefixes: prefixesOf(document, nameOf) }
     if (textOf(document, 'IsTruncated') !== 'true') return
@@ -151,7 +152,7 @@ function byKeyAndAge(a: ListedVersion, b: ListedVersion): number {
   return compareKeys(a.key, b.key) || Number(b.isLatest) - Number(a.isLatest) || b.modifiedMs - a.modifiedMs
 }
 
-/** As S3 orders keys: by their UTF-8 bytes, which is by code points and not by UTF-16 units. */
+/** The order of S3: by UTF-8 bytes, which is the order of code points and not of UTF-16 units. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {
@@ -191,7 +192,7 @@ export async function* listUploads(client: S3Client, scope: ListingScope): Async
   }
 }
 
-/** All of an upload, by number: 10 000 at most. */
+/** All parts of an upload, by number: 10 000 at most. */
 export async function listParts(
   client: S3Client,
   bucket: string,

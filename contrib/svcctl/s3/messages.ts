@@ -1,4 +1,4 @@
-/** Requests and answers of HTTP, and who takes their bodies. */
+/** Requests and answers of HTTP, and the sinks of their bodies. */
 import { failure } from '../errors.ts'
 
 /** Documents: 1000 keys of 1024 bytes, each escaped threefold, with their frames. */
@@ -11,7 +11,7 @@ export interface BodySink {
   data(chunk: Buffer): void | Promise<void>
 }
 
-/** Takes it into memory of its own, for which the body of a GET need not be copied. */
+/** Writes the bytes into its own memory, so that the body of a GET is not copied. */
 export interface RoomSink {
   start?(headers: AnswerHeaders): void
   /** Where the next bytes may go; empty: there should be none. Not asked for while `filled` is at work. */
@@ -43,7 +43,7 @@ export interface HttpRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Buffer
-  /** Called with what has been handed to the socket. */
+  /** Called with the number of bytes that the socket has accepted. */
   readonly onSent?: (byteCount: number) => void
   /** For 2xx; without one, and for all others, the body is gathered. */
   readonly sink?: BodySink | RoomSink

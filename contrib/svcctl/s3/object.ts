@@ -1,4 +1,4 @@
-/** What is known of one object, from the headers of HeadObject or GetObject. */
+/** The facts about one object, from the headers of HeadObject or GetObject. */
 import type { ChecksumAlgorithm } from '../checksums/checksums.ts'
 import { S3Error } from '../errors.ts'
 import type { S3Client } from './client.ts'
@@ -9,7 +9,7 @@ export interface ObjectName {
   readonly bucket: string
   readonly key: string
   readonly versionId?: string
-  /** What it is encrypted with, where that is a key of the client. */
+  /** Its encryption with a key of the client, if it has one. */
   readonly customerKey?: CustomerKey
 }
 
@@ -21,7 +21,7 @@ export interface ObjectFacts {
   readonly versionId: string | undefined
   /** Of the whole object, raw digests. */
   readonly checksums: ReadonlyMap<ChecksumAlgorithm, Buffer>
-  /** Present: the ETag is no digest of the content. */
+  /** If present, the ETag is not a digest of the content. */
   readonly isEncrypted: boolean
   readonly headers: AnswerHeaders
 }
@@ -30,7 +30,7 @@ const checksumHeader = /^x-amz-checksum-([a-z0-9]+)$/
 
 export function readFacts(headers: AnswerHeaders): ObjectFacts {
   const checksums = new Map<ChecksumAlgorithm, Buffer>()
-  // A composite value is of the parts, and needs their sizes to be checked.
+  // A composite value is computed of the parts: to check it, their sizes are needed.
   if (headers['x-amz-checksum-type'] !== 'COMPOSITE') {
     for (const name in headers) {
       const algorithm = checksumHeader.exec(name)?.[1]
@@ -64,7 +64,7 @@ export async function headObject(client: S3Client, name: ObjectName): Promise<Ob
     const answer = await client.send({ operation: 'HeadObject', method: 'HEAD', bucket, key, query, headers })
     return readFacts(answer.headers)
   } catch (error) {
-    // An answer to HEAD has no room for a reason; the same question as GET has.
+    // An answer to HEAD has no body with a reason: the same request as GET has one.
     if (!(error instanceof S3Error) || error.status !== 400) throw error
     await client.send({
       operation: 'GetObject',
@@ -78,7 +78,7 @@ export async function headObject(client: S3Client, name: ObjectName): Promise<Ob
   }
 }
 
-/** Headers of an object that a copy of it has again. */
+/** Headers of an object that its copy keeps. */
 export function copiedHeaders(headers: AnswerHeaders): Record<string, string> {
   const copied: Record<string, string> = {}
   for (const name in headers) {
@@ -87,7 +87,7 @@ export function copiedHeaders(headers: AnswerHeaders): Record<string, string> {
   return copied
 }
 
-/** What a copy has only where its own request says so, and what stays what it is has again. */
+/** Headers that a copy only has if its request repeats them, and that are kept unchanged. */
 export function requestedHeaders(headers: AnswerHeaders): Record<string, string> {
   const names = ['x-amz-storage-class', 'x-amz-website-redirect-location']
   return Object.fromEntries(names.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]]])))

@@ -15,7 +15,7 @@ interface ReadOptions {
   start?(facts: ObjectFacts): void
 }
 
-/** What comes is handed over as chunks, or goes where there is room for it. */
+/** Chunks are passed on, or written where there is room for them. */
 export type ReadRequest = ReadOptions & (Pick<BodySink, 'data'> | Pick<RoomSink, 'room' | 'filled'>)
 
 /** Attempts that brought nothing, one after the other. */
@@ -76,7 +76,7 @@ export async function readObject(client: S3Client, request: ReadRequest): Promis
       if (at === end! + 1) return
       throw new ConnectionError(
         'truncated',
-        `GetObject ${name.bucket}/${name.key}: the answer is shorter than it said.`,
+        `GetObject ${name.bucket}/${name.key}: the answer is shorter than its stated length.`,
       )
     } catch (error) {
       if (!(error instanceof ConnectionError) || at > (end ?? Number.POSITIVE_INFINITY) + 1) throw error

@@ -18,7 +18,7 @@ export interface RequestToSign {
   readonly path: string
   /** Percent-encoded, without `?`. */
   readonly query: string
-  /** All of them are signed. Lower-case names. */
+  /** All of these are signed. Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
   /** Its SHA-256 is signed. Default: no payload. */
   readonly payload?: Uint8Array | 'UNSIGNED-PAYLOAD'
@@ -53,7 +53,7 @@ export function createSigner({ accessKey, secretKey, region }: SigningKeys): Sig
   let keyDate = ''
   let key: Buffer
 
-  /** The key of one day. */
+  /** The signing key of one day. */
   function keyOf(date: string): Buffer {
     if (date !== keyDate) {
       key = Buffer.from(`AWS4${secretKey}`, 'utf8')

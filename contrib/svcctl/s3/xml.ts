@@ -1,6 +1,6 @@
 /**
  * Documents of the server, read with bounds, and the few that we send. Keys in listings come escaped (`encoding-type=url`). A
- * reader of our own: listings are most of what small transfers cost here, and a general one takes ten times as long.
+ * own parser: listings are most of the cost of small transfers, and a general parser takes ten times as long.
  */
 import { failure } from '../errors.ts'
 
@@ -16,7 +16,7 @@ interface Element {
   text: string
 }
 
-/** The root element. Throws for what is not that document. */
+/** The root element. Throws if the text is not such a document. */
 export function readXml(body: Buffer, root: string): XmlNode {
   const text = body.toString('utf8')
   if (/<!DOCTYPE/i.test(text)) throw failure('bad_answer', 'The answer has a document type: that is no answer of S3.')
@@ -58,7 +58,7 @@ function parse(text: string): Record<string, XmlNode[]> {
     if (rest.endsWith('/')) close(open)
   }
   if (open.length > 1) throw noXml(`<${open.at(-1)!.name}> has no end`)
-  if (top.text.trim() !== '') throw noXml('there is text outside of it')
+  if (top.text.trim() !== '') throw noXml('there is text outside of the element')
   return top.children ?? {}
 }
 
@@ -69,7 +69,7 @@ function close(open: Element[]): void {
   const { name, children, text } = open.pop()!
   const parent = open.at(-1)!
   if (children !== undefined && text.trim() !== '') children['#text'] = [text]
-  // Without a prototype: what an element is called is for the server to say.
+  // Without a prototype, because the server chooses the names of elements.
   parent.children ??= Object.create(null) as Record<string, XmlNode[]>
   const siblings = parent.children[name]
   const node = children ?? text
@@ -77,7 +77,7 @@ function close(open: Element[]): void {
   else siblings.push(node)
 }
 
-/** Instructions and comments say nothing to us; a CDATA section is text. Returns where it goes on. */
+/** Skips instructions and comments; a CDATA section is text. Returns the position after it. */
 function skip(text: string, start: number, current: Element): number {
   const [opening, ending] = sections.find(([opening]) => text.startsWith(opening, start)) ?? ['', '']
   const end = ending === '' ? -1 : text.indexOf(ending, start + opening.length)
@@ -133,7 +133,7 @@ export function textsOf(node: XmlNode): Record<string, string> {
   return texts
 }
 
-/** Text as a document may hold it: what XML cannot hold as a character goes as a reference, which S3 takes. */
+/** Text for a document: characters that XML cannot hold are written as references, which S3 accepts. */
 export function escapeXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that need it
   return text.replace(/[&<>"'\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g, character => `&#${character.codePointAt(0)};`)

@@ -192,7 +192,7 @@ t.test('users, groups, keys and their secrets', async t => {
   t.match(await json(t, 'group member add home staff cyd dan'), [{ members: ['ada', 'bob', 'cyd', 'dan'] }])
   await admin(t, 'group member remove home staff dan --yes')
   t.match(await json(t, 'user group set home cyd --none'), [{ groups: [] }])
-  await fails(t, 2, /Name at least one group, or say --none/, 'user group set home cyd')
+  await fails(t, 2, /Name at least one group, or use --none/, 'user group set home cyd')
   await fails(t, 5, /not_empty|members/, 'group delete home staff --yes')
 
   const [key] = await json(t, 'key create home --user ada --name laptop --expires-at 30d')
@@ -206,7 +206,7 @@ t.test('users, groups, keys and their secrets', async t => {
   await fails(t, 3, /user_not_found, request \w+/, 'user get home eve')
 })
 
-t.test('policies come from files and pipes, and what is wrong is told with its place', async t => {
+t.test('policies come from files and pipes, and errors name their place', async t => {
   const document = {
     Version: '2012-10-17',
     Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: 'arn:aws:s3:::*' }],
@@ -676,7 +676,7 @@ t.test('objects are encrypted as is asked for, and read with keys of files', asy
   t.match(plain, { code: 2, stderr: /goes only over https/ })
 })
 
-t.test('what was there before is encrypted by a copy onto itself', async t => {
+t.test('an existing object is encrypted by a copy onto itself', async t => {
   const succeed = async (...args: string[]) => {
     const outcome = await run(args)
     t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
@@ -831,7 +831,7 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   t.match(await admin(t, 'kms status get none'), { stdout: /configured: +no/, stderr: /^Objects cannot be encrypted/ })
 })
 
-t.test('the end of a heal job says what is on a drive that is away', { timeout: 120_000 }, async t => {
+t.test('the end of a heal job reports data on an offline drive', { timeout: 120_000 }, async t => {
   const drives = mkdtempSync(join(tmpdir(), 'svcctl-set-'))
   // A stop does not wait for a drive that is slow to answer: that one may still write while it is removed.
   t.teardown(() => rmSync(drives, { recursive: true, maxRetries: 20 }))
@@ -867,19 +867,19 @@ t.test('an upload that the bucket has no room for leaves nothing behind', async 
   t.match(await run(['cp', '--part-size', '5MiB', 'large.bin', 'home/small/large.bin']), { code: 0 })
 })
 
-t.test('what is no Admin API says so', async t => {
+t.test('an answer of another server than the Admin API is an error that explains it', async t => {
   const to = (url: string) => `user list home --admin-url ${url}`
   await fails(
     t,
     1,
-    new RegExp(`is the address of S3.*by default http://127\\.0\\.0\\.1:${server.s3Port + 1}\\.`),
+    new RegExp(`is the address of S3.*the default is http://127\\.0\\.0\\.1:${server.s3Port + 1}\\.`),
     to(endpoint),
   )
   const other = createServer((_, answer) => answer.writeHead(404).end('nothing here'))
   await new Promise<void>(done => other.listen(0, '127.0.0.1', done))
   t.teardown(() => other.close())
   const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-  await fails(t, 1, /not as the Admin API of svc does\. --admin-url/, to(elsewhere))
+  await fails(t, 1, /is not the Admin API of svc\. .*--admin-url/, to(elsewhere))
   const aliasTo = (url: string, accessKey: string) =>
     run(['alias', 'set', 'lost', url, accessKey], { env: { SVCCTL_SECRET_KEY: 'change-me-please' } })
   for (const accessKey of ['admin', 'nobody']) {

@@ -98,14 +98,14 @@ t.test('an address with the wrong one of http and https is told the right one', 
   t.teardown(() => secure.close())
   const address = `127.0.0.1:${(secure.address() as AddressInfo).port}`
   const set = (endpoint: string) => ['alias', 'set', 'bad', endpoint, 'admin']
-  await fails(t, 1, new RegExp(`speaks TLS: its address is https://${address}\\.`), set(`http://${address}`), {
+  await fails(t, 1, new RegExp(`requires TLS: use https://${address}\\.`), set(`http://${address}`), {
     env: secret,
   })
   const wrong = server.endpoint.replace('http:', 'https:')
   const { stderr } = await fails(t, 1, /without TLS: its address is http:/, set(wrong), { env: secret })
   t.notMatch(stderr, /SSL routines/)
   await fails(t, 1, /getServerInfo: .*without TLS/, ['admin', 'server', 'info', 'home', '--admin-url', wrong])
-  await fails(t, 1, /getServerInfo: .*speaks TLS/, [
+  await fails(t, 1, /getServerInfo: .*requires TLS/, [
     'admin',
     'server',
     'info',
@@ -331,7 +331,7 @@ t.test('folders, and keys that want out of them', async t => {
     file(`tree/${name}`, name === 'empty' ? '' : name)
   symlinkSync('/etc/passwd', join(folder, 'tree/link'))
   const up = await succeeds(t, ['cp', '-r', 'tree', 'home/tree/t'])
-  t.match(up.stderr, /link is a link and is left out/)
+  t.match(up.stderr, /link is a link and is skipped/)
   t.same(await keysIn(t, 'home/tree'), ['t/empty', 't/one.txt', 't/sub.txt', 't/sub/deep/three ü.txt', 't/sub/two.txt'])
   await succeeds(t, ['cp', '-r', 'home/tree/t', 'down'])
   t.equal(readFileSync(join(folder, 'down/sub/deep/three ü.txt'), 'utf8'), 'sub/deep/three ü.txt')
@@ -398,7 +398,7 @@ t.test('mirrors', async t => {
   t.equal((await run(['cat', 'home/mirror/m/b/c'])).stdout, 'b/c 2')
 
   await succeeds(t, ['cp', '-', 'home/mirror/m/surplus'], { input: 'x' })
-  t.equal((await succeeds(t, mirror('site', 'home/mirror/m'))).records.length, 0, 'what is only in the target stays')
+  t.equal((await succeeds(t, mirror('site', 'home/mirror/m'))).records.length, 0, 'files only in the target are kept')
   t.match((await succeeds(t, mirror('--remove', '--dry-run', 'site', 'home/mirror/m'))).records, [
     { status: 'would-remove' },
   ])
@@ -426,7 +426,7 @@ t.test('mirrors', async t => {
   await fails(t, 3, /no folder "home\/mirror\/n"/, ['ls', '-r', 'home/mirror/n'])
 })
 
-t.test('a mirror does not remove what the target keeps under the normal form of its name', async t => {
+t.test('a mirror does not remove keys that the target stores in normal form', async t => {
   const plain = await startServer({ config: { s3: { keyNormalization: 'none' } } })
   t.teardown(() => plain.stop())
   await succeeds(t, ['alias', 'set', 'plain', plain.endpoint, 'admin'], { env: secret })
@@ -438,7 +438,7 @@ t.test('a mirror does not remove what the target keeps under the normal form of 
   const first = await succeeds(t, mirror)
   t.match(first.stdout, /removed home\/forms\/surplus/)
   const again = await succeeds(t, mirror)
-  t.match(again.stderr, /1 in the target stay: .*SVC_KEY_NORMALIZATION/)
+  t.match(again.stderr, /1 in the target are kept: .*SVC_KEY_NORMALIZATION/)
   t.same(await keysIn(t, 'home/forms'), [composed])
   await succeeds(t, ['rm', `plain/forms/${decomposed}`])
   await succeeds(t, ['cp', '-', 'plain/forms/other'], { input: 'other' })
@@ -483,7 +483,7 @@ t.test('links without credentials', async t => {
   t.equal((await run(['cat', 'home/links/in/pic.jpg'])).stdout, 'small')
 })
 
-t.test('documents are read as they are, and what is none is refused', t => {
+t.test('documents are read unchanged, and invalid ones are refused', t => {
   const read = (text: string) => readXml(Buffer.from(text), 'R')
   const text = (inner: string) => textOf(read(`<R>${inner}</R>`), 'K')
   t.equal(text('<K>a</K>'), 'a')

@@ -203,7 +203,7 @@ t.test('more requests than connections wait for one', async t => {
   t.equal(script.connectionCount(), 2)
 })
 
-t.test('what has no length is read in the ordinary way, the sink starting once', async t => {
+t.test('bodies without a length are read by undici, and the sink starts once', async t => {
   const script = await startScript(t, (socket, index) => {
     if (index < 2) socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
     else socket.end('HTTP/1.1 200 OK\r\n\r\nto the end')

@@ -34,7 +34,7 @@ t.test('cache headers go by names', async t => {
   t.equal(cacheControlOf('docs/index.html'), 'no-cache')
 })
 
-t.test('publish: bucket, objects, distribution; again it keeps what was set', async t => {
+t.test('publish makes bucket, objects and distribution; a second run keeps changed settings', async t => {
   const first = await succeeds(t, '--json', 'dist', 'publish', 'site', '--domain', 'www.example.test')
   t.match(first.records.at(-1), { status: 'published', files: 3, address: 'http://www.example.test/' })
   const head = await server.s3.send(

@@ -67,7 +67,7 @@ t.test('a pair is made; its private key is shown once, or is in a file of its ow
     ((await keygroup('get home films --json')).records as [{ keys: unknown[] }])[0].keys.length
   const before = await keyCount()
   const overwriting = await keygroup('add-key home films --generate --private-key-out out.pem')
-  t.match(overwriting, { code: 1, stderr: /out\.pem is there already, and is left as it is/ })
+  t.match(overwriting, { code: 1, stderr: /out\.pem already exists and is not changed/ })
   t.equal((await keygroup('add-key home films --generate --private-key-out gone/new.pem')).code, 3, 'no such folder')
   t.equal(createPublicKey(readFileSync(path)).export({ type: 'spki', format: 'pem' }), publicKey)
   t.equal(await keyCount(), before, 'no key was made that has no place')
@@ -82,7 +82,7 @@ t.test('a pair is made; its private key is shown once, or is in a file of its ow
   ]) {
     t.equal((await keygroup(line)).code, 2, line)
   }
-  t.equal((await keygroup('add-key home films --public own.pem')).code, 5, 'it is there already')
+  t.equal((await keygroup('add-key home films --public own.pem')).code, 5, 'the key already exists')
   t.equal((await keygroup('add-key home none --generate')).code, 3)
 
   t.equal((await keygroup(`remove-key home films ${id}`)).code, 2, 'it asks first')

@@ -33,7 +33,7 @@ for (const name of ['empty', 'first', 'second']) await run(['mb', `home/${name}`
 await run(['cp', '-r', 'src', 'home/first/p'])
 await run(['cp', '-r', 'src', 'home/second'])
 
-t.test('du adds up, and has lines for folders down to a depth, each before the one that it is in', async t => {
+t.test('du adds up, and has lines for folders down to a depth, each before its parent', async t => {
   t.same(await linesOf(t, 'du', 'home/first'), ['4.90 KiB  5 objects  home/first'])
   t.same(await linesOf(t, 'du', '--depth', '1', 'home'), [
     '4.90 KiB  5 objects  home/first',
@@ -89,7 +89,7 @@ t.test('find takes names, paths, sizes and ages', async t => {
   t.equal((await run(['find', 'nofolder'])).code, 3)
 })
 
-t.test('tree draws folders, and with --files what is in them', async t => {
+t.test('tree draws folders, and with --files their files', async t => {
   t.equal(
     (await succeeds(t, 'tree', 'home')).stdout,
     [
@@ -128,7 +128,7 @@ t.test('tree draws folders, and with --files what is in them', async t => {
   t.equal((await run(['tree', 'home/first/none'])).code, 3)
 })
 
-t.test('diff says which side has what, and exits with 5 where there are differences', async t => {
+t.test('diff shows which side has each file, and exits with 5 if there are differences', async t => {
   t.equal((await succeeds(t, 'diff', 'src', 'home/second')).stdout, '')
   t.equal((await succeeds(t, 'diff', '--checksum', 'home/first/p', 'home/second')).stdout, '')
   cpSync(join(folder, 'src'), join(folder, 'changed'), { recursive: true })
@@ -161,7 +161,7 @@ t.test('diff says which side has what, and exits with 5 where there are differen
   t.equal((await run(['diff', 'src', 'home/nobucket'])).code, 3)
 })
 
-t.test('version says that of svcctl, and that of a server', async t => {
+t.test('version shows that of svcctl, and that of a server', async t => {
   t.match((await succeeds(t, 'version')).stdout, /^svcctl \d+\.\d+\.\d+ \(Node\.js 24\./)
   t.match((await succeeds(t, 'version', 'home')).stdout, /\nsvc .+ at home\n$/)
   t.match((await succeeds(t, 'version', 'home', '--json')).records, [

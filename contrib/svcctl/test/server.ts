@@ -1,4 +1,4 @@
-/** The real server in the process of the test, over a folder and ports of its own. */
+/** The real server in the process of the test, with its own folder and ports. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

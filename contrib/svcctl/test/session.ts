@@ -1,4 +1,4 @@
-/** svcctl as a function, with its own configuration folder; and as a process, for what only a process can show. */
+/** svcctl as a function, with its own configuration folder; and as a process, for effects that only a process has. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -31,7 +31,7 @@ async function show(t: Test, args: string, { code = 0, input }: { code?: number;
   return { ...outcome, text: outcome.lines.join('\n') }
 }
 
-t.test('what the server is and has', async t => {
+t.test('admin info shows the server, its drives and its usage', async t => {
   for (const [args, expected] of [
     ['admin info home', /^Drives +1 of 1 online/m],
     ['admin server info home', /^version: /m],
@@ -48,12 +48,12 @@ t.test('what the server is and has', async t => {
   }
 })
 
-t.test('the speed test: how far it is, a table, and what it means', async t => {
+t.test('the speed test shows its progress, a table, and an explanation', async t => {
   const drive = await show(t, 'admin speedtest home drive --size 8MiB --duration 1s')
   t.match(drive.text, /^PATH +WRITE +READ$/m)
   t.match(
     drive.text.replaceAll('\n', ' '),
-    /The drive takes what a network of [\d.]+ [MG]bit\/s brings, and gives what/,
+    /The drive writes as fast as a network of [\d.]+ [MG]bit\/s, and reads as fast as/,
   )
   const object = await show(t, 'admin speedtest home object --size 64KiB --duration 1s --concurrency 2')
   t.match(object.text, /^OF +RATE +OBJECTS\/S +P50 +P99 +MAX +FIRST BYTE +ERRORS$/m)
@@ -74,7 +74,7 @@ t.test('the speed test: how far it is, a table, and what it means', async t => {
   t.match(full, { code: 1, stderr: /was not measured: the drive has \d+ bytes free/ })
 })
 
-t.test('what the numbers of a speed test mean', t => {
+t.test('the numbers of a speed test are explained', t => {
   const drives = (...rates: number[]) => ({
     kind: 'drive',
     drive: {
@@ -91,7 +91,7 @@ t.test('what the numbers of a speed test mean', t => {
     '/mnt/d3 writes at 22 % of the median of the drives.',
     'A slow drive slows every write of its set: look at its health, its cable and its controller.',
   ])
-  t.match(verdictOf(drives(1.25e9)), [/network of 10\.0 Gbit\/s brings, and gives what one of 8\.0 Gbit\/s carries/])
+  t.match(verdictOf(drives(1.25e9)), [/network of 10\.0 Gbit\/s, and reads as fast as one of 8\.0 Gbit\/s/])
   t.same(verdictOf(drives(0)), ['No drive was measured.'])
   t.same(failuresOf(drives(5e8, 0)), ['/mnt/d2 was not measured: the drive is offline.'])
   const speed = { bytesPerSecond: 1e8, objectsPerSecond: 100, latencyMs: { p50: 2, p90: 3, p99: 5, max: 9 }, errors: 0 }
@@ -101,7 +101,7 @@ t.test('what the numbers of a speed test mean', t => {
   })
   t.equal(verdictOf(objects({})).length, 1)
   const tail = { latencyMs: { ...speed.latencyMs, p99: 60 } }
-  t.match(verdictOf(objects(tail))[1], /^One in a hundred uploads takes 30 times as long as half of them/)
+  t.match(verdictOf(objects(tail))[1], /^One in a hundred uploads takes 30 times as long as the median/)
   t.same(verdictOf(objects({ objectsPerSecond: 0 })), ['Nothing was stored.'])
   t.same(failuresOf(objects({ errors: 3 }, 'the drive is full')), [
     '3 objects were not stored or read: the drive is full.',
@@ -134,7 +134,7 @@ t.test('files: a profile, a report, a scrape configuration', async t => {
     t.ok(stringWidth(line) <= 80 || line.includes('credentials:'), 'nothing is long but the token')
 })
 
-t.test('the archive of the cluster: a dry run, a question, what was done', async t => {
+t.test('an import of a cluster archive has a dry run, a question, and a result', async t => {
   await run(['admin', 'user', 'create', 'home', 'ada', '--generate'])
   await run(['admin', 'policy', 'attach', 'home', 'readonly', '--user', 'ada'])
   t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)
@@ -149,7 +149,7 @@ t.test('the archive of the cluster: a dry run, a question, what was done', async
   t.match(refused.text, /Remove users, groups, policies/)
   t.match((await run(['admin', 'group', 'list', 'home'])).stdout, /staff/)
   const done = await show(t, asked, { input: 'y\n' })
-  t.match(done.text, /^All of it was taken over\.$/m)
+  t.match(done.text, /^The archive was imported\.$/m)
   t.notMatch((await run(['admin', 'group', 'list', 'home'])).stdout, /staff/)
-  t.match((await show(t, 'admin cluster import home cluster.zip')).text, /^Nothing is different\.$/m)
+  t.match((await show(t, 'admin cluster import home cluster.zip')).text, /^There are no differences\.$/m)
 })

@@ -5,7 +5,7 @@ import { root, type Session } from './session.ts'
 
 export interface TerminalOutcome {
   readonly code: number
-  /** What the terminal was sent, colors and all. */
+  /** All output to the terminal, with colors. */
   readonly raw: string
   /** As it stood there in the end of each line: without colors, and of lines that were written over the last state. */
   readonly lines: readonly string[]
@@ -13,7 +13,7 @@ export interface TerminalOutcome {
   readonly shown: readonly string[]
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences of terminals
 const controls = /\u001b\[[0-9;?]*[A-Za-z]/g
 
 export function runOnTerminal(

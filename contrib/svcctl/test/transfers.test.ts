@@ -117,7 +117,7 @@ t.test('an upload that is killed goes on where it was', async t => {
   t.equal(sha256(join(folder, 'up.back')), largeHash)
 })
 
-t.test('a file that has changed since does not go on with what was of another', async t => {
+t.test('a changed file does not continue the upload of the earlier content', async t => {
   const path = join(folder, 'changing.bin')
   writeFileSync(path, randomBytes(40 * MIB))
   const slow = await startThrottle(8 * MIB)
@@ -255,7 +255,7 @@ async function startFake(t: Test, listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(fake.address() as AddressInfo).port}`
 }
 
-t.test('a server that wants a pause gets it; what is wrong is never kept', async t => {
+t.test('a requested pause is made before a retry; corrupt data is never kept', async t => {
   const body = Buffer.from('what was asked for')
   const etag = `"${createHash('md5').update(body).digest('hex')}"`
   const seen: string[] = []

@@ -3,10 +3,12 @@ import { mock } from 'node:test'
 import { parseDuration as parseServerDuration, parseSize as parseServerSize } from 'svc/kernel'
 import t from 'tap'
 import { contentTypeOf } from '../content-types.ts'
+import { AdminError } from '../errors.ts'
 import { safeJson } from '../formatting.ts'
 import type { S3Client } from '../s3/client.ts'
 import { listObjects, listVersions } from '../s3/listing.ts'
 import { createCount } from '../transfer/progress.ts'
+import { inTypedWords } from '../typed-words.ts'
 import { parseDuration, parseSize } from '../units.ts'
 
 const attempt = (parse: (text: string) => number, text: string): number | string => {
@@ -17,6 +19,23 @@ const attempt = (parse: (text: string) => number, text: string): number | string
     return (error as RangeError).message
   }
 }
+
+t.test('messages of the server name the options that the user typed, and no field of the request', t => {
+  const words = new Map([
+    ['body/match', '--match'],
+    ['body/confirm', '--confirm'],
+    ['query/limit', '--limit'],
+  ])
+  const translated = (message: string) => {
+    const problems = [{ place: '/match', message: 'is missing' }]
+    const error = new AdminError({ status: 400, code: 'invalid_argument', message, operation: 'op', problems })
+    return inTypedWords(error, words) as AdminError
+  }
+  t.equal(translated('confirm it with "confirm": true').message, 'confirm it with --confirm')
+  t.equal(translated('query/limit: at most 5; set "other": true').message, '--limit: at most 5; set "other": true')
+  t.same(translated('').problems, [{ place: '--match', message: 'is missing' }])
+  t.end()
+})
 
 t.test('sizes and durations are exact', t => {
   t.same(['64MiB', '1.5GB', '4096', '0.1KB'].map(parseSize), [64 << 20, 1_500_000_000, 4096, 100])
@@ -115,7 +134,7 @@ t.test('JSON holds nothing that a terminal would obey', async t => {
   t.equal(text, '{"key":"a\\u009b31mb\\u0085c\\u202ed\\u001be ü €"}')
 })
 
-t.test('a listing has what was asked for, and says how it is escaped', async t => {
+t.test('keys of a listing are decoded as its encoding says, and keys outside of the request are refused', async t => {
   const answering = (root: string, content: string) =>
     ({ send: async () => ({ body: Buffer.from(`<${root}>${content}</${root}>`) }) }) as unknown as S3Client
   const objects = async (prefix: string, content: string) => {

@@ -1,2 +1,2 @@
-/** A module of its own, so that `import()` loads cli-progress for transfers alone, bundled or not. */
+/** A separate module, so that `import()` loads cli-progress for transfers alone, bundled or not. */
 export { SingleBar } from 'cli-progress'

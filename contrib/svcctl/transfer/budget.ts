@@ -3,7 +3,7 @@
  * larger than the whole budget waits until it is alone.
  */
 export interface Lease {
-  /** As long as was asked for; its content is what somebody else left. */
+  /** Of the requested length; its content is that of the previous use. */
   readonly buffer: Buffer
   /** Once, when nothing reads the buffer any more. */
   release(): void
@@ -46,7 +46,7 @@ export function createBudget(bytesMax: number, requestCountMax: number): Budget 
     }
   }
 
-  /** What is kept counts as memory too: a buffer that does not fit the request goes before a new one is made. */
+  /** Kept buffers count as memory too: one of another size is dropped before a new one is made. */
   function keptOrNew(wanted: number): Buffer {
     const found = kept.findIndex(buffer => buffer.length >= wanted && buffer.length <= 2 * wanted)
     if (found !== -1) return kept.splice(found, 1)[0]!

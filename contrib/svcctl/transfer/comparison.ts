@@ -1,4 +1,4 @@
-/** Whether two things are the same, by as little as can tell. */
+/** Decides whether two files or objects are equal, at the lowest cost. */
 import { open } from 'node:fs/promises'
 import { createChecksum } from '../checksums/checksums.ts'
 import type { S3Client } from '../s3/client.ts'
@@ -7,7 +7,7 @@ import { headObject, type ObjectName } from '../s3/object.ts'
 import { expectedDigest } from './digest.ts'
 
 export interface Entry {
-  /** Relative to what is compared. */
+  /** Relative to the compared roots. */
   readonly key: string
   readonly sizeBytes: number
   readonly modifiedMs: number
@@ -37,7 +37,7 @@ export async function* pairUp(lefts: AsyncIterable<Entry>, rights: AsyncIterable
 
 const readBytes = 1 << 20
 
-/** Reads the file. False also where the server says nothing that could be compared. */
+/** Reads the file. False also if the server stores no comparable digest. */
 export async function hasContentOf(path: string, client: S3Client, name: ObjectName): Promise<boolean> {
   const facts = await headObject(client, name)
   const expected = await expectedDigest(facts)

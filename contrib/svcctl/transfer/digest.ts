@@ -1,4 +1,4 @@
-/** Whether what has arrived is what the server keeps: by a checksum of the whole object, or the ETag where that is an MD5. */
+/** Checks that received bytes are those of the server: by a checksum of the whole object, or the ETag if it is an MD5. */
 import { type ChecksumAlgorithm, loadChecksum } from '../checksums/checksums.ts'
 import { isCombining } from '../checksums/crc-combine.ts'
 import { failure } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { ObjectFacts } from '../s3/object.ts'
 export interface Expected {
   readonly algorithm: ChecksumAlgorithm
   readonly digest: Buffer
-  /** The digest of the whole can be made of those of its ranges. */
+  /** The digest of the whole can be combined from those of its ranges. */
   readonly combines: boolean
 }
 
@@ -27,7 +27,7 @@ const preference: readonly ChecksumAlgorithm[] = [
 
 const md5Pattern = /^[0-9a-f]{32}$/
 
-/** Undefined: the server says nothing that could be compared, and only the length is known. */
+/** Undefined: the server stores no comparable digest, and only the length is known. */
 export async function expectedDigest(facts: ObjectFacts): Promise<Expected | undefined> {
   const algorithm = preference.find(name => facts.checksums.has(name))
   if (algorithm !== undefined) {
@@ -42,7 +42,7 @@ export function requireDigest(expected: Expected, found: Buffer, what: string): 
   if (found.equals(expected.digest)) return
   throw failure(
     'checksum_mismatch',
-    `${what}: what arrived is not what the server keeps (${expected.algorithm} ${found.toString('base64')} instead of ` +
+    `${what}: the received bytes are not those of the server (${expected.algorithm} ${found.toString('base64')} instead of ` +
       `${expected.digest.toString('base64')}). It was thrown away.`,
   )
 }

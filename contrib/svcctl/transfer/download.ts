@@ -3,8 +3,8 @@
  *
  * 1. The file gets its name when every byte is there and has been compared with the server's checksum; and, where that is asked
  *    for, when it is on the drive.
- * 2. A large object comes in ranges, several at a time, all of the same content (If-Match). Which of them are written is
- *    noted together with the start of the machine: what was written before another one may be lost, and is not counted on.
+ * 2. A large object is read in ranges, several at a time, all of the same content (If-Match). Written ranges are
+ *    recorded together with the boot time of the machine: ranges written before another boot may be lost, and are read again.
  * 3. Ranges of an earlier run are read again from the drive and count in the checksum like the others.
  */
 import { readFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ export interface DownloadOptions {
   readonly concurrency: number
   /** The file is on the drive when it gets its name. Otherwise that is up to the operating system, as with other copying programs. */
   readonly isDurable: boolean
-  /** Of the file, from what is known of the object. Undefined: the time of the download. */
+  /** The file's time, from the facts about the object. Undefined: the time of the download. */
   modifiedOf(facts: ObjectFacts): number | undefined
   onProgress(byteCount: number): void
 }
@@ -52,7 +52,7 @@ export interface Downloaded {
   readonly etag: string
   readonly versionId: string | undefined
   readonly resumedBytes: number
-  /** What it was compared by; undefined: by its length alone. */
+  /** The digest it was compared by; undefined: only its length was. */
   readonly verifiedBy: string | undefined
 }
 
@@ -149,7 +149,7 @@ async function downloadRanges(options: DownloadOptions, facts: ObjectFacts): Pro
     if (modifiedMs !== undefined) await download.file.utimes(modifiedMs / 1000, modifiedMs / 1000)
   } catch (error) {
     await download.close()
-    // What does not match will not match the next time either.
+    // A mismatch would occur again.
     if ((error as { code?: unknown }).code === 'checksum_mismatch') {
       await rm(partial, { force: true })
       await state.remove()
@@ -205,7 +205,7 @@ class RangedDownload {
     this.#rangeBytes = Math.max(rangeBytesMin, Math.ceil(facts.sizeBytes / rangeCountMax / MIB) * MIB)
   }
 
-  /** Goes on with the partial file, where there is one and its notes. */
+  /** Resumes the partial file, if it and its state exist. */
   async open(partial: string): Promise<void> {
     const known = await this.#state.load()
     const found = await stat(partial).catch(() => undefined) // There is none.
@@ -241,7 +241,7 @@ class RangedDownload {
   }
 
   async close(): Promise<void> {
-    await this.#noting?.catch(() => undefined) // Has been told by who waits for it.
+    await this.#noting?.catch(() => undefined) // The waiting caller has reported it.
     await this.file.close()
   }
 

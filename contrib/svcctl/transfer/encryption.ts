@@ -1,11 +1,11 @@
-/** How the server encrypts what is stored, and what opens what is read: the options of `cp`, `mv`, `mirror` and `cat`. */
+/** Encryption of stored data and keys for reading: the options of `cp`, `mv`, `mirror` and `cat`. */
 import type { OptionDeclaration } from '../command.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
 import { type CustomerKey, readCustomerKey } from '../s3/customer-key.ts'
 
 export interface EncryptionOptions {
-  /** Headers of the wish. */
+  /** Headers of the encryption request. */
   readonly sse?: Readonly<Record<string, string>>
   /** Paths of key files. */
   readonly sseC?: string
@@ -13,13 +13,13 @@ export interface EncryptionOptions {
 }
 
 export interface Encryption {
-  /** Of the request that begins to write an object, without a customer's key. */
+  /** For the request that begins to write an object, without a customer's key. */
   readonly headers: Readonly<Record<string, string>>
-  /** Of what is written. */
+  /** Options for writes. */
   readonly targetKey: CustomerKey | undefined
-  /** Of what is copied. */
+  /** Options for copies. */
   readonly sourceKey: CustomerKey | undefined
-  /** Of what is read into files and streams, for which one option is enough. */
+  /** Options for reads into files and streams, for which one option is enough. */
   readonly readKey: CustomerKey | undefined
 }
 
@@ -33,7 +33,7 @@ function parseSse(text: string): Readonly<Record<string, string>> {
   return { [prefix]: 'aws:kms', [`${prefix}-aws-kms-key-id`]: key }
 }
 
-/** Of whatever reads. */
+/** Options of all commands that read. */
 export const customerKeyOption: OptionDeclaration = {
   flags: '--sse-c <file>',
   summary: 'a key of your own (SSE-C): 32 bytes, or a line of base64',
@@ -42,13 +42,13 @@ export const customerKeyOption: OptionDeclaration = {
 export const encryptionOptions: readonly OptionDeclaration[] = [
   { flags: '--sse <kind>', summary: 'how the server encrypts: s3, kms or kms:KEY', parse: parseSse },
   customerKeyOption,
-  { flags: '--sse-c-source <file>', summary: 'that of the source, where it has another or the copy none' },
+  { flags: '--sse-c-source <file>', summary: 'the key of the source, if it differs or the copy has none' },
 ]
 
-/** Throws a usage error or a system error where a file holds no key. */
+/** Throws a usage error or a system error if a file holds no key. */
 export function encryptionOf({ path }: Pick<Context, 'path'>, options: EncryptionOptions): Encryption {
   const { sse, sseC, sseCSource } = options
-  if (sse !== undefined && sseC !== undefined) throw usageError('Either --sse or --sse-c: the key is of one of them.')
+  if (sse !== undefined && sseC !== undefined) throw usageError('Use either --sse or --sse-c, not both.')
   const targetKey = sseC === undefined ? undefined : readCustomerKey(path(sseC))
   const sourceKey = sseCSource === undefined ? undefined : readCustomerKey(path(sseCSource))
   return { headers: sse ?? {}, targetKey, sourceKey, readKey: sourceKey ?? targetKey }

@@ -9,12 +9,12 @@ import type { UploadSource } from './upload.ts'
 export interface LocalSource extends UploadSource {
   readonly sizeBytes: number
   readonly modifiedMs: number
-  /** What makes it the same file next time. */
+  /** Identifies the same file in another run. */
   readonly identity: readonly unknown[]
   close(): Promise<void>
 }
 
-/** Throws a system error, or one that says that it is no file. */
+/** Throws a system error, or an error if it is not a regular file. */
 export async function openSource(path: string): Promise<LocalSource> {
   const handle = await open(path, 'r')
   try {
@@ -71,7 +71,7 @@ export function removeUnfinished(): void {
   unfinished.clear()
 }
 
-/** No other process of ours has these names, nor one before. */
+/** Unique among all of our processes, also earlier ones. */
 const prefix = randomBytes(8).toString('hex')
 let count = 0
 
@@ -94,7 +94,7 @@ function writeAtOnce(path: string, content: Buffer, modifiedMs: number | undefin
   }
 }
 
-/** Under another name first; the right name only for what is complete, and `isDurable` on the drive. */
+/** Written under a temporary name; it gets the final name when it is complete, and with `isDurable` synced. */
 export async function writeWhole(
   path: string,
   content: Buffer,

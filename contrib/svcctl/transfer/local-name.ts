@@ -1,6 +1,6 @@
 /**
- * Where keys go in a folder. Keys come from the server and are not to be trusted: whatever they are, nothing is written outside of
- * the folder, and no two keys become one file. What cannot be a name is refused, never changed.
+ * Maps keys to files of a folder. Keys come from the server and are not trusted: for any key, no file is written outside of
+ * the folder, and no two keys become one file. A key that is not a valid name is refused, never changed.
  */
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -9,7 +9,7 @@ import { CliError, exitCodes } from '../errors.ts'
 const nameBytesMax = 255
 const checkedFoldersMax = 50_000
 
-/** Unfinished files of ours. Keys that look like one are refused, so that no object can take its place. */
+/** The names of our unfinished files. Keys of this form are refused, so that no object can replace them. */
 export const unfinishedPattern = /^\.svcctl-[0-9a-f]{16}\.part$/
 
 const refused = (key: string, reason: string): CliError =>

@@ -23,7 +23,7 @@ export interface Skipped {
   readonly isFailure: boolean
 }
 
-/** Holds the names of one folder per level. Links are not followed: they may lead anywhere, and round in circles. */
+/** Holds the names of one folder per level. Links are not followed: they may lead outside, or in circles. */
 export async function* walkFiles(
   folder: string,
   onSkip: (skipped: Skipped) => void,
@@ -42,7 +42,7 @@ export async function* walkFiles(
       if (found !== undefined) {
         yield { key: prefix + key, path, sizeBytes: found.size, modifiedMs: found.mtimeMs }
       } else {
-        // Gone in the meantime, or a name that is not UTF-8 and was not read as what it is.
+        // Deleted in the meantime, or a name that is not UTF-8 and was therefore read wrong.
         const isOurs = entry.name.includes('\ufffd')
         onSkip({ path, reason: isOurs ? 'has a name that is not UTF-8' : 'has gone', isFailure: isOurs })
       }

@@ -1,4 +1,4 @@
-/** One line on a terminal: how much of how much, at what rate, and how long it will take. */
+/** One line on a terminal: amount, total, rate and remaining time. */
 import type { Options, SingleBar } from 'cli-progress'
 import { formatBytes, formatSeconds } from '../formatting.ts'
 import type { Io } from '../io.ts'
@@ -7,7 +7,7 @@ export interface Progress {
   addTotal(byteCount: number, fileCount: number): void
   addBytes(byteCount: number): void
   addFile(): void
-  /** Takes the line away, to write something else; it comes back with the next change. */
+  /** Removes the line, so that other output can be written; it returns with the next change. */
   clear(): void
   stop(): void
 }
@@ -15,7 +15,7 @@ export interface Progress {
 const intervalMs = 100
 /** Short transfers show nothing. */
 const delayMs = 700
-/** The rate is that of the last seconds, not of the whole. */
+/** The rate of the last seconds, not of the whole. */
 const windowMs = 5000
 
 export const noProgress: Progress = { addTotal() {}, addBytes() {}, addFile() {}, clear() {}, stop() {} }
@@ -125,7 +125,7 @@ export function createWait(io: Io, isShown: boolean, expectedMs: number): Progre
   }
 }
 
-/** Of a listing, whose end nobody knows. */
+/** The progress of a listing, whose total is unknown. */
 export function createCount(io: Io, isShown: boolean): Progress {
   if (!isShown) return noProgress
   let count = 0

@@ -21,7 +21,7 @@ export interface ServerCopy {
   readonly wholeBytesMax?: number
 }
 
-/** What a copy can have of its own without its metadata being named anew. */
+/** Properties that a copy can change without restating its metadata. */
 const unchanging = /^x-amz-(storage-class|tagging|website-redirect-location|server-side-encryption.*)$/
 
 const sourceOf = ({ bucket, key, versionId }: ObjectName): string =>
@@ -31,7 +31,7 @@ export async function copyOnServer(copy: ServerCopy): Promise<{ etag: string; ve
   return copy.facts.sizeBytes > (copy.wholeBytesMax ?? copyBytesMax) ? copyParts(copy) : copyWhole(copy)
 }
 
-/** Nobody copies them with parts: the header that gives the new object those of the source. */
+/** A copy in parts does not keep these: its creation needs the headers of the source. */
 async function tagHeader({ client, from, facts, headers }: ServerCopy): Promise<Record<string, string>> {
   const name = 'x-amz-tagging'
   if (headers[name] !== undefined || facts.headers['x-amz-tagging-count'] === undefined) return {}
@@ -109,7 +109,7 @@ async function copyParts(copy: ServerCopy) {
   } catch (error) {
     await client
       .send({ operation: 'AbortMultipartUpload', method: 'DELETE', bucket, key, query: { uploadId } })
-      .catch(() => undefined) // The first error is the one to tell; `ls --incomplete` shows what is left.
+      .catch(() => undefined) // The first error is reported; `ls --incomplete` shows remaining uploads.
     throw error
   }
   const parts = etags.map(

@@ -8,7 +8,7 @@ import { readObject } from '../s3/read-object.ts'
 import { type Expected, expectedDigest, requireDigest } from './digest.ts'
 import type { UploadSource } from './upload.ts'
 
-/** As fast as the reader takes it. What has been written cannot be taken back: a difference is an error at the end. */
+/** Writes at the reader's speed. Written bytes cannot be withdrawn: a wrong checksum is an error at the end. */
 export async function writeToStream(
   client: S3Client,
   name: ObjectName,

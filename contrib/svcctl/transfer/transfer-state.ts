@@ -1,11 +1,11 @@
-/** What is known of unfinished transfers, so that the same command goes on with them: small files in the configuration folder. */
+/** State of unfinished transfers, with which the same command resumes them: small files in the configuration folder. */
 import { hash } from 'node:crypto'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPrivateFile, writePrivateFile } from '../private-file.ts'
 
 export interface StateFile<T> {
-  /** 16 hexadecimal digits, made of what the transfer is. */
+  /** 16 hexadecimal digits, a hash of the transfer's source and target. */
   readonly id: string
   /** Undefined: there is none, or none that can be read. */
   load(): Promise<T | undefined>
@@ -18,7 +18,7 @@ export interface TransferStates {
   open<T>(kind: 'uploads' | 'downloads', identity: readonly unknown[]): StateFile<T>
 }
 
-/** What nobody has gone on with for so long is forgotten. */
+/** State that was not used for so long is deleted. */
 const keptMs = 14 * 86_400_000
 
 export function createTransferStates(folder: string): TransferStates {

@@ -1,4 +1,4 @@
-/** One file or object to its new place, whatever the two are. */
+/** Transfers one file or object to its target, in any direction. */
 import { createChecksum } from '../checksums/checksums.ts'
 import { contentTypeOf } from '../content-types.ts'
 import type { Context } from '../context.ts'
@@ -34,27 +34,27 @@ export interface RemoteObject extends ObjectName {
   readonly client: S3Client
 }
 
-/** What the record of a transfer says beside its source and target. */
+/** Fields of a transfer's record besides its source and target. */
 export type Transferred = Readonly<Record<string, unknown>> & { readonly size: number }
 
 export interface Transfers {
   readonly encryption: Encryption
   /** `onOpened` throws where the file is not to be sent after all. */
   upload(path: string, to: RemoteObject, onOpened?: () => void): Promise<Transferred>
-  /** `modifiedMs`: what the file gets; undefined: what the object says, with `preserve`, or now. */
+  /** `modifiedMs`: the time of the file; undefined: that of the object with `preserve`, otherwise now. */
   download(from: RemoteObject, sizeBytes: number | undefined, path: string, modifiedMs?: number): Promise<Transferred>
   copy(from: RemoteObject, to: RemoteObject): Promise<Transferred>
   fromStream(to: RemoteObject): Promise<Transferred>
   toStream(from: RemoteObject): Promise<Transferred>
 }
 
-/** An object and its own place, under whatever aliases. */
+/** Whether source and target are the same object, even under different aliases. */
 export const isSamePlace = (from: RemoteObject, to: RemoteObject): boolean =>
   from.client.endpoint === to.client.endpoint && from.bucket === to.bucket && from.key === to.key
 
 export const concurrencyDefault = 16
 const bytesInFlightMax = 96 << 20
-/** Ranges of one object at a time: more connections do not make a drive faster. */
+/** The ranges of one object are read one at a time: more connections do not make a drive faster. */
 const rangeCountMax = 4
 
 const modifiedHeader = 'x-amz-meta-mtime'

@@ -1,10 +1,10 @@
 /**
- * One object from bytes that come in order. Small ones go in one request; larger ones in parts, several at a time, each held in memory
- * until the server has it, so that it can be sent again unchanged.
+ * Uploads one object from bytes that come in order. Small objects go in one request; larger ones in parts, several at a time, each held in memory
+ * until the server has acknowledged it, so that it can be sent again unchanged.
  *
- * 1. Each part carries its CRC32, and the completion that of the whole: the server keeps nothing else than what was read.
- * 2. An upload that is continued reads its source again from the start; a part that the server has is passed over only when it
- *    has the length and the CRC32 of what is read now.
+ * 1. Each part carries its CRC32, and the completion that of the whole: the server stores exactly the bytes that were read.
+ * 2. A resumed upload reads its source again from the start; a part that the server has is skipped only if its length and CRC32
+ *    match the bytes that are read now.
  * 3. A source that changes while it is read is never completed.
  */
 import { hash } from 'node:crypto'
@@ -22,9 +22,9 @@ export interface UploadSource {
   readonly name: string
   /** Undefined: known at its end. */
   readonly sizeBytes: number | undefined
-  /** Fills the buffer with what follows; returns less than its length only at the end. */
+  /** Fills the buffer with the next bytes; returns less than its length only at the end. */
   read(buffer: Buffer): Promise<number>
-  /** Throws when it is not what it was at the beginning. */
+  /** Throws if the source has changed since the beginning. */
   check(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface UploadTarget {
   readonly key: string
   /** Content type, metadata, storage class, tags. Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** What it is to be encrypted with, where that is a key of the client. */
+  /** Its encryption with a key of the client, if requested. */
   readonly customerKey: CustomerKey | undefined
 }
 
@@ -47,7 +47,7 @@ export interface UploadOptions {
   readonly budget: Budget
   /** Undefined: chosen by size. */
   readonly partBytes: number | undefined
-  /** Where it may be continued another time. */
+  /** Stored state with which another run can resume. */
   readonly state: StateFile<UploadState> | undefined
   onProgress(byteCount: number): void
 }
@@ -56,7 +56,7 @@ export interface Uploaded {
   readonly sizeBytes: number
   readonly etag: string
   readonly versionId: string | undefined
-  /** What the server had from before. */
+  /** Parts that the server has from an earlier run. */
   readonly resumedBytes: number
 }
 
@@ -67,14 +67,14 @@ const partBytesMax = 5 * 1024 * MIB
 const partCountMax = 10_000
 const objectBytesMax = 5 * 1024 * 1024 * MIB
 
-/** As small as asked for, as large as the number of parts demands. */
+/** As small as requested, as large as the maximum number of parts requires. */
 export function choosePartBytes(sizeBytes: number, wanted: number | undefined): number {
   if (sizeBytes > objectBytesMax) throw failure('too_large', 'No object can be larger than 5 TiB.')
   const needed = Math.ceil(sizeBytes / partCountMax / MIB) * MIB
   return Math.max(wanted ?? partBytesDefault, needed, partBytesMin)
 }
 
-/** Of a stream, whose end nobody knows: parts grow, so that 10 000 of them reach beyond 5 TiB. */
+/** For a stream of unknown length: parts grow, so that 10 000 of them hold more than 5 TiB. */
 const streamPartBytes = (number: number, first: number): number =>
   Math.min(first * 2 ** Math.floor((number - 1) / 1000), partBytesMax)
 
@@ -133,7 +133,7 @@ async function putWhole(body: Buffer, target: UploadTarget, { onProgress }: Uplo
 const changed = (source: UploadSource) =>
   failure('source_changed', `${source.name} changed while it was read; nothing was stored.`)
 
-/** Parts that stay would only take more of what there is too little of. */
+/** If space or quota is exhausted, the uploaded parts are deleted to free it. */
 const hasNoRoom = (error: unknown): boolean =>
   error instanceof S3Error && (error.status === 507 || roomCodes.has(error.code))
 
@@ -167,7 +167,7 @@ class PartedUpload {
     this.#partBytes = partBytes
   }
 
-  /** `first`: the first part, where it has been read already. */
+  /** `first`: the first part, if it has already been read. */
   async run(first: Lease | undefined): Promise<Uploaded> {
     try {
       await this.#open()
@@ -198,7 +198,7 @@ class PartedUpload {
         this.#uploadId = known.uploadId
         return
       } catch (error) {
-        // Aborted, completed or expired: a new one takes its place.
+        // Aborted, completed or expired: a new upload replaces it.
         if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error
       }
     }
@@ -287,7 +287,7 @@ class PartedUpload {
       headers: { ...customerKey?.headers, 'x-amz-checksum-crc32': crc32 },
       body,
       onSent: byteCount => {
-        // What is sent again has been counted before.
+        // A retried part has already been counted.
         const counted = Math.min(byteCount, body.length - shown)
         shown += counted
         if (counted > 0) this.#options.onProgress(counted)
@@ -329,14 +329,14 @@ class PartedUpload {
     }
   }
 
-  /** Nobody will go on with it: the server need not keep its parts. */
+  /** The upload will not be resumed: the server need not keep its parts. */
   async #discard(): Promise<void> {
     const { client, bucket, key } = this.#target
     const query = { uploadId: this.#uploadId }
     await this.#options.state?.remove()
     await client
       .send({ operation: 'AbortMultipartUpload', method: 'DELETE', bucket, key, query })
-      .catch(() => undefined) // The first error is the one to tell; `ls --incomplete` shows what is left.
+      .catch(() => undefined) // The first error is reported; `ls --incomplete` shows remaining uploads.
   }
 }
 

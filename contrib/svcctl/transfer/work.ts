@@ -1,4 +1,4 @@
-/** Many jobs, some at a time: the source is asked for the next one only when somebody is free. */
+/** Runs jobs with bounded concurrency: the next job is requested when a worker is free. */
 export async function workThrough<T>(
   jobs: AsyncIterable<T> | Iterable<T>,
   workerCount: number,
@@ -25,7 +25,7 @@ export async function workThrough<T>(
   }
 }
 
-/** What comes next, up to `aheadMax` before it is asked for: so that a total is known early. */
+/** Reads up to `aheadMax` items ahead, so that a total is known early. */
 export async function* ahead<T>(
   items: AsyncIterable<T>,
   aheadMax: number,

@@ -79,7 +79,7 @@ t.test('threads that create keys at once wait for each other, and no key is lost
   t.same(listed.map(({ id }) => id).sort(), [...[0, 1, 2].flatMap(own), 'shared'].sort())
 })
 
-t.test('what a writer that crashed has left beside the file holds up nobody', async t => {
+t.test('files left by a crashed writer do not block others', async t => {
   const { path, keyring } = started(t)
   writeFileSync(`${path}.new`, '{"half":', { mode: 0o644 })
   await keyring.createKey('photos')

@@ -1,6 +1,6 @@
 /**
- * What calls among threads cost: `node --conditions=svc-src kernel/test/perf/thread-calls.ts`. CPU is of the whole
- * process, all threads, per operation; it says more than time on a machine that others use too.
+ * The cost of calls between threads: `node --conditions=svc-src kernel/test/perf/thread-calls.ts`. CPU is of the whole
+ * process, all threads, per operation; it is more reliable than time on a shared machine.
  */
 import { resolveConfiguration } from '../../config/resolve.ts'
 import { createKernel } from '../../kernel.ts'

@@ -18,7 +18,7 @@ export const AccessRulesDocument = Type.Object(
     updatedBy: Type.Optional(Type.String({ description: 'A user.' })),
     public: Type.Boolean({ description: 'A rule allows something to everybody, and public access is not blocked.' }),
     blockPublic: Type.Boolean({ description: 'Rules that allow something to everybody have no effect.' }),
-    warnings: Type.Array(Type.String(), { description: 'What is public, and which rules never decide.' }),
+    warnings: Type.Array(Type.String(), { description: 'Public access, and rules that never decide.' }),
   },
   { $id: 'AccessRulesDocument' },
 )
@@ -41,7 +41,7 @@ export function describeRules(
   }))
 }
 
-/** Who changes them. Every caller of a change has an identity. */
+/** The user who makes the change. Every caller of a change has an identity. */
 export function changedBy(identity: Identity | undefined): string {
   return identity === undefined ? '' : userNameOf(identity)
 }

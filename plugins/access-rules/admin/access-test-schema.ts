@@ -19,7 +19,7 @@ export const AccessTestRequest = Type.Object(
       }),
     ),
     principal: Type.Optional(
-      Type.String({ maxLength: 128, description: 'An access key; default, and `*`: somebody without credentials.' }),
+      Type.String({ maxLength: 128, description: 'An access key; default, and `*`: an anonymous caller.' }),
     ),
     ip: Type.Optional(Type.String({ maxLength: 45, description: 'Default: that of this request.' })),
     host: Type.Optional(Type.String({ maxLength: 261, description: 'Default: that of this request.' })),
@@ -43,10 +43,10 @@ const TestedRule = Type.Object(
     mismatch: Type.Optional(
       Type.Union(
         [Type.Literal('principal'), Type.Literal('action'), Type.Literal('match'), Type.Literal('condition')],
-        { description: 'What did not fit first; absent where all did.' },
+        { description: 'The first condition that did not match; absent if all did.' },
       ),
     ),
-    condition: Type.Optional(Type.String({ description: 'The one that does not hold.' })),
+    condition: Type.Optional(Type.String({ description: 'The condition that does not match.' })),
   },
   { $id: 'TestedAccessRule' },
 )

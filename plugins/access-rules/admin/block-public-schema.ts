@@ -11,7 +11,7 @@ export const BlockPublicAccess = Type.Object(
     }),
     mode: Type.Union([Type.Literal('reject'), Type.Literal('ignore')], {
       description:
-        "The cluster's: its block refuses to store what is public, or stores it without effect. A bucket's own block refuses.",
+        "The cluster's: its block refuses to store public policies, rules and ACLs, or stores them without effect. A bucket's own block refuses.",
     }),
     cluster: Type.Boolean({ description: 'Public access is blocked in the whole cluster.' }),
     effective: Type.Boolean({ description: 'It is blocked by the cluster or by the bucket.' }),

@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/access-rules',
   tag: 'access-rules',
-  summary: 'Returns the access rules of a bucket, and says in words what they make public and which never decide.',
+  summary: 'Returns the access rules of a bucket, with warnings about public access and about rules that never decide.',
   authorize: [['admin:ManageAccessRules', 's3:GetBucketPolicy']],
   params: BucketParameters,
   response: AccessRulesDocument,

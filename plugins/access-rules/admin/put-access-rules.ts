@@ -4,7 +4,7 @@ import { AccessRulesDocument, BucketParameters, changedBy, describeRules } from 
 
 const readOnly = { readOnly: true }
 
-/** A document that was read can be sent back. What is wrong with a rule is told with its place, so that any object is taken here. */
+/** A document that was read can be sent back. Errors name the place in a rule, so the schema accepts any object here. */
 const AccessRulesInput = Type.Object(
   {
     rules: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
@@ -27,7 +27,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/access-rules',
   tag: 'access-rules',
   summary:
-    'Replaces every access rule of a bucket in one change; none removes them. What is wrong with which rule is in `accessRuleErrors`.',
+    'Replaces all access rules of a bucket in one change; an empty list removes them. `accessRuleErrors` has the errors of each rule.',
   authorize: ['admin:ManageAccessRules'],
   params: BucketParameters,
   body: AccessRulesInput,

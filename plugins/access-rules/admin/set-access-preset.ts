@@ -37,8 +37,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/buckets/{bucket}/access-rules/public',
   tag: 'access-rules',
-  summary:
-    'Replaces the rules of a bucket that presets made (`preset-…`) by those of another preset, and keeps the others.',
+  summary: 'Replaces the preset rules of a bucket (`preset-…`) by those of another preset, and keeps its other rules.',
   authorize: ['admin:ManageAccessRules'],
   params: BucketParameters,
   body: PresetRequest,
@@ -64,10 +63,10 @@ export default defineAdminOperation({
 function requireFitting({ preset, match, confirm }: Static<typeof PresetRequest>): void {
   const takesMatch: readonly Preset[] = ['public-prefix', 'public-write']
   if (preset === 'public-prefix' && match === undefined) {
-    throw invalidFields([{ element: '/match', message: 'is missing: public-prefix is about the keys that it says' }])
+    throw invalidFields([{ element: '/match', message: 'is missing: public-prefix needs it to select keys' }])
   }
   if (match !== undefined && !takesMatch.includes(preset)) {
-    throw invalidFields([{ element: '/match', message: `means nothing for ${preset}` }])
+    throw invalidFields([{ element: '/match', message: `cannot be combined with ${preset}` }])
   }
   if (preset === 'public-write' && confirm !== true) throw accessRuleErrors.confirmation_required()
 }

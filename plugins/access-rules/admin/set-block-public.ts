@@ -7,7 +7,8 @@ const SetBlockPublic = Type.Object(
     enabled: Type.Boolean(),
     mode: Type.Optional(
       Type.Union([Type.Literal('reject'), Type.Literal('ignore')], {
-        description: 'Refuses to store what is public, or stores it without effect. Absent: as it was.',
+        description:
+          'Refuses to store public policies, rules and ACLs, or stores them without effect. Absent: unchanged.',
       }),
     ),
   },
@@ -20,7 +21,7 @@ export default defineAdminOperation({
   path: '/access/block-public',
   tag: 'access-rules',
   summary:
-    'Blocks public access in every bucket, or removes the block. From the next request on, for what was public before, too. Writes the settings of `access`.',
+    'Blocks public access in every bucket, or removes the block. In force from the next request on, also for buckets that were public before. Writes the settings of `access`.',
   authorize: [['s3:PutAccountPublicAccessBlock', 'admin:ConfigUpdate']],
   body: SetBlockPublic,
   response: BlockPublicAccess,

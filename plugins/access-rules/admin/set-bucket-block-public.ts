@@ -13,7 +13,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/block-public',
   tag: 'access-rules',
   summary:
-    'Blocks public access to a bucket, or removes its block. From the next request on, for what was public before, too.',
+    'Blocks public access to a bucket, or removes its block. In force from the next request on, also if the bucket was public before.',
   authorize: [['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']],
   params: BucketParameters,
   body: SetBucketBlockPublic,

@@ -68,7 +68,7 @@ function readAction(text: string, known: readonly PolicyAction[]): PolicyAction 
   throw invalidFields([{ element: '/action', message: `${what}${suggest(text, names)}` }])
 }
 
-/** Undefined: somebody without credentials. Whoever asks about others needs to be allowed to simulate. */
+/** Undefined: an anonymous caller. To test another caller, the right to simulate policies is required. */
 async function identityOf(
   { identity, requireAllowed }: AdminRequest,
   principal: string | undefined,

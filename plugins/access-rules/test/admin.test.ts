@@ -74,7 +74,7 @@ t.test('wrong rules: each error has its place, and nothing is stored', async t =
   t.same(idsOf(await call('getAccessRules')), ['kept'])
 })
 
-t.test('who may', async t => {
+t.test('each operation requires its action', async t => {
   for (const id of ['getAccessRules', 'putAccessRules', 'setAccessPreset', 'testAccessRules']) {
     const body = { rules: [], preset: 'private' }
     const sent =
@@ -125,7 +125,7 @@ t.test('presets keep the rules that others wrote', async t => {
   t.equal((await preset('open')).outcome, '400 invalid_argument')
 })
 
-t.test('warnings say what is public, and which rules never decide', async t => {
+t.test('warnings name public access and rules that never decide', async t => {
   const stored = await put([
     rule({ id: 'files', actions: ['read', 'write'], match: { type: 'prefix', pattern: 'public/' } }),
     rule({ id: 'deeper', priority: 200, effect: 'deny', match: { type: 'prefix', pattern: 'public/a/' } }),
@@ -133,7 +133,7 @@ t.test('warnings say what is public, and which rules never decide', async t => {
     rule({ id: 'over', principals: ['ada'], conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
   ])
   t.same(stored.json.warnings, [
-    '"files" lets everybody read and write objects whose keys begin with "public/" without credentials: anybody can fill the bucket or destroy what is in it.',
+    '"files" lets every client read and write objects whose keys begin with "public/" without credentials: any client can fill the bucket or destroy its objects.',
     '"over" has ended: its time window was open until 2020-01-01T00:00:00Z.',
     '"deeper" never decides: "files" (priority 100, allow) matches all that it matches, and comes first.',
     '"hidden" denies listings by the prefix that they ask for: one of a shorter prefix shows these keys all the same.',
@@ -283,7 +283,7 @@ t.test('the block of a bucket refuses and ignores, too; one flag alone keeps its
   await objectOwnership.setPublicAccessBlock('photos', undefined)
 })
 
-t.test('the face for who serves objects without policies', async t => {
+t.test('the interface for plugins that serve objects without policies', async t => {
   await put([
     rule({ id: 'no', effect: 'deny', match: { type: 'prefix', pattern: 'secret/' } }),
     rule({ id: 'ada', priority: 1, principals: ['ada'] }),

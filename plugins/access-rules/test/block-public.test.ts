@@ -24,7 +24,7 @@ async function everybodyReads(): Promise<boolean> {
   return policy.isAllowed({ identity: undefined, action: 's3:GetObject', bucket: 'photos', key: 'a' })
 }
 
-t.test('the block of a bucket is the four flags of S3, and counts for what was public before', async t => {
+t.test('the block of a bucket is the four flags of S3, and applies to existing public rules', async t => {
   await bucketPolicy.replace('photos', publicPolicy)
   t.equal(await everybodyReads(), true)
   t.same((await call('getBucketBlockPublic')).json, open)

@@ -8,7 +8,7 @@ t.test('each problem has its rule, its field and its position', async t => {
     [{ priority: 1.5 }, 'priority@0: must be integer'],
     [{ priority: 2_000_000 }, 'priority@0: is between -1000000 and 1000000'],
     [{ effect: 'maybe' }, 'effect@0: is none of the words that may stand here: allow, deny'],
-    [{ principals: [] }, 'principals@0: names nobody: "*" is everybody'],
+    [{ principals: [] }, 'principals@0: is empty: use "*" for every caller'],
     [
       { actions: ['reed'] },
       'actions[0]@0: "reed" is neither a class of actions nor an action on objects or s3:ListBucket…: did you mean read?',

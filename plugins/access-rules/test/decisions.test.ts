@@ -132,7 +132,7 @@ t.test('items that are denied one by one: the audit record names the rule, too',
   t.match(record, { status: 200, tags: { deniedBy: 'access-rule', accessRule: 'keeps' } })
 })
 
-t.test('what a bucket policy would not tell: GetBucketPolicyStatus and the bucket are public by rules', async t => {
+t.test('rules make a bucket public, also for GetBucketPolicyStatus', async t => {
   const status = async () => {
     try {
       return (await server.client.send(new GetBucketPolicyStatusCommand({ Bucket: 'photos' }))).PolicyStatus?.IsPublic
@@ -148,7 +148,7 @@ t.test('what a bucket policy would not tell: GetBucketPolicyStatus and the bucke
   t.equal(policy.isPublic('photos'), false)
 })
 
-t.test('a listing of some part: who may see a bucket', async t => {
+t.test('the right to list a part of a bucket shows the bucket', async t => {
   const identity = (await iam.credentials('ada'))!.identity
   const asked = { identity, action: 's3:ListBucket', bucket: 'photos' }
   await put(rule({ actions: ['list'], principals: ['ada'], match: { type: 'regex', pattern: '^public/' } }))

@@ -13,7 +13,7 @@ t.test('the lowest priority that matches decides, and of several with the same o
   t.equal(decide(compile()), 'none')
 })
 
-t.test('callers: everybody, users with their access keys, groups', async t => {
+t.test('callers match as everybody, as users with their access keys, and by groups', async t => {
   const named = compile(rule({ principals: ['user:ada', 'group:ops'] }))
   t.equal(decide(named), 'none')
   t.equal(decide(named, { identity: ada }), 'allow r')
@@ -158,7 +158,7 @@ t.test('conditions', async t => {
   }
 })
 
-t.test('what cannot be known lets no allow match, and every deny', async t => {
+t.test('an unknown value makes no allow match, and every deny', async t => {
   const unknown = [
     [{ sourceIp: ['10.0.0.0/8'] }, { sourceAddress: 'unknown' }],
     [{ notSourceIp: ['10.0.0.0/8'] }, { sourceAddress: 'unknown' }],

@@ -176,7 +176,7 @@ const outcome = (all: readonly AccessRule[], one: Request) => {
   return found === undefined ? 'none' : found.rule.effect
 }
 
-t.test('the compiled rules decide as the obvious ones do, and the explanation says the same', async () => {
+t.test('compiled rules decide like a simple model, and so does the explanation', async () => {
   const seen = new Set<string>()
   check(
     fc.property(rules, request, (all, one) => {
@@ -273,7 +273,7 @@ t.test('case folding is that of Unicode, one character for one', async () => {
     assert.notEqual(foldCase(a), foldCase(b))
 })
 
-t.test('a set of expressions matches what each of them does', async () => {
+t.test('a set of expressions matches the same texts as each of them', async () => {
   const source = fc.constantFrom('a', '^a', 'b$', '(a|b)*ab', '[^a]', 'a{2,3}', '\\bab\\b', '(?i)A', '', 'é+')
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'A', ' ', 'é', '\n'), maxLength: 10 })
   check(

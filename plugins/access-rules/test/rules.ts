@@ -28,7 +28,7 @@ export const facts: RequestFacts = {
   method: 'GET',
 }
 
-/** An allow of reading for everybody, but for what is said otherwise. */
+/** A rule that allows anonymous reads, with the given changes. */
 export function rule(fields: Partial<AccessRule> = {}): AccessRule {
   return { id: 'r', priority: 100, effect: 'allow', principals: ['*'], actions: ['read'], ...fields }
 }
@@ -64,7 +64,7 @@ export function decide(
   return found === undefined ? 'none' : `${found.rule.effect} ${found.rule.id}`
 }
 
-/** What is wrong, as lines: `rule field@position: message`. */
+/** The problems, as lines: `rule field@position: message`. */
 export function problemsOf(...rules: readonly unknown[]): readonly string[] {
   const { problems = [] } = checkRules(rules, context)
   return problems.map(({ rule: index, field, position, message }) => `${index} ${field}@${position}: ${message}`)

@@ -148,7 +148,7 @@ t.test(
   },
 )
 
-t.test('names that fail: longer pauses, and never more than four times an hour, whatever is wished', async t => {
+t.test('failing names are retried after growing pauses, and at most four times an hour for any request', async t => {
   await pebble.setAddress('never.test', '127.0.0.9')
   const waits: number[] = []
   for (let attempt = 1; attempt <= 4; attempt++) {

@@ -321,7 +321,7 @@ t.test('cursors', async t => {
   }
 })
 
-t.test('a stream: heartbeats, what a slow client loses, and its end', async t => {
+t.test('a stream sends heartbeats, counts the events that a slow client loses, and ends', async t => {
   class Response extends EventEmitter {
     writableLength = 0
     head: unknown[] = []

@@ -83,7 +83,7 @@ t.test('a session is found by its cookie alone, and keeps nothing that gives acc
   sessions.close()
 })
 
-t.test('a session ends with its credentials, and whoever listens hears of it', async t => {
+t.test('a session ends with its credentials, and listeners are notified', async t => {
   const clock = createFakeClock(0)
   const iam = createUsers({ ada: 'first-secret', bob: 'secret-of-bob' })
   const service = createAuthSession({ iam, clock, random, publicUrl: undefined, browser })
@@ -296,7 +296,7 @@ t.test('behind a proxy: the client, the scheme and the host are those that it fo
   t.equal((await login(right, forwarded('192.0.2.3'))).status, 200, 'other clients of the proxy are not refused')
 })
 
-t.test('who may not log in', async t => {
+t.test('users without the right to log in are refused', async t => {
   const codeOf = async (...parameters: Parameters<typeof attempt>) => {
     const { status, json } = await attempt(...parameters)
     return `${status} ${json.code}`
@@ -318,7 +318,7 @@ t.test('who may not log in', async t => {
   t.equal(await codeOf({ accessKey: [rootUser], secretKey: rootPassword }), '400 invalid_argument')
 })
 
-t.test('an unknown user is answered like a wrong secret, in what is said and done', async t => {
+t.test('an unknown user gets the same answer, and costs the same work, as a wrong secret', async t => {
   const iam = createUsers({ ada: 'secret-of-ada' })
   const service = createAuthSession({ iam, clock: createFakeClock(0), random, publicUrl: undefined, browser })
   t.equal(service.verify('192.0.2.1', 'ada', 'wrong'), undefined)

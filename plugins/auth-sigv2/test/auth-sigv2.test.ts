@@ -193,24 +193,27 @@ t.test('sub-resources and overrides of the answer are signed, sorted and decoded
   t.equal(await of(byHeader({ target: `${target}&uploads`, resource })), mismatch)
 })
 
-t.test('a bucket is signed with a slash at its end or without, and what botocore repeats is no mistake', async t => {
-  for (const [target, resource, expected] of [
-    ['/bucket', '/bucket/', 'accepted'],
-    ['/bucket/', '/bucket', 'accepted'],
-    ['/bucket?versions&prefix=a', '/bucket?versions?versions', 'accepted'],
-    ['/bucket?list-type=2&prefix=a', '/bucket?list-type=2', 'accepted'],
-    ['/bucket/key?select&select-type=2', '/bucket/key?select&select-type=2?select&select-type=2', 'accepted'],
-    ['/bucket?versions', '/bucket?uploads?versions', mismatch],
-    ['/bucket/key', '/bucket/key/', mismatch],
-    ['/bucket/key/', '/bucket/key', mismatch],
-    ['/', '//', mismatch],
-  ] as const) {
-    t.equal(await of(byHeader({ target, resource })), expected, resource)
-  }
-  const onHost = byHeader({ target: '/', resource: '/bucket' })
-  t.equal(await of({ ...onHost, hostBucket: 'bucket' }), 'accepted')
-  t.equal(await of({ ...onHost, hostBucket: 'other' }), mismatch)
-})
+t.test(
+  'a bucket is signed with a slash at its end or without, and headers that botocore repeats are accepted',
+  async t => {
+    for (const [target, resource, expected] of [
+      ['/bucket', '/bucket/', 'accepted'],
+      ['/bucket/', '/bucket', 'accepted'],
+      ['/bucket?versions&prefix=a', '/bucket?versions?versions', 'accepted'],
+      ['/bucket?list-type=2&prefix=a', '/bucket?list-type=2', 'accepted'],
+      ['/bucket/key?select&select-type=2', '/bucket/key?select&select-type=2?select&select-type=2', 'accepted'],
+      ['/bucket?versions', '/bucket?uploads?versions', mismatch],
+      ['/bucket/key', '/bucket/key/', mismatch],
+      ['/bucket/key/', '/bucket/key', mismatch],
+      ['/', '//', mismatch],
+    ] as const) {
+      t.equal(await of(byHeader({ target, resource })), expected, resource)
+    }
+    const onHost = byHeader({ target: '/', resource: '/bucket' })
+    t.equal(await of({ ...onHost, hostBucket: 'bucket' }), 'accepted')
+    t.equal(await of({ ...onHost, hostBucket: 'other' }), mismatch)
+  },
+)
 
 t.test('a parameter that is not signed is refused unless it is one of a listing', async t => {
   const list = '?prefix=a&delimiter=%2F&max-keys=5&marker=b&list-type=2&continuation-token=x&encoding-type=url'
@@ -318,7 +321,7 @@ t.test('sessions are good with their token, under the signature, and with no oth
   t.equal(await of(byHeader({ key })), 'InvalidAccessKeyId 403')
 })
 
-t.test('never for root, what is as good as root, and shares', async t => {
+t.test('root, credentials with the rights of root, and shares are refused', async t => {
   const token = {
     headers: [['x-amz-security-token', sessionToken]] as Headers,
     amzHeaders: `x-amz-security-token:${sessionToken}\n`,
@@ -370,7 +373,7 @@ t.test('a form is verified over its policy', async t => {
   t.equal(await outcomeOf(() => iam.authenticateForm(alone)), 'InvalidArgument 400')
 })
 
-t.test('two mechanisms at once are refused, and malformed headers say what is expected', async t => {
+t.test('two mechanisms at once are refused, and errors of malformed headers name the expected form', async t => {
   const { headers } = byHeader()
   t.equal(await of({ ...presigned(), headers }), 'InvalidArgument 400')
   const signer = { accessKey, secret: secretKey, region: 'us-east-1' }
@@ -434,7 +437,7 @@ t.test('no head makes anything but an answer or a catalogue error', async t => {
   )
 })
 
-t.test('the refusal shows what was signed, and no token', t => {
+t.test('the refusal shows the string to sign, and no token', t => {
   const request = byHeader({
     headers: [['x-amz-security-token', sessionToken]],
     amzHeaders: 'x-amz-security-token:another\n',
@@ -463,7 +466,7 @@ t.test('blanks in the middle of a header cost no more than their number', t => {
   t.end()
 })
 
-t.test('a value that somebody chose is no part of a path that was signed', t => {
+t.test('a value from the query is not taken for a part of the signed path', t => {
   const readings = (rawQuery: string) =>
     stringsToSign(
       { method: 'GET', rawPath: '/b/k', rawQuery, headers: {}, rawHeaders: [] } as unknown as SignedRequest,

@@ -60,7 +60,7 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 /** Fields as log analyzers take them apart: brackets and quotes hold spaces. */
 const fieldsOf = (line: string): string[] => line.match(/\[[^\]]*\]|"[^"]*"|\S+/g) ?? []
 
-t.test('what is put is read back; wrong targets and documents are refused', async t => {
+t.test('a stored setting is read back; wrong targets and documents are refused', async t => {
   const server = await startLogging(t, { intervalMs: hour })
   await makeBuckets(server, 'photos', 'logs')
   const read = async () => (await server.client.send(new GetBucketLoggingCommand({ Bucket: 'photos' }))).LoggingEnabled
@@ -162,7 +162,7 @@ t.test('partitioned keys, and a bucket that is its own target', async t => {
   t.notMatch(all.join('\n'), /PUT \/photos\/log/, 'objects that the log writes are no requests')
 })
 
-t.test('what was queued is delivered after a restart; a target that went away holds up no other', async t => {
+t.test('queued records are delivered after a restart; a missing target delays no other', async t => {
   const drive = await mkdtemp(join(tmpdir(), 'svc-bucket-logging-'))
   t.teardown(() => rm(drive, { recursive: true }))
   // The first round is over before any request: nothing is delivered before the stop.

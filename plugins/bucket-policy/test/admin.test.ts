@@ -55,7 +55,7 @@ t.test('a policy is put, read and deleted under its ETag', async t => {
   t.equal((await call('putBucketPolicy', { bucket: 'no-such', body: {} })).outcome, '404 bucket_not_found')
 })
 
-t.test('what is wrong with a policy is said with statement, line and column', async t => {
+t.test('errors of a policy name the statement, line and column', async t => {
   const wrong = { Version: '2012-10-17', Statement: [statement, { ...statement, Sid: 'Two', Action: 's3:Fly' }] }
   const answer = await call('putBucketPolicy', { body: wrong })
   t.equal(answer.outcome, '400 malformed_policy')
@@ -172,7 +172,7 @@ t.test('while public access is blocked, nothing public is stored', async t => {
   t.match((await call('setBucketAccess', { body: { preset: 'download' } })).json, { public: false, hasPolicy: true })
 })
 
-t.test('who may not, may not', async t => {
+t.test('callers without the right are refused', async t => {
   const { users } = server.kernel.services
   await users.createUser({ accessKey: 'bob', secretKey: 'secret-of-bob' })
   const bob = server.signedBy('bob', 'secret-of-bob')

@@ -77,7 +77,7 @@ t.test('a policy is returned byte for byte, and gone when it is deleted', async 
   }
 })
 
-t.test('what is no policy is refused with its place, and changes nothing', async t => {
+t.test('an invalid policy is refused with the place of the error, and changes nothing', async t => {
   await put(policyOf({}))
   const refusal = async (body: string | Buffer, headers: Record<string, string> = {}) => {
     const answer = await server.signed({ method: 'PUT', path: `/${Bucket}`, query: 'policy=', body, headers })
@@ -108,7 +108,7 @@ t.test('what is no policy is refused with its place, and changes nothing', async
   t.equal(await put(policyOf({}), { ChecksumAlgorithm: 'SHA256' }), 'ok')
 })
 
-t.test('strangers may what the policy says, from the next request on', async t => {
+t.test('anonymous callers have the rights of the policy from the next request on', async t => {
   await remove()
   t.equal(await ask('GET', '/open/a.txt'), '403 AccessDenied')
   await put(policyOf({}))
@@ -165,7 +165,7 @@ t.test('conditions and denials hold for strangers', async t => {
   t.equal(await signed.text(), 'content of open/b.txt', 'root is never denied')
 })
 
-t.test('blocked public access: what is there does not count, what comes is refused', async t => {
+t.test('blocked public access suspends stored public policies and refuses new ones', async t => {
   const block = (flags: object) =>
     client.send(new PutPublicAccessBlockCommand({ Bucket, PublicAccessBlockConfiguration: flags }))
   const wide = policyOf({})
@@ -231,7 +231,7 @@ async function createUser({ services: { users } }: TestKernel, accessKey: string
   return (await users.describeIdentity(accessKey))!
 }
 
-t.test('users: what the bucket allows counts beside their policies, what it denies above them', async t => {
+t.test('for users, allows of a bucket add to their policies, and its denies override them', async t => {
   const { users } = server.kernel.services
   await createUser(server.kernel, 'ada')
   await users.createUser({ accessKey: 'bob', secretKey: 'secret-of-bob' })
@@ -261,7 +261,7 @@ t.test('users: what the bucket allows counts beside their policies, what it deni
   t.equal(await ask('GET', '/open/a.txt'), '403 AccessDenied')
 })
 
-t.test('what cannot be read denies everything to everybody but root, until it is replaced', async t => {
+t.test('an unreadable policy denies everything to all callers but root, until it is replaced', async t => {
   const drive = await mkdtemp(join(tmpdir(), 'svc-bucket-policy-'))
   t.teardown(() => rm(drive, { recursive: true, force: true }))
   const buckets = ['newer', 'damaged', 'meaningless', 'fine', 'without']
@@ -312,7 +312,7 @@ t.test('what cannot be read denies everything to everybody but root, until it is
   t.same([may('damaged'), may('damaged', ada)], [true, true], 'as the new one says')
 })
 
-t.test('nobody but root loses the policy of a bucket by accident', async t => {
+t.test('a caller other than root must confirm a policy that takes away its own access', async t => {
   const { bucketPolicy, users } = server.kernel.services
   await remove()
   const ada = (await users.describeIdentity('ada'))!
@@ -348,7 +348,7 @@ t.test('nobody but root loses the policy of a bucket by accident', async t => {
   t.equal(await outcome(remove()), 'ok')
 })
 
-t.test('what was prepared is never older than the preparation, and the unprepared is denied', async t => {
+t.test('prepared policies are never older than their preparation, and without preparation all is denied', async t => {
   const distinct = (): BucketPolicies => ({ policies: {} as PolicySet })
   const [denied, older, newer] = [distinct(), distinct(), distinct()]
   let answers: (BucketPolicies | undefined | Promise<BucketPolicies | undefined>)[] = []

@@ -34,7 +34,7 @@ await client.send(new CreateBucketCommand({ Bucket }))
 // biome-ignore lint/suspicious/noExplicitAny: any command of the SDK
 const outcomeOf = (command: any) => outcome(client.send(command))
 
-t.test('what has one value says it, and accepts only that', async t => {
+t.test('settings with a single value return it, and accept no other', async t => {
   t.match(await client.send(new GetBucketRequestPaymentCommand({ Bucket })), { Payer: 'BucketOwner' })
   const pay = (Payer: 'BucketOwner' | 'Requester') =>
     outcomeOf(new PutBucketRequestPaymentCommand({ Bucket, RequestPaymentConfiguration: { Payer } }))
@@ -52,7 +52,7 @@ t.test('what has one value says it, and accepts only that', async t => {
   t.equal((await client.send(new GetBucketAccelerateConfigurationCommand({ Bucket }))).Status, 'Suspended')
 })
 
-t.test('what is not configured says so in the code that tools look for', async t => {
+t.test('unset configurations answer the error code that tools expect', async t => {
   t.equal(await outcomeOf(new GetBucketReplicationCommand({ Bucket })), '404 ReplicationConfigurationNotFoundError')
   t.equal(await outcomeOf(new DeleteBucketReplicationCommand({ Bucket })), 'ok')
   const rule = { Status: 'Enabled', Destination: { Bucket: 'arn:aws:s3:::x' } } as const

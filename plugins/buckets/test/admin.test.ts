@@ -37,7 +37,7 @@ const create = (name: string, more: object = {}, call: AdminCaller = signed) =>
 const outcome = ({ status, json }: { status: number; json: { code?: string } | undefined }) =>
   json?.code === undefined ? `${status}` : `${status} ${json.code}`
 
-t.test('what a bucket is, with what is in it', async t => {
+t.test('a bucket is described with its settings and its contents', async t => {
   await create('photos', { versioning: true })
   await create('mine')
   const empty = await create('locked', { objectLock: true, region: 'us-east-1' })
@@ -80,7 +80,7 @@ t.test('usage by the first folder of keys, exact at once', async t => {
   }
 })
 
-t.test('who may list a part of a bucket sees a part of it', async t => {
+t.test('a caller with the right to list a part of a bucket gets that part', async t => {
   const partial = as('partial')
   const { json } = await partial({ path: '/api/v1/buckets' })
   t.same(
@@ -152,7 +152,7 @@ t.test('a bucket goes empty, or with everything in it, unless something is locke
   t.equal(outcome(await remove('team-a')), '204')
 })
 
-t.test('emptying a bucket ends, whoever writes to it and whatever cannot be deleted', async t => {
+t.test('emptying a bucket ends despite concurrent writes and undeletable versions', async t => {
   const { objects } = server.kernel.services
   await create('busy')
   const write = (Key: string) => client.send(new PutObjectCommand({ Bucket: 'busy', Key, Body: 'x' }))

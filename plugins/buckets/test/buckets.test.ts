@@ -146,7 +146,7 @@ t.test('in another region than us-east-1 a bucket cannot be created again', asyn
   t.equal(await outcome(there.send(new CreateBucketCommand({ Bucket: 'first-bucket' }))), '409 BucketAlreadyOwnedByYou')
 })
 
-t.test('what CreateBucket is asked for is done or refused', async t => {
+t.test('CreateBucket executes or refuses every parameter', async t => {
   const Constraint = (LocationConstraint: string) => ({ CreateBucketConfiguration: { LocationConstraint } })
   t.equal(await create('in-the-region', Constraint('us-east-1')), 'ok')
   t.equal(await create('elsewhere', Constraint('eu-west-1')), '400 InvalidLocationConstraint')
@@ -190,7 +190,7 @@ t.test('names that no bucket may have', async t => {
 
 const Bucket = 'listed-bucket'
 
-t.test('a listing echoes what it was asked for and counts prefixes', async t => {
+t.test('a listing echoes its parameters and counts prefixes', async t => {
   await client.send(new CreateBucketCommand({ Bucket }))
   for (const Key of ['a', 'b/1', 'b/2', 'c d+ü', 'd/x/1', 'd/y']) {
     await client.send(new PutObjectCommand({ Bucket, Key, Body: Key }))

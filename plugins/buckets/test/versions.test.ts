@@ -136,7 +136,7 @@ t.test('each write of an enabled bucket is a version, and each can be read', asy
   t.equal(await outcome(text('k', 'no id at all')), '400 InvalidArgument')
 })
 
-t.test('a delete leaves a marker, and takes away what it names', async t => {
+t.test('a delete creates a marker, and a delete of a version removes it', async t => {
   const { Bucket, put, remove, text, versions } = await newBucket('Enabled')
   const first = await put('k', 'one')
   const marker = await remove('k')

@@ -19,9 +19,9 @@ const AcmeState = Type.Object({
   directory: Type.String({
     description: 'Of the authority that the present certificate is from; empty before the first.',
   }),
-  challenge: Type.Optional(Type.String({ description: 'Absent: that of SVC_ACME_CHALLENGE.' })),
+  challenge: Type.Optional(Type.String({ description: 'Absent: the one of SVC_ACME_CHALLENGE.' })),
   dnsProvider: Type.Optional(Type.String()),
-  step: Type.String({ description: 'What is being done of an order; empty when none is under way.' }),
+  step: Type.String({ description: 'The current step of the order; empty if none is under way.' }),
   attempts: Type.Integer({ description: 'Failures in a row.' }),
   lastAttemptAt: Type.Optional(Time),
   nextAttemptAt: Type.Optional(Time),
@@ -59,7 +59,7 @@ export const uploadFields = {
   comment: Type.String({ default: '', maxLength: 256 }),
 }
 
-/** What a certificate that was read has beside what may be sent. */
+/** Fields that reads return in addition to the writable ones. */
 export const madeByServer = Object.fromEntries(
   [
     'source',

@@ -14,7 +14,7 @@ export default defineAdminOperation({
   path: '/certificates',
   tag: 'certificates',
   summary:
-    'Uploads a certificate with its key. It is presented from the next handshake on, to whoever asks for one of its names.',
+    'Uploads a certificate with its key. From the next handshake on it is presented to clients that connect to one of its names.',
   authorize: ['admin:ManageCertificates'],
   body: CertificateUpload,
   response: Certificate,

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/certificates/{id}',
   tag: 'certificates',
-  summary: 'Deletes a certificate that nobody uses, with its key.',
+  summary: 'Deletes an unused certificate, with its key.',
   authorize: ['admin:ManageCertificates'],
   params: CertificateParameters,
   errors: ['certificate_in_use', 'certificate_not_found', 'conflict'],

@@ -7,8 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/certificates/{id}',
   tag: 'certificates',
-  summary:
-    'Returns a certificate without its key: names, dates, who uses it, and of an ordered one how the order goes.',
+  summary: 'Returns a certificate without its key: names, dates, its users, and the state of its order.',
   authorize: ['admin:ManageCertificates'],
   params: CertificateParameters,
   response: Certificate,

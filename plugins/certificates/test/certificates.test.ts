@@ -141,35 +141,38 @@ t.test('lists: by name and by state, in pages', async t => {
   t.equal(late.json.state, 'valid')
 })
 
-t.test('exact before wildcard, newest first, and before both what a user of certificates says', async t => {
-  const wild = authority.issue(['*.x.test'], { days: 100 })
-  const exact = authority.issue(['a.x.test'], { days: 100 })
-  await call('POST', '/certificates', uploadOf('wild', wild))
-  t.match(await find('a.x.test'), firstOf(wild))
-  t.equal(await find('x.test'), undefined)
-  t.equal(await find('a.b.x.test'), undefined)
-  await call('POST', '/certificates', uploadOf('exact', exact))
-  t.match(await find('a.x.test'), firstOf(exact))
-  t.match(await find('b.x.test'), firstOf(wild))
-  uses.set('wild', ['a.x.test'])
-  t.match(await find('a.x.test'), firstOf(wild))
-  t.same((await call('GET', '/certificates/wild')).json.usedBy, ['site'])
-  t.match((await call('DELETE', '/certificates/wild')).json, { code: 'certificate_in_use', detail: /used by site/ })
-  const narrow = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
-  t.equal(narrow.status, 200, 'another that covers the name may take its place')
-  const other = await call(
-    'PUT',
-    '/certificates/wild',
-    uploadOf(undefined, authority.issue(['c.x.test'], { days: 100 })),
-  )
-  t.match(other.json, { code: 'invalid_certificate', detail: /does not cover a\.x\.test, which site needs/ })
-  t.equal(await certificates.problem('wild', ['a.x.test']), undefined)
-  t.match(await certificates.problem('wild', ['q.test']), /does not cover q\.test/)
-  t.match(await certificates.problem('gone', ['q.test']), /no certificate "gone"/)
-  uses.clear()
-})
+t.test(
+  'exact names precede wildcards, newer certificates older ones, and the choice of a user of certificates both',
+  async t => {
+    const wild = authority.issue(['*.x.test'], { days: 100 })
+    const exact = authority.issue(['a.x.test'], { days: 100 })
+    await call('POST', '/certificates', uploadOf('wild', wild))
+    t.match(await find('a.x.test'), firstOf(wild))
+    t.equal(await find('x.test'), undefined)
+    t.equal(await find('a.b.x.test'), undefined)
+    await call('POST', '/certificates', uploadOf('exact', exact))
+    t.match(await find('a.x.test'), firstOf(exact))
+    t.match(await find('b.x.test'), firstOf(wild))
+    uses.set('wild', ['a.x.test'])
+    t.match(await find('a.x.test'), firstOf(wild))
+    t.same((await call('GET', '/certificates/wild')).json.usedBy, ['site'])
+    t.match((await call('DELETE', '/certificates/wild')).json, { code: 'certificate_in_use', detail: /used by site/ })
+    const narrow = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
+    t.equal(narrow.status, 200, 'another that covers the name may take its place')
+    const other = await call(
+      'PUT',
+      '/certificates/wild',
+      uploadOf(undefined, authority.issue(['c.x.test'], { days: 100 })),
+    )
+    t.match(other.json, { code: 'invalid_certificate', detail: /does not cover a\.x\.test, which site needs/ })
+    t.equal(await certificates.problem('wild', ['a.x.test']), undefined)
+    t.match(await certificates.problem('wild', ['q.test']), /does not cover q\.test/)
+    t.match(await certificates.problem('gone', ['q.test']), /no certificate "gone"/)
+    uses.clear()
+  },
+)
 
-t.test('a wish is stored in the transaction of who wishes, and ends with it', async t => {
+t.test('a requested order is stored in the transaction of its requester, and is deleted by it', async t => {
   const store = stores[0]!
   const wish = { domains: ['w.test'] }
   const put = await certificates.prepareWish('wished', wish)

@@ -34,13 +34,13 @@ t.test('a chain in order with its key is taken, with or without the root', async
   }
 })
 
-t.test('what is wrong is said, and the key is never repeated', async t => {
+t.test('errors name the problem, and never repeat the key', async t => {
   const other = authority.issue(['b.test'])
-  refused(t, /private key is not that of the first certificate/, good.chain, other.key)
-  refused(t, /private key is not that of the first certificate/, authority.intermediate + good.leaf, good.key)
+  refused(t, /private key does not match the first certificate/, good.chain, other.key)
+  refused(t, /private key does not match the first certificate/, authority.intermediate + good.leaf, good.key)
   refused(
     t,
-    /Certificate 1 .* not issued by certificate 2; its issuer is certificate 3: the order is leaf/,
+    /Certificate 1 .* not issued by certificate 2; its issuer is certificate 3: the order is the leaf/,
     good.leaf + authority.root + authority.intermediate,
     good.key,
   )

@@ -162,7 +162,7 @@ t.test('combining works beyond 4 GiB, where sizes no longer fit 32 bits', async 
   }
 })
 
-t.test('what cannot be combined is refused', async () => {
+t.test('checksums that cannot be combined are refused', async () => {
   const crc = Buffer.alloc(4)
   assert.throws(() => checksums.combine('SHA256', Buffer.alloc(32), Buffer.alloc(32), 1), RangeError)
   assert.throws(() => checksums.combine('CRC32', crc, Buffer.alloc(8), 1), RangeError)

@@ -63,7 +63,7 @@ t.test('any sizes at the same time, in any pieces', async t => {
   t.ok(ended >= 600, `${ended} streams`)
 })
 
-t.test('a stream that is given up while its digest is computed says so', async t => {
+t.test('a stream that is aborted while its digest is computed rejects', async t => {
   const streams = createMd5Streams()
   const [one, other] = [streams.create(), streams.create()]
   one.update(bytes.subarray(0, 1000))

@@ -11,11 +11,11 @@ export default defineAdminOperation({
   path: '/cluster/import',
   tag: 'cluster',
   summary:
-    'Takes over an archive of a deployment with the same root credentials, all of it or nothing: it is checked first, and an import that is interrupted is completed. `replace` also removes users, groups, policies, access keys and settings that it does not have; buckets are never removed.',
+    'Imports an archive of a deployment with the same root credentials, completely or not at all: it is checked first, and an interrupted import is completed. `replace` also removes users, groups, policies, access keys and settings that the archive does not have; buckets are never removed.',
   authorize: ['admin:ImportCluster'],
   query: Type.Object({
     mode: Type.Enum([...importModes], { default: 'merge' }),
-    dryRun: Type.Boolean({ default: false, description: 'Only says what would be.' }),
+    dryRun: Type.Boolean({ default: false, description: 'Only returns the changes, and makes none.' }),
   }),
   bodyStream: true,
   bodyBytesMax: archiveBytesMax,

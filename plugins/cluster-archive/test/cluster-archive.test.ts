@@ -107,7 +107,7 @@ async function fill({ kernel, signed }: TestAdmin) {
 await fill(source)
 const archive = await download(source)
 
-t.test('what is in it, and that no secret is readable', async t => {
+t.test('the archive has all sections, and no readable secret', async t => {
   const files = await readZip(archive)
   t.same([...files.keys()].sort(), [
     'buckets/photos.json',
@@ -132,7 +132,7 @@ t.test('what is in it, and that no secret is readable', async t => {
   })
 })
 
-t.test('a dry run says what would be, and changes nothing', async t => {
+t.test('a dry run returns the changes, and makes none', async t => {
   const { status, json } = await upload(target, archive, 'dryRun=true')
   t.equal(status, 200, JSON.stringify(json))
   t.same(responseProblems(target.operations.find(({ id }) => id === 'importCluster')!, json), [])
@@ -179,7 +179,7 @@ t.test('a round trip between two deployments', async t => {
   t.same(await target.kernel.services.locks.list(), [])
 })
 
-t.test('merge keeps what the archive does not have, replace removes it', async t => {
+t.test('merge keeps entries that the archive does not have, replace removes them', async t => {
   const { users } = target.kernel.services
   await users.createUser({ accessKey: 'bob', secretKey: userSecret })
   const own = (await users.describeIdentity('ann'))!
@@ -208,7 +208,7 @@ t.test('merge keeps what the archive does not have, replace removes it', async t
   t.equal((await target.signed({ path: '/api/v1/buckets/own' })).status, 200, 'buckets are never removed')
 })
 
-t.test('what would change of a bucket is named, thing by thing', async t => {
+t.test('the changes of a bucket are listed one by one', async t => {
   const call = async (method: string, path: string, body?: object) => {
     const { status, text } = await target.signed({ method, path: `/api/v1/buckets/${path}`, body })
     t.ok(status < 300, `${method} ${path}: ${status} ${text}`)
@@ -309,7 +309,7 @@ t.test('an import that stopped half-way is completed before another one begins',
   t.same((await upload(own!, nothing!)).json.removed, [])
 })
 
-t.test('what is refused, and that nothing is changed by it', async t => {
+t.test('invalid archives are refused, and change nothing', async t => {
   const { users } = target.kernel.services
   const before = await users.exportDirectory()
   const refused = async (bytes: Buffer, status: number, code: string, detail: RegExp) => {

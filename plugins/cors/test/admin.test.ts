@@ -52,7 +52,7 @@ t.test('rules are those of S3, and change only where the ETag is right', async t
   t.equal((await put([], { 'if-match': '*' })).status, 200)
 })
 
-t.test('everything that is wrong is told, by rule', async t => {
+t.test('all problems are reported, by rule', async t => {
   const answer = await put([rule, { id: 'bad', ...rule, allowedMethods: ['PATCH'], exposeHeaders: ['*'] }, {}])
   t.equal(`${answer.status} ${answer.json.code}`, '400 invalid_configuration')
   t.match(answer.json.ruleErrors, [

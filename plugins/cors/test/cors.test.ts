@@ -33,7 +33,7 @@ const preflight = (path: string, headers: Record<string, string>) =>
 const setCommon = (cors_allow_origin: string | null) =>
   server.kernel.services.settings.administration.update('api', { cors_allow_origin })
 
-t.test('without rules of its own a bucket has those of the settings: at first everybody may read', async t => {
+t.test('without its own rules a bucket has those of the settings: by default every origin may read', async t => {
   const origin = 'https://a.example'
   const asked = { origin, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'X-Amz-Date' }
   const path = `/${Bucket}/a.txt`
@@ -107,7 +107,7 @@ t.test('rules come back as they were put', async t => {
   t.equal(await put(...Array.from({ length: 100 }, () => rule({}))), 'ok')
 })
 
-t.test('what no rule may say is refused, and the rules stay', async t => {
+t.test('invalid rules are refused, and the stored ones are kept', async t => {
   t.equal(await put(rule({ AllowedOrigins: ['https://kept.example'] })), 'ok')
   for (const [wrong, code] of [
     [[rule({ AllowedMethods: ['PATCH'] })], 'InvalidRequest'],

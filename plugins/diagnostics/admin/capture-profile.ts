@@ -11,7 +11,7 @@ export default defineAdminOperation({
   path: '/profile',
   tag: 'diagnostics',
   summary:
-    'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine`, `mutex` and `block` as JSON.',
+    'Returns profiles of the time and memory use of all threads of the answering node: `cpu` and `heap` as pprof, `goroutine`, `mutex` and `block` as JSON.',
   authorize: ['admin:Profiling'],
   query: Type.Object({
     type: Type.Enum([...profileTypes]),
@@ -22,7 +22,7 @@ export default defineAdminOperation({
     }),
     format: Type.Enum([...profileFormats], {
       default: 'pprof',
-      description: 'Of `cpu` and `heap`; `v8`: of one thread, as V8 writes it.',
+      description: 'For `cpu` and `heap`; `v8`: of one thread, in the format of V8.',
     }),
     thread: Type.Integer({
       minimum: 0,
@@ -38,7 +38,7 @@ export default defineAdminOperation({
   async handle({ query: { snapshot, ...wanted } }, { captures, ports: { clock } }) {
     const { type } = wanted
     if (snapshot) {
-      if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: there is one of type heap alone.')
+      if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: is only allowed with the type heap.')
       return replyWithBytes({
         headers: fileHeaders(clock.now(), 'heap.heapsnapshot', 'application/json'),
         data: snapshotData(),

@@ -66,7 +66,7 @@ function read(bytes: Buffer) {
   }
 }
 
-t.test('cpu: what ran, where, and how long', async t => {
+t.test('the cpu profile has functions, their places and their times', async t => {
   const found = download('type=cpu&seconds=1')
   let isOver = false
   const busyWithNothingElse = () => {
@@ -135,7 +135,7 @@ t.test('delays of the event loop', async t => {
   t.ok(own.functions.length > 0)
 })
 
-t.test('who waited for what', async t => {
+t.test('the profile of waits has the waiting and the holding operations', async t => {
   const { locks } = server.kernel.services
   const found = capture('type=mutex&seconds=2')
   let isOver = false
@@ -164,7 +164,7 @@ t.test('a snapshot of the heap', async t => {
   t.match(JSON.parse(bytes.toString()), { snapshot: { meta: {} }, nodes: Array })
 })
 
-t.test('what is refused', async t => {
+t.test('invalid combinations of parameters are refused', async t => {
   t.equal(await outcome('type=disk'), '400 invalid_argument')
   t.equal(await outcome('seconds=1'), '400 invalid_argument')
   t.equal(await outcome('type=cpu&seconds=0'), '400 invalid_argument')

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/distributions',
   tag: 'distributions',
-  summary: 'Publishes a bucket, or a prefix of it, on names of its own; in force on the next request.',
+  summary: 'Publishes a bucket, or a prefix of it, on its own host names; in force on the next request.',
   authorize: [manage],
   query: DryRun,
   body: DistributionInput,

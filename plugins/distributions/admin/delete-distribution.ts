@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/distributions/{id}',
   tag: 'distributions',
-  summary: 'Deletes a distribution: from the next request on its names are nobody’s. The bucket stays as it is.',
+  summary: 'Deletes a distribution: from the next request on its names are not served. The bucket is not changed.',
   authorize: [manage],
   params: IdParameters,
   etag: true,

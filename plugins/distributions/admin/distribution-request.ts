@@ -1,4 +1,4 @@
-/** What the operations on distributions have in common. */
+/** Shared by the operations on distributions. */
 import { isCatalogError } from 'svc/kernel'
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
@@ -26,7 +26,7 @@ export const saveErrors = [
   'not_implemented',
 ]
 
-/** A denial for one bucket keeps it from being published. */
+/** A caller who is denied access to a bucket cannot publish it. */
 export function mayManageAs(request: Pick<AdminRequest, 'authorize'>): MayManage {
   return async bucket => {
     try {

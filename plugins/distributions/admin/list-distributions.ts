@@ -9,7 +9,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/distributions',
   tag: 'distributions',
-  summary: 'Lists distributions by id, without those of buckets that are denied to the caller.',
+  summary: 'Lists distributions by id, except those of buckets to which the caller is denied access.',
   authorize: [manage],
   query: Type.Object({
     bucket: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Of this bucket.' })),

@@ -28,7 +28,7 @@ export default defineAdminOperation({
   uses: ['distributionsAdmin'],
   async handle(request, { distributionsAdmin: distributions }) {
     const { params, body: input, query, ifMatch, headers } = request
-    if (input.id !== params.id) throw adminErrors.invalid_argument('/id: must be that of the path.')
+    if (input.id !== params.id) throw adminErrors.invalid_argument('/id: must equal the id in the path.')
     const ifNoneMatch = headers['if-none-match']
     if (ifNoneMatch !== undefined && ifNoneMatch !== '*') {
       throw adminErrors.invalid_argument('If-None-Match can only be *.')

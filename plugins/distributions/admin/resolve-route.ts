@@ -36,7 +36,7 @@ const reasons = {
   a: 'The host is an alias of the distribution.',
   b: 'A wildcard of the distribution covers the host.',
   c: 'The host names a bucket below SVC_DOMAIN: S3.',
-  d: 'The host is one of the server itself.',
+  d: 'The host belongs to the server itself.',
   e: 'Nobody has this host.',
 }
 
@@ -45,7 +45,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/routing/resolve',
   tag: 'distributions',
-  summary: 'Says who would answer a host, by the rules that requests go by.',
+  summary: 'Returns the distribution or endpoint that answers a host, by the rules for requests.',
   authorize: [manage],
   query: Type.Object({
     host: Type.String({ minLength: 1, maxLength: 260 }),

@@ -10,7 +10,9 @@ const secondsMax = 31_536_000
 
 const SignRequest = Type.Object(
   {
-    url: Type.Optional(Type.String({ minLength: 1, maxLength: 8192, description: 'Absolute, on a domain of it.' })),
+    url: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 8192, description: 'An absolute URL on a domain of the distribution.' }),
+    ),
     path: Type.Optional(Type.String({ minLength: 1, maxLength: 8192, description: 'Instead of `url`.' })),
     domain: Type.Optional(
       Type.String({ minLength: 1, maxLength: 260, description: 'Of the path; default: the first exact alias.' }),
@@ -111,7 +113,7 @@ function describe({ url, cookies, keyId, expiresMs, policy }: Signed) {
   }
 }
 
-/** Without what is not given. */
+/** Removes undefined fields. */
 function defined<T extends object>(fields: T): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

@@ -37,7 +37,7 @@ const DistributionTestResult = Type.Object(
     bucket: Type.String(),
     key: Type.String({ description: 'Of the object that would be answered; empty where there is none.' }),
     decision: Type.Enum(['allow', 'deny']),
-    source: Type.Enum(['distribution', 'policy', 'block-public'], { description: 'What has decided.' }),
+    source: Type.Enum(['distribution', 'policy', 'block-public'], { description: 'The step that decided.' }),
     status: Type.Integer(),
     reason: Type.String({ description: 'As in the log; visitors are not told.' }),
     responseHeaders: Type.Record(Type.String(), Type.String()),

@@ -43,7 +43,7 @@ t.test('a pattern that would make others try for ever takes its steps once', asy
   t.notOk(matches(`/${'a'.repeat(900)}!`))
 })
 
-t.test('what a pattern can cost is known before it is stored', async t => {
+t.test('the cost of a pattern is checked before it is stored', async t => {
   const regex = (pattern: string) => ({ type: 'regex' as const, pattern })
   t.equal(patternWidth({ type: 'prefix', pattern: '/docs/' }), 0)
   for (const pattern of ['/assets/**', '/*.{css,js}', '/a/*/b/**']) {

@@ -275,7 +275,7 @@ t.test('other values keep their time to live, and the last one takes the set wit
   t.same([...sets], [])
 })
 
-t.test('what comes too early or too often is sent again, what is refused is not', async t => {
+t.test('throttled and conflicting requests are retried, refused ones are not', async t => {
   const { apiUrl, next, requests, values } = await startApi(t, { pendingCount: 0 })
   const provider = connectTo(t, apiUrl, fixed)
   const failure = () =>
@@ -293,7 +293,7 @@ t.test('what comes too early or too often is sent again, what is refused is not'
   for (const [answer, words] of [
     [
       refused(403, 'AccessDenied'),
-      /^PermanentDnsError: the access key is wrong or may not do this: .*403 \(AccessDenied\)$/,
+      /^PermanentDnsError: the access key is wrong or lacks the permission: .*403 \(AccessDenied\)$/,
     ],
     [refused(404, 'NoSuchHostedZone'), /^PermanentDnsError: there is no hosted zone with this id/],
     [refused(400, 'InvalidInput'), /^PermanentDnsError: .*400 \(InvalidInput\)$/],

@@ -52,7 +52,7 @@ for (const transport of ['tcp', 'udp'] as const) {
   )
 }
 
-t.test('every algorithm signs what bind9 takes', { skip: skipWithoutNamed() }, async t => {
+t.test('bind9 accepts the signature of every algorithm', { skip: skipWithoutNamed() }, async t => {
   for (const algorithm of tsigAlgorithms) {
     const named = await startNamed(t, { zones: { [zone]: [] }, algorithm })
     const provider = connectRfc2136(settingsOf(named), { guard, clock })
@@ -62,7 +62,7 @@ t.test('every algorithm signs what bind9 takes', { skip: skipWithoutNamed() }, a
   }
 })
 
-t.test('what bind9 refuses is said in words', { skip: skipWithoutNamed() }, async t => {
+t.test('refusals of bind9 are explained', { skip: skipWithoutNamed() }, async t => {
   const named = await startNamed(t, { zones: { [zone]: [] }, fixedZones: ['fixed.test'] })
   const failure = async (others: Partial<Rfc2136Settings>, changed = record, at = clock) => {
     const provider = connectRfc2136(settingsOf(named, others), { guard, clock: at })
@@ -144,7 +144,7 @@ t.test('a success counts only where the server has signed it', async t => {
   )
 })
 
-t.test('what may be connected to', t =>
+t.test('connections are limited to allowed addresses', t =>
   guardedClientContract(t, async () => ({
     attempt: (guard, host, port) =>
       connectRfc2136(

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/dns-providers',
   tag: 'certificates',
-  summary: 'Configures a DNS provider. Nothing is asked of it: a test does that.',
+  summary: 'Stores a DNS provider. It sends no request to the provider: the test operation does.',
   authorize: ['admin:ManageCertificates'],
   body: NewDnsProvider,
   response: DnsProvider,

@@ -19,7 +19,7 @@ const common = {
     minLength: 1,
     maxLength: 64,
     description:
-      'Kind of the provider: `hosted_dns`, `cloud_dns`, `rfc2136`, or one that a plugin adds. Its settings are a block with its name in camel case: `hostedDns`, `cloudDns`, `rfc2136`.',
+      'Kind of the provider: `hosted_dns`, `cloud_dns`, `rfc2136`, or the kind of a plugin. Its settings are an object with the name in camel case: `hostedDns`, `cloudDns`, `rfc2136`.',
   }),
   comment: Type.Optional(Type.String({ maxLength: 1024 })),
   ttl: Type.Optional(

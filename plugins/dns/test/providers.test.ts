@@ -94,7 +94,7 @@ t.test('a provider is created, read, replaced and deleted', async t => {
   t.match(await call('DELETE', '/main'), { status: 404 })
 })
 
-t.test('what is wrong with a provider is named, and nothing is stored', async t => {
+t.test('errors name the invalid field of a provider, and nothing is stored', async t => {
   const wrong: [body: object, field: string, words: RegExp][] = [
     [{ type: 'nobody' }, '/type', /type must be a kind of provider: .*rfc2136/],
     [{ ...rfc2136(), credentials: {} }, '/credentials/tsigSecret', /credentials\.tsigSecret is missing/],

@@ -207,7 +207,7 @@ t.test('publications', { skip: skipWithoutNamed() }, async t => {
     })
   })
 
-  await t.test('end when their caller says so, and with the server', async t => {
+  await t.test('end when their caller aborts, and with the server', async t => {
     const memory = createMemory()
     const folder = folderOf(t)
     const { dns, kernel } = await start(t, memory, folder, servers)

@@ -92,7 +92,7 @@ t.test('a replaced drive needs no marks, and all of its shards are rebuilt', asy
   t.match(repairLoop.counts, { healed: 21, failed: 0 })
 })
 
-t.test('what cannot be healed is tried again, after longer and longer times up to the longest', async t => {
+t.test('failed heals are retried after growing pauses, up to the maximum', async t => {
   const paths = await newFolders(t, 3)
   const { set, healing, repairLoop, ledger, backend, stop } = await openTestSet(paths, options)
   t.teardown(stop)

@@ -74,7 +74,7 @@ t.test('a drive whose journal is removed while the set runs is taken offline', a
   await t.rejects(set.backend.execute('put', { key: 'no', blobs: [] }), { code: 'unavailable' })
 })
 
-t.test('a drive that fails is told once, with what becomes of it', async t => {
+t.test('a failed drive is reported once, with its later state', async t => {
   const paths = await newFolders(t, 4)
   const set = await openTestSet(paths, { procedures, derive, parityCount: 2 })
   t.teardown(() => set.stop())

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/heal/{id}/cancel',
   tag: 'server',
-  summary: 'Cancels a heal job. What it has healed stays healed.',
+  summary: 'Cancels a heal job. Objects that it has healed stay healed.',
   authorize: ['admin:Heal'],
   params: HealJobParameters,
   response: HealJob,

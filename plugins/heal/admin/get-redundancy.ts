@@ -12,10 +12,9 @@ const amounts = {
 export const Redundancy = Type.Object(
   {
     isFull: Type.Boolean({
-      description:
-        'Every drive is there and has all records, nothing lacks a shard, and no damage that was found is left.',
+      description: 'Every drive is online and has all records, no version lacks a shard, and no known damage remains.',
     }),
-    summary: Type.String({ description: 'The same in sentences, with what is missing.' }),
+    summary: Type.String({ description: 'A description in sentences, with the problems.' }),
     ...amounts,
     healed: Type.Integer({ description: 'Versions and parts that got missing shards since the start of the server.' }),
     failed: Type.Integer({ description: 'Attempts to heal that failed since then; they are repeated.' }),

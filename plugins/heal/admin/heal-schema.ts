@@ -12,7 +12,7 @@ export const HealRequest = Type.Object(
           'With a bucket: also keys with a slash behind the prefix. Without one: every object of every bucket.',
       }),
     ),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Only report what is missing.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only report missing and corrupt shards.' })),
     deep: Type.Optional(Type.Boolean({ description: 'Verify the checksum of every block.' })),
     remove: Type.Optional(
       Type.Boolean({

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/heal',
   tag: 'server',
   summary:
-    'Starts a heal job, or returns the identical one that is running (200). A deployment of a single drive has nothing to heal from: 501.',
+    'Starts a heal job, or returns the identical running one (200). A deployment with a single drive cannot heal: 501.',
   authorize: ['admin:Heal'],
   body: HealRequest,
   bodyOptional: true,

@@ -75,7 +75,7 @@ async function probe(base: string, path: string): Promise<[number, unknown]> {
   return [answer.status, await answer.json()]
 }
 
-t.test('the three probes say what the drives say', async t => {
+t.test('the three probes report the state of the drives', async t => {
   const stage: Stage = { drives: () => [drive('online')] }
   const kernel = await start(stage)
   const [base, console] = basesOf(kernel)

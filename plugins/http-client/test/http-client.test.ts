@@ -112,7 +112,7 @@ t.test('which addresses may be connected to, in every form that they have', t =>
   t.end()
 })
 
-t.test('URLs that cannot be asked are told before they are', t => {
+t.test('URLs that cannot be requested are refused before a request', t => {
   const { urlProblem } = createTestHttpClient(t)
   const metadata = [
     '169.254.169.254',
@@ -149,7 +149,7 @@ t.test('URLs that cannot be asked are told before they are', t => {
   t.end()
 })
 
-t.test('what a name resolves to is checked as it is connected to', async t => {
+t.test('the addresses of a name are checked when it is connected', async t => {
   const receiver = await startReceiver(t)
   const httpClient = createTestHttpClient(t, {
     'hook.test': ['127.0.0.1'],
@@ -229,13 +229,13 @@ t.test('a connection that was kept and has ended meanwhile costs nothing where a
   t.match(await failureOf(client.request({ url, body: 'x' })), { reason: 'unreachable' })
 })
 
-t.test('whatever the other end does, a request ends in time and says why', async t => {
+t.test('a request ends in time with a reason, for any behaviour of the server', async t => {
   const httpClient = createTestHttpClient(t)
   const client = httpClient.client({ ...options, timeoutMs: 300 })
   const halves: Record<string, readonly [string | undefined, string, RegExp]> = {
     'says nothing': [undefined, 'timeout', /no answer within 300 ms/],
     'closes at once': ['', 'unreachable', /without an answer/],
-    'sends garbage': ['\x00\xff garbage\r\n\r\n', 'answer', /no HTTP/],
+    'sends garbage': ['\x00\xff garbage\r\n\r\n', 'answer', /is not HTTP/],
     'sends half a head': ['HTTP/1.1 200 OK\r\ncontent-', 'unreachable', /without an answer/],
     'sends headers without end': [`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}`, 'answer', /more headers/],
   }

@@ -3,7 +3,7 @@ import type { KeyGroup as KeyGroupOfService, KeyGroupKey as KeyOfService } from 
 import { keysMax } from '../key-inputs.ts'
 
 const Time = Type.String({ format: 'date-time', readOnly: true })
-/** What a document that was read has beside what may be sent. */
+/** Fields that reads return in addition to the writable ones. */
 const ignored = Type.Optional(Type.Unknown({ readOnly: true }))
 
 export const KeyAlgorithm = Type.Enum(['rsa', 'ed25519'])
@@ -24,12 +24,12 @@ export const GroupParameters = Type.Object({ id: Type.String({ minLength: 1, max
 
 export const KeyGroupKey = Type.Object(
   {
-    id: Type.String({ readOnly: true, description: 'The `Key-Pair-Id` of what the key signs.' }),
+    id: Type.String({ readOnly: true, description: 'The `Key-Pair-Id` of signatures by the key.' }),
     name: Type.String(),
     algorithm: KeyAlgorithm,
     publicKey: PublicKey,
     hasPrivateKey: Type.Boolean({ readOnly: true, description: 'The server can sign with it.' }),
-    enabled: Type.Boolean({ description: 'What a disabled key has signed is refused.' }),
+    enabled: Type.Boolean({ description: 'Signatures of a disabled key are refused.' }),
     allowSha1: Type.Boolean({ description: 'Of RSA: signatures over SHA-1 hold, too, as old signers make them.' }),
     createdAt: Time,
   },

@@ -9,7 +9,7 @@ export default defineAdminOperation({
   path: '/keygroups/{id}',
   tag: 'distributions',
   summary:
-    'Creates (201) or replaces a key group. Keys are matched by id: those that stay keep their private keys, those that are not named go, and what they signed is refused from then on.',
+    'Creates (201) or replaces a key group. Keys are matched by id: named keys keep their private keys, the others are removed, and their signatures are refused from then on.',
   authorize: ['admin:ManageDistributions'],
   params: GroupParameters,
   body: keyGroupInput('KeyGroupInput', Type.Optional(GroupId)),

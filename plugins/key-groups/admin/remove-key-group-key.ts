@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/keygroups/{id}/keys/{keyId}',
   tag: 'distributions',
-  summary: 'Removes a key from a key group: what it signed is refused from then on.',
+  summary: 'Removes a key from a key group: its signatures are refused from then on.',
   authorize: ['admin:ManageDistributions'],
   params: Type.Object({ ...GroupParameters.properties, keyId: Type.String({ minLength: 1, maxLength: 64 }) }),
   errors: ['key_group_in_use', 'key_group_not_found', 'key_not_found'],

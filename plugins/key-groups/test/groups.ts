@@ -57,7 +57,7 @@ export function startVerification(groups: ReadonlyMap<string, CompiledKeyGroup> 
 
 export const nowMs = Date.parse('2026-03-01T12:00:00Z')
 
-/** A GET of the URL, as it is written: nothing of it is brought into another form. */
+/** A GET of the URL as written, without normalization. */
 export function requestFor(url: string, change: Partial<SignedRequest> = {}): SignedRequest {
   const [, scheme, host, path, query = ''] = /^(https?):\/\/([^/]+)(\/[^?]*)(?:\?(.*))?$/s.exec(url)!
   return {
@@ -75,6 +75,6 @@ export function requestFor(url: string, change: Partial<SignedRequest> = {}): Si
 
 export const outcomeOf = (verdict: SignatureVerdict): string => (verdict.isValid ? verdict.carrier : verdict.reason)
 
-/** As CDNs write base64. Written here once more: nothing of what is tested is used to test it. */
+/** The base64 variant of CDNs. Written again here, so that the tests do not use the tested code. */
 export const toUrlText = (bytes: Buffer | string): string =>
   Buffer.from(bytes).toString('base64').replaceAll('+', '-').replaceAll('=', '_').replaceAll('/', '~')

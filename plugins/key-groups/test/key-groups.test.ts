@@ -126,7 +126,7 @@ t.test('a group is created, read, listed, replaced and deleted', async t => {
   t.equal(outcome(await call('DELETE', '/songs')), '204')
 })
 
-t.test('what is no key group is refused with its place, and nothing is stored', async t => {
+t.test('an invalid key group is refused with the place of the error, and nothing is stored', async t => {
   const twice = ed25519()
   const other = ed25519()
   const privateKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -257,19 +257,22 @@ t.test('keys that are added at the same time are all there', async t => {
   await call('DELETE', '/films')
 })
 
-t.test('who may not manage distributions sees and changes nothing; each call is an audit record', async t => {
-  const reader = server.signedBy('reader', userSecret)
-  const manager = server.signedBy('manager', userSecret)
-  for (const { id, method, path } of operations.filter(({ path }) => path.startsWith('/keygroups'))) {
-    const target = `/api/v1${path.replace('{id}', 'films').replace('{keyId}', 'K')}`
-    const body = method === 'POST' || method === 'PUT' ? {} : undefined
-    t.equal(outcome(await reader({ method, path: target, body })), '403 access_denied', id)
-  }
-  t.equal((await manager({ path: '/api/v1/keygroups' })).status, 200)
-  await call('POST', '', { id: 'films' })
-  await call('DELETE', '/films')
-  const records = JSON.stringify(await server.kernel.services.audit.recent(1000))
-  for (const name of ['createKeyGroup', 'deleteKeyGroup', 'addKeyGroupKey', 'removeKeyGroupKey', 'putKeyGroup']) {
-    t.match(records, `"${name}"`)
-  }
-})
+t.test(
+  'callers without the right to manage distributions read and change nothing; each call has an audit record',
+  async t => {
+    const reader = server.signedBy('reader', userSecret)
+    const manager = server.signedBy('manager', userSecret)
+    for (const { id, method, path } of operations.filter(({ path }) => path.startsWith('/keygroups'))) {
+      const target = `/api/v1${path.replace('{id}', 'films').replace('{keyId}', 'K')}`
+      const body = method === 'POST' || method === 'PUT' ? {} : undefined
+      t.equal(outcome(await reader({ method, path: target, body })), '403 access_denied', id)
+    }
+    t.equal((await manager({ path: '/api/v1/keygroups' })).status, 200)
+    await call('POST', '', { id: 'films' })
+    await call('DELETE', '/films')
+    const records = JSON.stringify(await server.kernel.services.audit.recent(1000))
+    for (const name of ['createKeyGroup', 'deleteKeyGroup', 'addKeyGroupKey', 'removeKeyGroupKey', 'putKeyGroup']) {
+      t.match(records, `"${name}"`)
+    }
+  },
+)

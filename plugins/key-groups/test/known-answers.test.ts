@@ -110,7 +110,7 @@ t.test("cookies of the SDK's signer, under our names", t => {
   t.end()
 })
 
-t.test('what openssl signs', t => {
+t.test('signatures of openssl are verified', t => {
   const folder = t.testdir()
   const file = (name: string, content: string) => {
     const path = join(folder, name)

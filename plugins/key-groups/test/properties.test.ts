@@ -116,7 +116,7 @@ t.test('invariant 1: nothing is parsed before the signature holds', t => {
   t.end()
 })
 
-t.test('whatever comes, the answer is a verdict', t => {
+t.test('any input gets a verdict', t => {
   const text = fc.oneof(
     fc.string({ unit: 'binary-ascii' }),
     fc.constantFrom(
@@ -271,7 +271,7 @@ function walk(
   return isIn && (token.kind === 'one' || token.text === next.text) && walk(tokens, at + 1, subject, place + 1)
 }
 
-t.test('patterns of resources match as a model says that has all the time', t => {
+t.test('patterns of resources match like a slow model', t => {
   const letters = (from: string) =>
     fc.array(fc.constantFrom(...from.split('')), { maxLength: 5 }).map(parts => parts.join(''))
   const urls = fc.record({

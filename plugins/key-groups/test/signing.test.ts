@@ -82,19 +82,19 @@ t.test('cookies for a folder', async t => {
   }
 })
 
-t.test('what would be refused is not signed', async t => {
+t.test('a URL that would be refused is not signed', async t => {
   const cases: readonly (readonly [Partial<ToSign>, RegExp | string])[] = [
     [{ url: '/films/a.mp4' }, /no absolute URL/],
     [{ url: 'ftp://www.example.test/a' }, /neither with https/],
     [{ url: 'https://user:pass@www.example.test/a' }, /user name or a password/],
     [{ url: 'https://www.example.test/a#b' }, /fragment/],
     [{ url: 'https://www.example.test/a#' }, /fragment/],
-    [{ url: 'https://www.example.test/a?Expires=1' }, /signed already/],
-    [{ url: 'https://www.example.test/a?b&Hash-Algorithm' }, /signed already/],
+    [{ url: 'https://www.example.test/a?Expires=1' }, /already signed/],
+    [{ url: 'https://www.example.test/a?b&Hash-Algorithm' }, /already signed/],
     [{ url: `https://www.example.test/${'a'.repeat(8192)}` }, /more than 8192 characters/],
-    [{ expiresMs: nowMs }, /expired already/],
+    [{ expiresMs: nowMs }, /already be expired/],
     [{ expiresMs: nowMs + 366 * 86_400_000 }, /365 days/],
-    [{ startsMs: expiresMs }, /expire before it starts/],
+    [{ startsMs: expiresMs }, /expire before it becomes valid/],
     [{ ip: '192.0.2.0/40' }, /"192\.0\.2\.0\/40" is no address/],
     [{ resource: 'https://www.example.test/songs/*' }, /does not match the URL/],
     [{ kind: 'cookies', resource: '/films/*' }, /is no URL/],
@@ -119,7 +119,7 @@ t.test('what would be refused is not signed', async t => {
   })
 })
 
-t.test('openssl verifies what the server signs', async t => {
+t.test('openssl verifies signatures of the server', async t => {
   const folder = t.testdir()
   for (const { id, algorithm, publicKey } of [first, second]) {
     const made = await signUrl({ keyId: id })
@@ -140,7 +140,7 @@ t.test('openssl verifies what the server signs', async t => {
   }
 })
 
-t.test('whatever is signed is verified, and for other paths it is not', async t => {
+t.test('every signature is valid for its own path, and for no other', async t => {
   const path = fc.webPath({ size: 'small' }).map(path => (path.startsWith('/') ? path : `/${path}`))
   await fc.assert(
     fc.asyncProperty(

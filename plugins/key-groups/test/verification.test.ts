@@ -133,7 +133,7 @@ t.test('schemes, hosts and ports', t => {
   t.end()
 })
 
-t.test('a path is bytes: what is no byte is not cut to one', t => {
+t.test('a path is bytes: other characters are not cut to bytes', t => {
   const raw = Buffer.from('/r\u00e9sum\u00e9').toString('latin1')
   const url = 'https://www.example.test/r\u00e9sum\u00e9'
   const request = { path: raw, query: canned(url) }
@@ -156,7 +156,7 @@ t.test('times', t => {
   t.end()
 })
 
-t.test('policies: what is not known is refused', t => {
+t.test('policies with unknown members are refused', t => {
   const condition = (conditions: object) => custom(policyOf({}, conditions))
   const raw = (text: string | Buffer) => outcome(custom(text))
   const less = '"DateLessThan":{"AWS:EpochTime":4102444800}'
@@ -259,7 +259,7 @@ t.test('invariant 2 and 3: a refused request costs four verifications at most, a
   t.end()
 })
 
-t.test('what held is not computed again; it is asked again all the same', t => {
+t.test('a valid signature is not computed again, but times and conditions are checked again', t => {
   const query = canned(base, now + 90)
   const before = count.verified
   t.equal(outcome(query), 'url')
@@ -292,7 +292,7 @@ t.test('a changed group remembers nothing', t => {
   t.end()
 })
 
-t.test('remembered signatures are bounded, whatever they stand for', t => {
+t.test('the memory of valid signatures is bounded', t => {
   const remembered = createRemembered()
   const large = 'x'.repeat(8192)
   for (let index = 0; index < rememberedMax + 500; index++) {

@@ -16,7 +16,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/locks',
   tag: 'cluster',
-  summary: 'Lists what is being done under a lock, oldest first.',
+  summary: 'Lists the locks that are held, oldest first.',
   authorize: ['admin:TopLocksInfo'],
   query: Type.Object({
     bucket: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Of this bucket.' })),

@@ -5,7 +5,7 @@ export const LockType = Type.Enum([...lockTypes])
 
 export const LockView = Type.Object(
   {
-    resource: Type.String({ description: '`<bucket>/<what is done>`; `svc/…` of the whole deployment.' }),
+    resource: Type.String({ description: '`<bucket>/<activity>`; `svc/…` for the whole deployment.' }),
     uid: Type.String(),
     owner: Type.String({ description: 'The node that holds it.' }),
     source: Type.String({ description: 'The operation that it is held for.' }),
@@ -13,7 +13,7 @@ export const LockView = Type.Object(
     quorum: Type.Integer({ description: 'Nodes that have to agree.' }),
     since: Type.String({ format: 'date-time' }),
     refreshed: Type.String({ format: 'date-time', description: 'When its holder renewed it last.' }),
-    servers: Type.Array(Type.String(), { description: 'Nodes that know of it.' }),
+    servers: Type.Array(Type.String(), { description: 'Nodes that know the lock.' }),
     total: Type.Integer({ description: 'Nodes in all.' }),
   },
   { $id: 'Lock' },

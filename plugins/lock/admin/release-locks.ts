@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/locks',
   tag: 'cluster',
-  summary: 'Takes locks away from their holders, who stop before their next commit. What nobody holds is ignored.',
+  summary: 'Releases locks; their holders stop before their next commit. Locks that are not held are ignored.',
   authorize: ['admin:ForceUnlock'],
   query: Type.Object({
     resource: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {

@@ -71,7 +71,7 @@ t.test('one holder at a time; the refusal names it', async t => {
   t.same(await locks.list(), [])
 })
 
-t.test('what the work throws is thrown, and the lock given back', async t => {
+t.test('an error of the work rejects the call and releases the lock', async t => {
   await t.rejects(
     locks.hold('a/b', { source: 'test' }, () => Promise.reject(new Error('no'))),
     { message: 'no' },
@@ -79,7 +79,7 @@ t.test('what the work throws is thrown, and the lock given back', async t => {
   t.same(await locks.list(), [])
 })
 
-t.test('who waits gets it when it is given back', async t => {
+t.test('a waiting caller acquires the lock when it is released', async t => {
   const first = holdOpen('a/b')
   await first.lease
   const waits: string[] = []
@@ -92,7 +92,7 @@ t.test('who waits gets it when it is given back', async t => {
   t.same(waits, ['a/b'])
 })
 
-t.test('a hundred who wait: all of them, one at a time', async t => {
+t.test('a hundred waiting callers acquire the lock, one at a time', async t => {
   let inside = 0
   let most = 0
   const ticking = setInterval(() => clock.advance(500), 5)

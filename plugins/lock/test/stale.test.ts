@@ -18,7 +18,7 @@ const start = (plugins = needed, extra: ReturnType<typeof definePlugin>[] = []) 
     config: { storage: { endpoints: [folder] }, store: { rootPassword: 'root password' } },
   })
 
-t.test('after a crash: nobody holds anything', async t => {
+t.test('after a crash no lock is held', async t => {
   const first = await start()
   // As if the process had ended here: never given back.
   void first.services.locks.hold('photos/delete', { source: 'test' }, () => new Promise(() => {})).catch(() => {})

@@ -100,7 +100,7 @@ t.test('levels and components', async t => {
   t.equal(none.lines.length, 1)
 })
 
-t.test('who may not, and what cannot be asked', async t => {
+t.test('callers without the right and invalid parameters are refused', async t => {
   const server = await start(t)
   const user = { accessKey: 'ada', secretKey: userSecret, policyNames: ['readwrite'] }
   t.equal((await server.signed({ method: 'POST', path: '/api/v1/users', body: user })).status, 201)
@@ -121,7 +121,7 @@ t.test('at most 256 at once beside as many traces; a place is free again when a 
   t.equal(again.answer.statusCode, 200)
 })
 
-t.test('records of requests do not push out what else was said, and memory is bounded', async t => {
+t.test('records of requests do not displace other lines, and memory is bounded', async t => {
   const lines = new LastLines()
   const audit = '{"level":"info","time":"2026-01-01T00:00:00.000Z","plugin":"audit","component":"audit"}\n'
   lines.push('{"msg":"disk failed"}\n')
@@ -133,7 +133,7 @@ t.test('records of requests do not push out what else was said, and memory is bo
   t.ok(lines.texts().filter(text => text !== audit).length <= 20)
 })
 
-t.test('a watcher that is too slow loses lines and is told how many', async t => {
+t.test('a slow subscriber loses lines and gets their number', async t => {
   const clock = createFakeClock()
   const kernel = await startKernel({ plugins: [logs], ports: { ...createSystemPorts(), clock } })
   t.teardown(() => kernel.stop())

@@ -18,7 +18,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/metrics',
   tag: 'monitoring',
-  summary: 'Lists the families of metrics whose last 24 hours this node holds.',
+  summary: 'Lists the metric families of which this node has a history of 24 hours.',
   authorize: [['admin:Prometheus', 'admin:ServerInfo']],
   query: Type.Object({ prefix: Type.String({ default: '', description: 'Of the name.' }), ...pageParameters }),
   response: pageOf(MetricFamily),

@@ -69,7 +69,7 @@ const MetricsQueryResult = Type.Object(
         ),
       }),
     ),
-    truncated: Type.Boolean({ description: 'What was asked for begins before the oldest point.' }),
+    truncated: Type.Boolean({ description: 'The requested range begins before the oldest point.' }),
   },
   { $id: 'MetricsQueryResult' },
 )

@@ -33,7 +33,7 @@ async function start(t: Test) {
   return { ...server, clock, query, pass }
 }
 
-t.test('families and their last hours are there for whoever may see them', async t => {
+t.test('callers with the right to read metrics get the families and their last hours', async t => {
   const { s3, query, pass, signed, signedBy, anonymous, clock } = await start(t)
   await pass(10)
   await s3.send(new CreateBucketCommand({ Bucket: 'photos' }))

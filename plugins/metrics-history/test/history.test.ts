@@ -56,7 +56,7 @@ const gauge = (name: string, samples: readonly Sample[]): FamilySamples => ({
 const numbered = (count: number, value: (series: number) => number) =>
   Array.from({ length: count }, (_, series) => ({ labels: { series }, value: value(series) }))
 
-t.test('24 hours of what does not change cost little, and nothing older is kept', async t => {
+t.test('24 hours of constant series take little memory, and older points are dropped', async t => {
   const history = createHistory()
   const constant = [
     gauge(

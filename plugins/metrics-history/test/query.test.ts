@@ -85,7 +85,7 @@ t.test('series are chosen by labels and put together by labels', async t => {
   t.same([await all('sum'), await all('avg'), await all('min'), await all('max')], [[15], [3.75], [1], [8]])
 })
 
-t.test('quantiles of what was observed in each step', async t => {
+t.test('quantiles are computed of the observations of each step', async t => {
   const series = {
     'a=1,le=1': [0, 1, 1, 1],
     'a=1,le=2': [0, 3, 3, 3],
@@ -116,7 +116,7 @@ async function refuses(t: Test, history: History, query: Partial<MetricsQuery> &
   await t.rejects(ask(history, query), { code: 'invalid_argument', status: 400, message: pattern })
 }
 
-t.test('what cannot be answered is refused with the reason', async t => {
+t.test('queries that cannot be answered are refused with the reason', async t => {
   const many = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`a=${index}`, [1]]))
   const history = historyOf({
     g: { type: 'gauge', series: many },

@@ -224,7 +224,7 @@ t.test('without an outbox nothing is kept for a replay', async t => {
   t.match(answer, { status: 409, json: { code: 'notify_outbox_disabled' } })
 })
 
-t.test('a user who may put the rules of some bucket may list the targets, and no more', async t => {
+t.test('a user with the right to set the rules of a bucket may list the targets, and no more', async t => {
   const may = (Action: string, Resource = '*') => ({ Effect: 'Allow', Action, Resource })
   const users = testUsers({
     owner: [may('s3:PutBucketNotification', 'arn:aws:s3:::owned')],

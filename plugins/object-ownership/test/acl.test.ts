@@ -289,7 +289,7 @@ t.test('to set a list of an object needs its own right', async t => {
   t.equal(await get('mine', writer), 'ok')
 })
 
-t.test('an embedded policy limits it, a share has nothing of it, and who denies wins', async t => {
+t.test('an embedded policy limits grants, they do not apply to shares, and a deny wins', async t => {
   t.equal(await put('limited/a', 'public-read'), 'ok')
   t.equal(await put('b', 'public-read'), 'ok')
   const policy = {

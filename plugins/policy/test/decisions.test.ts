@@ -135,7 +135,7 @@ t.test('NotPrincipal denies all others', async () => {
   assert.equal(decision({ ...readingCat, identity: undefined }, { bucket }), false)
 })
 
-t.test('blocked public access ignores statements that allow something to everybody', async () => {
+t.test('blocked public access ignores statements that allow anonymous access', async () => {
   const open = { Action: 's3:GetObject' }
   const anonymous = { ...readingCat, identity: undefined }
   const office = { Condition: { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } } }

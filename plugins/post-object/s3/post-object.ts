@@ -88,11 +88,11 @@ async function storeFile(request: S3Request, form: PostedForm, services: PostObj
   const key = request.normalizeKey(requireKey(fields))
   requireKeyLength(key)
   const headers = headersOf(fields)
-  const claims = await request.takeForm({ fields: form.fields, key, headers })
+  const expected = await request.takeForm({ fields: form.fields, key, headers })
   const size = requireFormPolicy(form.fields, fields, bucket, clock.now(), request.normalizeKey)
   if (!request.isAllowed('s3:PutObject', bucket, key)) throw s3Errors.AccessDenied()
   const named = requireChecksumAlgorithm(headers['x-amz-checksum-algorithm'], checksums)
-  const checksumAlgorithm = claims.checksum?.algorithm ?? named
+  const checksumAlgorithm = expected.checksum?.algorithm ?? named
   if (named !== undefined && named !== checksumAlgorithm) {
     throw objectErrors.InvalidRequest('Value for x-amz-checksum-algorithm does not fit the checksum of the form.')
   }
@@ -100,7 +100,7 @@ async function storeFile(request: S3Request, form: PostedForm, services: PostObj
     bucket,
     key,
     attributes: request.readAttributes(),
-    body: createFileBody(form, claims, size),
+    body: createFileBody(form, expected, size),
     checksumAlgorithm,
     cause: 'Post',
     origin: request.origin,
@@ -126,10 +126,10 @@ function requireFormPolicy(
   return policy.size
 }
 
-function createFileBody(form: PostedForm, claims: ExpectedDigests, size: SizeRange | undefined): Body {
+function createFileBody(form: PostedForm, expected: ExpectedDigests, size: SizeRange | undefined): Body {
   return {
     sizeBytes: undefined,
-    expectedDigests: () => claims,
+    expectedDigests: () => expected,
     async consume(sink) {
       let sizeBytes = 0
       await form.consume(chunk => {

@@ -153,7 +153,7 @@ t.test('a form signed by the SDK stores its file', async t => {
   t.same(await keys(), [Key], 'nothing of what was refused is there')
 })
 
-t.test('what a policy does not allow is refused', async t => {
+t.test('a form that its policy does not allow is refused', async t => {
   const before = await keys()
   const key = 'signed'
   for (const [what, form, expected, message] of [
@@ -326,7 +326,7 @@ t.test('a form must be one', async t => {
   t.equal(await textOf('open/broken'), 'data')
 })
 
-t.test('anonymous forms do what everybody may', async t => {
+t.test('anonymous forms have the rights of anonymous callers', async t => {
   const file = new Blob(['free'])
   t.equal(
     (
@@ -381,7 +381,7 @@ t.test('anonymous forms do what everybody may', async t => {
   t.equal((await referred('https://forms.example/a', 'private')).outcome, '204', 'conditions see page and fields')
 })
 
-t.test('fields mean what they mean as headers', async t => {
+t.test('fields have the meaning of the headers with their names', async t => {
   const md5 = createHash('md5').update('the file').digest('base64')
   const sha256 = createHash('sha256').update('the file').digest('base64')
   const fields = {
@@ -444,7 +444,7 @@ t.test('fields mean what they mean as headers', async t => {
   )
 })
 
-t.test('what a browser gets afterwards', async t => {
+t.test('a browser gets a status, a redirect or a document after the upload', async t => {
   const after = (fields: Record<string, string>) => post(signed({ fields: { key: 'after it/ü', ...fields } }))
   for (const [asked, status] of [
     ['200', 200],

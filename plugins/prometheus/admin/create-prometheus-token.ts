@@ -29,7 +29,7 @@ export default defineAdminOperation({
       maxItems: scopes.length,
       uniqueItems: true,
       default: ['node', 'bucket'],
-      description: 'Endpoints of the scrape configuration; cluster has what node has.',
+      description: 'Endpoints of the scrape configuration; cluster includes node.',
     }),
     expiresInSeconds: Type.Integer({ minimum: 1, maximum: expiryMsMax / 1000, default: expiryMsDefault / 1000 }),
   }),

@@ -86,7 +86,7 @@ t.test('a client address of S3, an IPv6 network at once', async t => {
   t.same(await from('192.0.2.1', 3), [403, 403, 403], 'as soon as the limit is gone')
 })
 
-t.test('an access key, and links that somebody made with it', async t => {
+t.test('the limit of an access key includes the links made with it', async t => {
   const { set, clients, s3, throttled } = await start(t)
   await s3.send(new CreateBucketCommand({ Bucket: 'photos' }))
   await s3.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a', Body: 'text' }))
@@ -104,7 +104,7 @@ t.test('an access key, and links that somebody made with it', async t => {
   t.equal(await throttled('s3', 'user'), 1)
 })
 
-t.test('a bucket: only what its policies allow counts', async t => {
+t.test('the limit of a bucket counts only allowed requests', async t => {
   const { set, s3, endpoint, throttled } = await start(t)
   for (const Bucket of ['photos', 'others']) await s3.send(new CreateBucketCommand({ Bucket }))
   await set({ s3_bucket: '1', s3_bucket_burst: '2' })

@@ -68,7 +68,7 @@ t.test('a limit that becomes lower does not count as a debt', async t => {
   t.equal(buckets.take(0, 'a', rateOf(10, 5), second + second / 10n), 0n)
 })
 
-t.test('a flood of names refuses nobody who has sent little', async t => {
+t.test('a flood of names causes no refusal of clients with few requests', async t => {
   const buckets = create()
   const rate = rateOf(1, 2)
   let refused = 0

@@ -569,7 +569,7 @@ t.test('listing parameters', async t => {
 t.test(
   'a body reaches a slow sink whole, in order, one chunk at a time, and never counts its own end as a loss',
   async () => {
-    const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined }
+    const expected = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined }
     // Splits each read in two, as a decoder of chunks may.
     const decoder = {
       push(bytes: Buffer, emit: (payload: Buffer) => void) {
@@ -587,7 +587,7 @@ t.test(
           const request = new PassThrough()
           const whole = Buffer.concat(pieces)
           const exchange = { request, continue() {} } as unknown as Exchange
-          const given = { ...claims, sizeBytes: whole.length }
+          const given = { ...expected, sizeBytes: whole.length }
           const body = new RequestBody(exchange, undefined as never, given, isDecoded ? decoder : undefined)
           const received: Buffer[] = []
           let isBusy = false
@@ -619,11 +619,11 @@ t.test(
 )
 
 t.test('a truncated body, or one of another length, is an error', async t => {
-  const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined, sizeBytes: 5 }
+  const expected = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined, sizeBytes: 5 }
   const consume = async (feed: (request: PassThrough) => void) => {
     const request = new PassThrough()
     const exchange = { request, continue() {} } as unknown as Exchange
-    const body = new RequestBody(exchange, undefined as never, claims, undefined)
+    const body = new RequestBody(exchange, undefined as never, expected, undefined)
     const consumed = body.consume(() => {})
     feed(request)
     return consumed.then(

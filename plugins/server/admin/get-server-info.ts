@@ -19,7 +19,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/info',
   tag: 'server',
-  summary: 'Returns what the server is, how its drives are, and how much is stored.',
+  summary: 'Returns the version, the state of drives and services, and the usage of the server.',
   authorize: ['admin:ServerInfo'],
   response: ServerInfo,
   uses: ['kernel', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'tracing', 'ports'],
@@ -122,7 +122,7 @@ export function describeDrive(drive: DriveStatus, index: number) {
     poolIdx: place?.pool ?? 0,
     setIdx: place?.set ?? 0,
     diskIdx: place?.slot ?? index,
-    // A full drive is read as any other; `error` says that it is full.
+    // A full drive is read like any other; `error` says that it is full.
     state: state === 'full' ? ('online' as const) : state,
     total: totalBytes,
     free: freeBytes,
@@ -172,7 +172,7 @@ async function keyIds(kms: KmsService): Promise<string[]> {
   try {
     return (await kms.listKeys({ startAfter: '', limit: 1000 })).keys.map(({ id }) => id)
   } catch (error) {
-    // The status says what is wrong with the key server.
+    // The status already explains the problem with the key server.
     if (isCatalogError(error)) return []
     throw error
   }

@@ -2,7 +2,7 @@ import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameter
 import { Type } from 'typebox'
 import { Plugin } from './server-schema.ts'
 
-/** Extension points that are for everybody, by the names that operators know; what else a plugin does is a feature. */
+/** Public extension points, by the names that operators know; other contributions of a plugin are features. */
 const publicPoints = new Map([
   ['storage.backend', 'storage-backend'],
   ['auth.provider', 'auth-provider'],

@@ -36,7 +36,7 @@ const HealingProgress = Type.Object(
     bucket: Type.String({ description: 'Of the version or part that was healed last.' }),
     object: Type.String(),
     healedBuckets: Type.Array(Type.String(), {
-      description: 'Always empty: what may lose the fewest drives is healed first, whatever its bucket.',
+      description: 'Always empty: the data that tolerates the fewest further losses is healed first, in any bucket.',
     }),
     objectsHealed: Type.Integer({ description: 'Versions and parts whose shards the drive got.' }),
     objectsFailed: Type.Integer({ description: 'Attempts that failed; they are repeated.' }),
@@ -80,7 +80,7 @@ const Node = Type.Object(
     local: Type.Boolean(),
     clockSkew: Type.Object(
       { offsetMs: Type.Number(), rttMs: Type.Number(), exceeded: Type.Boolean() },
-      { description: 'Of its clock against that of the node that answers: 0 for itself.' },
+      { description: 'Offset of its clock from that of the answering node: 0 for itself.' },
     ),
     healQueue: Type.Object(
       {
@@ -89,7 +89,7 @@ const Node = Type.Object(
         }),
         healed: Type.Integer({ description: 'That got missing shards since the start of the server.' }),
         retried: Type.Integer({ description: 'Attempts that failed since then; they are repeated.' }),
-        dropped: Type.Integer({ description: 'Always 0: what waits is found in the records, so none can be lost.' }),
+        dropped: Type.Integer({ description: 'Always 0: pending work is found in the records, so none can be lost.' }),
       },
       { description: 'Of a single drive all are 0: it has nothing to heal from.' },
     ),
@@ -122,7 +122,7 @@ const Kms = Type.Object({
   endpoints: Type.Array(Type.Object({ url: Type.String(), online: Type.Boolean() })),
   online: Type.Boolean(),
   error: Type.String(),
-  version: Type.String({ description: 'Of the key server, if there is one.' }),
+  version: Type.String({ description: 'The address of the key server, if there is one.' }),
   keys: Type.Array(Type.String({ description: 'Their ids, at most 1000; empty while they cannot be listed.' })),
 })
 
@@ -159,12 +159,12 @@ export const Plugin = Type.Object(
     version: Type.String(),
     description: Type.String({ description: 'A sentence; empty where the plugin has none.' }),
     origin: Type.Union([Type.Literal('builtin'), Type.Literal('contrib'), Type.Literal('external')], {
-      description: 'Whether it is of the server itself, of its folder `contrib`, or of somebody else.',
+      description: 'Whether it belongs to the server itself, to its folder `contrib`, or to a third party.',
     }),
     state: Type.Union([Type.Literal('active'), Type.Literal('failed')]),
     provides: Type.Array(Type.Object({ extensionPoint: Type.String(), id: Type.String() })),
     dependsOn: Type.Array(
-      Type.String({ description: 'Plugins whose services it requires, or uses where they are loaded.' }),
+      Type.String({ description: 'Plugins whose services it requires, or uses if they are loaded.' }),
     ),
     order: Type.Integer({ description: 'In which it was started, from 0.' }),
     startMs: Type.Optional(

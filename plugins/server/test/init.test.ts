@@ -56,7 +56,7 @@ t.test('a file for its owner alone, that a shell and the server can read', async
 t.test('nothing that exists is touched', async t => {
   const path = join(folder, 'precious')
   writeFileSync(path, 'precious')
-  t.match(await run(path), { code: 1, err: /exists already/ })
+  t.match(await run(path), { code: 1, err: /already exists/ })
   t.equal(readFileSync(path, 'utf8'), 'precious')
   const target = join(folder, 'elsewhere')
   symlinkSync(target, join(folder, 'link'))

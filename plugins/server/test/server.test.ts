@@ -4,7 +4,7 @@ import { type DriveStatus, recordTable } from 'svc/plugins/storage/api'
 import t from 'tap'
 import { describeDrive } from '../admin/get-server-info.ts'
 
-t.test('what it is', async t => {
+t.test('the server info has version, node and drives', async t => {
   const masterKey = `my-key:${Buffer.alloc(32, 7).toString('base64')}`
   const server = await startAdmin({ config: { kms: { secretKey: masterKey } } })
   t.teardown(server.stop)

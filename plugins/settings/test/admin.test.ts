@@ -87,7 +87,7 @@ t.test('a subsystem is set, read, listed and reset', async t => {
   t.equal((await signed({ method: 'DELETE', path: `${config}/probe:one` })).json.code, 'subsystem_not_found')
 })
 
-t.test('callers without the action are refused, and callers who may write may read', async t => {
+t.test('callers without the action are refused, and the right to write includes the right to read', async t => {
   const reads = ['', '/schema', '/logger'].map(path => ({ method: 'GET', path: config + path }))
   const writes = [
     { method: 'PUT', path: config, body: {} },

@@ -44,7 +44,7 @@ export default defineAdminOperation({
   path: '/post-policy',
   tag: 'shares',
   summary:
-    'Signs the fields of a form by which a browser uploads to the S3 API, with the credentials of the caller. What they may do is asked again when the form is sent.',
+    'Signs the fields of a form by which a browser uploads to the S3 API, with the credentials of the caller. Their permissions are checked when the form is sent.',
   authorize: 'self',
   authorizeRequest(request) {
     const { bucket, key, keyPrefix = '', tags, storageClass } = request.body

@@ -7,13 +7,13 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/shares',
   tag: 'shares',
-  summary: 'Lists share links, by default those of the caller that are active. Their URLs are not shown again.',
+  summary: 'Lists share links, by default the active ones of the caller. Their URLs are not returned again.',
   authorize: 'self',
   query: Type.Object({
     bucket: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     state: Type.Union([Type.Literal('active'), Type.Literal('revoked'), Type.Literal('expired'), Type.Literal('all')], {
       default: 'active',
-      description: 'What is over is listed for a day.',
+      description: 'Expired and revoked links are listed for a day.',
     }),
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
     all: Type.Boolean({ default: false, description: 'Of all users.' }),

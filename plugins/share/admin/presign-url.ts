@@ -18,7 +18,7 @@ const PresignRequest = Type.Object(
     headers: Type.Optional(
       Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 2048 }), {
         maxProperties: 50,
-        description: 'Signed: who uses the URL has to send them.',
+        description: 'Signed headers, which the user of the URL must send.',
       }),
     ),
     responseHeaders: Type.Optional(
@@ -59,7 +59,7 @@ export default defineAdminOperation({
   path: '/presign',
   tag: 'shares',
   summary:
-    'Signs a URL for one request to the S3 API with the credentials of the caller. It cannot be revoked alone: it is good until it expires, or until the credentials change.',
+    'Signs a URL for one request to the S3 API with the credentials of the caller. It cannot be revoked separately: it is valid until it expires, or until the credentials change.',
   authorize: 'self',
   authorizeRequest(request) {
     const { method, bucket, key, versionId } = request.body

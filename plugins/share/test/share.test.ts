@@ -153,7 +153,7 @@ t.test('links of versions, of others, and those that were never made', async t =
   t.equal(new Set(ids).size, 4)
 })
 
-t.test('an access key with fewer rights shares what it may, and sees what it made', async t => {
+t.test('an access key with fewer rights shares only objects that it may read, and lists its own links', async t => {
   const caller = { identity: (await users.describeIdentity('bob'))!, isAllowed: () => false }
   const policy = { Version: '2012-10-17', Statement: [allow(['s3:GetObject'], 'photos/a/other')] }
   const made = await users.createAccessKey(caller, { policy })
@@ -189,7 +189,7 @@ t.test('links end by themselves, are listed for a day, and go', async t => {
   t.same(idsOf(await list('state=all&all=true')), [], 'the hourly round has removed them')
 })
 
-t.test('presigned URLs do what their signer may, with what was signed', async t => {
+t.test('presigned URLs have the rights of their signer, for the signed request only', async t => {
   const presign = (body: object, call = bob) =>
     call({ method: 'POST', path: '/api/v1/presign', body: { bucket: 'photos', key, ...body } })
   const get = await presign({ method: 'GET', responseHeaders: { contentType: 'x/y' } })
@@ -242,7 +242,7 @@ t.test('presigned URLs do what their signer may, with what was signed', async t 
   t.equal(code(await use(get.json.url)), '403 SignatureDoesNotMatch', 'not longer than its secret')
 })
 
-t.test('a form uploads what it may, and nothing else', async t => {
+t.test('a form uploads only objects that its policy allows', async t => {
   const make = (body: object, call = alice) =>
     call({ method: 'POST', path: '/api/v1/post-policy', body: { bucket: 'photos', ...body } })
   const post = (

@@ -31,7 +31,7 @@ const SpeedtestResult = Type.Object(
             path: Type.String(),
             writeBytesPerSecond: Rate,
             readBytesPerSecond: Rate,
-            error: Type.String({ description: 'Why there are no rates; else empty.' }),
+            error: Type.String({ description: 'The reason if there are no rates; otherwise empty.' }),
           }),
         ),
       }),
@@ -121,5 +121,5 @@ export default defineAdminOperation({
   },
 })
 
-/** What one request may store. */
+/** Maximum number of bytes that one request may store. */
 const objectSizeMax = 5 * 1024 * mebibyte

@@ -44,7 +44,7 @@ t.test('drives: a file without a name', async t => {
   t.match(tooLarge.drive.drives, [{ writeBytesPerSecond: 0, error: /bytes free, and the test needs 2199023255552/ }])
 })
 
-t.test('objects: small ones and some in several chunks, and no bucket is left', async t => {
+t.test('objects: small ones and some in several chunks, and the test bucket is removed', async t => {
   for (const size of [1000, 3_000_000]) {
     const { status, json } = await post('object', { size, concurrency: 3, durationSeconds: 1 })
     t.equal(status, 200, JSON.stringify(json))
@@ -68,7 +68,7 @@ t.test('the bucket of a test that was interrupted is removed by the next, and no
   await objects.deleteBucket('svc-speedtest-mine')
 })
 
-t.test('what cannot be is refused by its name', async t => {
+t.test('invalid parameters are refused by name', async t => {
   const refused = async (kind: string, body?: object) => {
     const { status, json } = await post(kind, body)
     return `${status} ${json.code} ${json.detail}`

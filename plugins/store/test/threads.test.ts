@@ -71,7 +71,7 @@ t.test('random operations in random threads behave like a simple model', async t
   }
 })
 
-t.test('no addition of any thread is lost, readers never see an older state, watchers are told of all', async t => {
+t.test('no addition of any thread is lost, readers never see an older state, watchers see all changes', async t => {
   for (const workers of [0, 2]) {
     const [{ results, sums, heard }] = (await factsOf(start(newDrive(), workers, 'additions'))) as [
       Record<string, unknown>,

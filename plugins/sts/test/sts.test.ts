@@ -106,7 +106,7 @@ t.test('other services of AWS are said not to be here', async t => {
   t.match(await ask('dynamodb', 'list_tables()'), /^501 NotImplemented .*no service "dynamodb"/)
 })
 
-t.test('who asks, and what is wrong with a request', async t => {
+t.test('GetCallerIdentity returns the caller, and invalid requests are refused with the reason', async t => {
   t.match(await python(ada, 'result = sts.get_caller_identity()'), { Arn: 'arn:aws:iam:::user/ada', UserId: 'ada' })
   const rootKeys = { accessKey: rootUser, secretKey: rootPassword }
   t.match(await python(rootKeys, 'result = sts.get_caller_identity()'), { Arn: 'arn:aws:iam:::root', UserId: 'admin' })

@@ -51,7 +51,7 @@ t.test('tags of a bucket', async t => {
   t.equal(outcome(await signed({ method: 'PUT', path: missing, body: { tags: {} } })), '404 bucket_not_found')
 })
 
-t.test('tags of an object, and who may set and remove them', async t => {
+t.test('the tags of an object require rights to read, set and remove them', async t => {
   const Key = 'ä b'
   const { VersionId } = await client.send(new PutObjectCommand({ Bucket: 'photos', Key, Body: 'x' }))
   await client.send(new PutObjectCommand({ Bucket: 'photos', Key, Body: 'y' }))

@@ -33,7 +33,7 @@ function cut(count: number): Buffer {
   return Buffer.concat(records)
 }
 
-t.test('a hello is read out of one or several records, whatever follows it', async t => {
+t.test('a hello is parsed from one or several records, with any bytes after it', async t => {
   for (const count of [1, 2, 3, 16, hello.length]) {
     t.same(parseClientHello(cut(count)), read, `${count} records`)
     t.same(parseClientHello(Buffer.concat([cut(count), Buffer.from([20, 3, 3, 0, 1, 1])])), read)
@@ -55,7 +55,7 @@ t.test('pieces are taken one by one, wherever they are cut', async t => {
   }
 })
 
-t.test('what is no hello is found out at its first wrong byte', async t => {
+t.test('bytes that are not a hello are detected at the first wrong one', async t => {
   t.equal(parseClientHello(Buffer.concat([record(hello.subarray(0, 9)), record(Buffer.alloc(0))])).state, 'unreadable')
   const endless = record(Buffer.concat([Buffer.from([1, 0, 0x3f, 0xff]), Buffer.alloc(helloBytesMax)]))
   t.equal(parseClientHello(endless.subarray(0, helloBytesMax)).state, 'unreadable')

@@ -209,7 +209,7 @@ t.test('acme-tls/1 alone gets the certificate of the challenge, and only while o
   t.same(await server.stop(), [])
 })
 
-t.test('without a certificate of its own a listener refuses names that nobody has one for', async t => {
+t.test('without a default certificate a listener refuses names without a certificate', async t => {
   const kernel = await start(false)
   const service = kernel.services.tls
   t.throws(() => service.contextOptions())

@@ -93,7 +93,7 @@ const answerMethod: HttpMount['handler'] = ({ request, response, secure, host })
   response.end(`${request.httpVersion} ${request.method} ${request.url}`)
 }
 
-t.test('a pair is refused for what is wrong with it, without showing it', async t => {
+t.test('an unusable pair is refused with the reason, and without its content', async t => {
   const directory = createDirectory(first)
   const pair = await readKeyPair(directory)
   t.match(pair.info, { name: 'public.crt', domains: ['first.test'], ips: ['127.0.0.1'], subject: /CN=first/ })

@@ -92,7 +92,7 @@ t.test('a stream ends with its session, and with the server', () =>
   }),
 )
 
-t.test('at most 256 at once, and what a client leaves is free again', () =>
+t.test('at most 256 streams run at once, and a closed one frees its place', () =>
   withServer(async server => {
     const streams = await Promise.all(Array.from({ length: 256 }, () => open(server.port, 'api=none')))
     const refused = await server.signed({ path: '/api/v1/trace' })

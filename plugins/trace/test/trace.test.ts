@@ -179,28 +179,31 @@ t.test('subscribers of this thread and of others get each line once, filtered wh
   t.equal(clock.pending(), 0, 'nothing is left running')
 })
 
-t.test('a thread that replaces a dead one joins what is watched, and is sent nothing of its predecessor', async t => {
-  const clock = createFakeClock()
-  const { threads, handlers } = createThreads(2)
-  const main = createTraceService(threads[0], clock, createSeededRandom(1))
-  const worker = createTraceService(threads[1], clock, createSeededRandom(2))
-  const seen: string[] = []
-  main.subscribe({}, line => seen.push(line.requestId))
-  const stale: string[] = []
-  worker.subscribe({}, line => stale.push(line.requestId))
-  await turn()
-  handlers[1].clear()
-  const successor: RunningTraceService = createTraceService(threads[1], clock, createSeededRandom(3))
-  const fresh: string[] = []
-  successor.subscribe({ errors: true }, line => fresh.push(line.requestId))
-  await successor.start()
-  successor.observe({ ...record, requestId: 'new' })
-  main.observe({ ...record, requestId: 'main' })
-  await clock.advance(100)
-  await turn()
-  await turn()
-  t.same(seen, ['main', 'new'])
-  t.same(fresh, [], 'lines for the dead are not for the living')
-  main.observe({ ...record, requestId: 'again' })
-  t.equal(clock.pending(), 0, 'and the dead subscription is forgotten')
-})
+t.test(
+  'a thread that replaces a dead one serves the subscriptions, and receives no messages for its predecessor',
+  async t => {
+    const clock = createFakeClock()
+    const { threads, handlers } = createThreads(2)
+    const main = createTraceService(threads[0], clock, createSeededRandom(1))
+    const worker = createTraceService(threads[1], clock, createSeededRandom(2))
+    const seen: string[] = []
+    main.subscribe({}, line => seen.push(line.requestId))
+    const stale: string[] = []
+    worker.subscribe({}, line => stale.push(line.requestId))
+    await turn()
+    handlers[1].clear()
+    const successor: RunningTraceService = createTraceService(threads[1], clock, createSeededRandom(3))
+    const fresh: string[] = []
+    successor.subscribe({ errors: true }, line => fresh.push(line.requestId))
+    await successor.start()
+    successor.observe({ ...record, requestId: 'new' })
+    main.observe({ ...record, requestId: 'main' })
+    await clock.advance(100)
+    await turn()
+    await turn()
+    t.same(seen, ['main', 'new'])
+    t.same(fresh, [], 'lines for the dead are not for the living')
+    main.observe({ ...record, requestId: 'again' })
+    t.equal(clock.pending(), 0, 'and the dead subscription is forgotten')
+  },
+)

@@ -1,5 +1,5 @@
 /**
- * A collector of both protocols. It shares nothing with what it tests: protobufjs decodes, from a description of its own, and gRPC is
+ * A collector of both protocols. It shares no code with the plugin: protobufjs decodes, from its own description, and gRPC is
  * spoken by the server of grpc-js.
  */
 import { readFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ export interface Collector {
   readonly spans: ReceivedSpan[]
   /** Of each request. */
   readonly headers: Record<string, string | string[] | undefined>[]
-  /** All bytes that came, as Latin-1: to look for what must not be there. */
+  /** All received bytes, as Latin-1: to search for text that must not be there. */
   readonly bytes: () => string
   stop(): Promise<void>
 }
@@ -48,7 +48,7 @@ export interface KeyFiles {
   readonly key: string
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the description says
+// biome-ignore lint/suspicious/noExplicitAny: the description determines the type
 type Decoded = any
 
 export function decodeSpans(bytes: Uint8Array): ReceivedSpan[] {

@@ -152,7 +152,7 @@ t.test('over TLS, with an authority of its own, and with none that knows it', as
   }
 })
 
-t.test('the sampler: who sampled a trace decides, else the share', async t => {
+t.test('the sampler follows the parent trace, otherwise the configured fraction', async t => {
   const collector = await startHttpCollector(t)
   const server = await startTraced(t, { endpoint: collector.endpoint, sampleRatio: 0 })
   const call = (traceparent?: string) =>
@@ -166,24 +166,27 @@ t.test('the sampler: who sampled a trace decides, else the share', async t => {
   t.equal(collector.spans.length, 1)
 })
 
-t.test('a collector that is away: requests are answered, spans are counted, nothing is left running', async t => {
-  const gone = await startHttpCollector(t)
-  await gone.stop()
-  const server = await startTraced(t, { endpoint: gone.endpoint })
-  await work(server)
-  const before = process.getActiveResourcesInfo().length
-  await server.end()
-  t.ok(process.getActiveResourcesInfo().length <= before)
-  t.match(
-    server.kernel.logs.filter(({ plugin, level }) => plugin === 'tracing' && level === 'warn'),
-    [
-      { msg: /cannot be reached/, reason: /refuses connections/ },
-      { msg: /these spans are lost/, spans: 5 },
-    ],
-  )
-})
+t.test(
+  'while the collector is down, requests are answered, dropped spans are counted, and a stop ends all work',
+  async t => {
+    const gone = await startHttpCollector(t)
+    await gone.stop()
+    const server = await startTraced(t, { endpoint: gone.endpoint })
+    await work(server)
+    const before = process.getActiveResourcesInfo().length
+    await server.end()
+    t.ok(process.getActiveResourcesInfo().length <= before)
+    t.match(
+      server.kernel.logs.filter(({ plugin, level }) => plugin === 'tracing' && level === 'warn'),
+      [
+        { msg: /cannot be reached/, reason: /refuses connections/ },
+        { msg: /these spans are lost/, spans: 5 },
+      ],
+    )
+  },
+)
 
-t.test('without a collector nobody observes for it', async t => {
+t.test('without a collector no observer is registered', async t => {
   const server = await startTraced(t, {})
   for (const point of ['s3.observer', 'http.observer'] as const) {
     t.notOk(

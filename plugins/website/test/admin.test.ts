@@ -57,7 +57,7 @@ t.test('documents of distributions', async t => {
     t.equal((await call('GET', '/distributions/c')).status, 404, 'a dry run stores nothing')
   })
 
-  await t.test('aliases that somebody has', async t => {
+  await t.test('aliases of another distribution are refused', async t => {
     const taken = [
       'www.example.test',
       'WWW.example.test.',
@@ -82,7 +82,7 @@ t.test('documents of distributions', async t => {
     t.same(many.map(({ status }) => status).sort(), [201, 409, 409], 'of those that come together one gets it')
   })
 
-  await t.test('what is wrong is told at once, and nothing is stored', async t => {
+  await t.test('all problems are reported at once, and nothing is stored', async t => {
     const { status, json } = await create({
       id: 'bad',
       aliases: ['bad.test', '1.2.3.4'],

@@ -58,7 +58,7 @@ t.test('restrictions', async t => {
     t.notMatch(JSON.stringify(server.kernel.logs), /secret-of-the-proxy/)
   })
 
-  await t.test('a rate: who is refused before it spends no token', async t => {
+  await t.test('a request that is refused before the rate limit takes no token', async t => {
     await restrict({ rateLimit: { requestsPerSecond: 1, burst: 2 }, sourceIp: { deny: ['192.0.2.9'] } })
     for (let i = 0; i < 5; i++) t.equal((await from('192.0.2.9')).status, 403)
     t.equal((await from('192.0.2.50')).status, 200)

@@ -19,7 +19,7 @@ export interface TestSite extends TestAdmin {
   ): Promise<void>
   /** Creates or replaces; throws unless it is stored. */
   publish(distribution: Readonly<Record<string, unknown>> & { id: string }): Promise<void>
-  /** The target goes out as it is; a character of it is a byte. */
+  /** The target is sent as it is; each character is a byte. */
   get(target: string, options?: GetOptions): Promise<Answer>
 }
 

@@ -28,7 +28,7 @@ t.test('a website', async t => {
   })
   await server.put('other', { 'private.txt': 'of another bucket' })
 
-  await t.test('nobody has the host before it is published, and every thread knows it afterwards', async t => {
+  await t.test('no thread serves the host before it is published, and every thread does afterwards', async t => {
     t.equal((await server.get('/')).status, 421)
     await server.publish(site)
     const answer = await server.get('/')
@@ -333,7 +333,7 @@ t.test('a website', async t => {
     await server.publish(site)
   })
 
-  await t.test('versions by their id, where the site says so', async t => {
+  await t.test('versions are served by their id if the site allows it', async t => {
     await server.s3.send(
       new PutBucketVersioningCommand({ Bucket: 'pages', VersioningConfiguration: { Status: 'Enabled' } }),
     )
@@ -350,7 +350,7 @@ t.test('a website', async t => {
     t.equal((await server.get(`/about.html?versionId=${first}`)).status, 404, 'an id of another object')
   })
 
-  await t.test('deleted, its host is nobody’s', async t => {
+  await t.test('the host of a deleted distribution is not served', async t => {
     t.equal((await server.signed({ method: 'DELETE', path: '/api/v1/distributions/site' })).status, 204)
     t.equal((await server.get('/')).status, 421)
   })

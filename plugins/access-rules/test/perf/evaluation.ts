@@ -28,7 +28,7 @@ const kinds = {
 const effects = ['allow', 'deny'] as const
 const principals = [['*'], ['user:bob'], ['group:ops']]
 
-/** None of them matches but the last, so that all are looked at. */
+/** Only the last rule matches, so that all are evaluated. */
 function rules(count: number, ...names: (keyof typeof kinds)[]) {
   const list = Array.from({ length: count - 1 }, (_, index) => ({
     ...rule({ id: `r${index}`, priority: index, effect: effects[index % 2]!, principals: principals[index % 3]! }),

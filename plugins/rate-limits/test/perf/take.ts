@@ -1,5 +1,5 @@
 /**
- * What limits cost on the path of a request: node --conditions=svc-src plugins/rate-limits/test/perf/take.ts
+ * The cost of limits per request: node --conditions=svc-src plugins/rate-limits/test/perf/take.ts
  * Prints nanoseconds per call, the median of several rounds. Not a test: nothing is asserted.
  */
 import { networkOf } from 'svc/plugins/http/api'

@@ -1,5 +1,5 @@
 /**
- * What a span costs the thread that answers, in process: recorded, sampled out, and while the collector is away and no room is left.
+ * The cost of a span in the thread that answers, in process: recorded, sampled out, and while the collector is down and the buffer full.
  *
  *     node --conditions=svc-src plugins/tracing/test/perf/observe.ts
  */

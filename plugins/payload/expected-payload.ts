@@ -1,6 +1,6 @@
 /**
- * What a request says about its payload: its length, its MD5, and one checksum by header or trailer. Source: AWS "Checking
- * object integrity in Amazon S3" and "Transferring payload in multiple chunks".
+ * The length and the digests that a request announces for its payload: MD5, and one checksum in a header or trailer. Source:
+ * AWS "Checking object integrity in Amazon S3" and "Transferring payload in multiple chunks".
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
@@ -8,23 +8,21 @@ import type { Authentication } from 'svc/plugins/iam/api'
 import { type ExpectedDigests, objectErrors } from 'svc/plugins/objects/api'
 import { payloadErrors } from './errors.ts'
 
-export interface PayloadClaims {
-  /** Length after unwrapping, if announced. */
+export interface ExpectedPayload extends ExpectedDigests {
+  /** Length after decoding, if announced. */
   readonly sizeBytes: number | undefined
-  readonly md5: Buffer | undefined
-  readonly checksum: ExpectedDigests['checksum']
-  /** Lower-case name of the trailer that will bring the checksum. */
+  /** Lower-case name of the trailer that will have the checksum. */
   readonly trailer: string | undefined
-  /** Of header or trailer. */
+  /** The algorithm of the checksum in the header or trailer. */
   readonly algorithm: ChecksumAlgorithm | undefined
 }
 
-/** Throws what AWS answers to claims that are malformed or contradict each other. */
-export function readClaims(
+/** Throws the errors of AWS for malformed or contradictory headers. */
+export function readExpectedPayload(
   headers: IncomingHttpHeaders,
   authentication: Pick<Authentication, 'method' | 'payload'>,
   checksums: ChecksumsService,
-): PayloadClaims {
+): ExpectedPayload {
   const trailer = readTrailer(headers, authentication, checksums)
   const checksum = readChecksumHeader(headers, checksums)
   if (trailer !== undefined && checksum !== undefined) {
@@ -79,7 +77,7 @@ function readChecksumHeader(headers: IncomingHttpHeaders, checksums: ChecksumsSe
   return found
 }
 
-/** Who sends a checksum relies on its being compared. */
+/** Refuses unknown checksums: a client that sends a checksum relies on its verification. */
 function requireKnownChecksums(headers: IncomingHttpHeaders, checksums: ChecksumsService): void {
   for (const name in headers) {
     if (!name.startsWith('x-amz-checksum-') || notChecksums.has(name) || checksums.fromHeader(name) !== undefined)
@@ -88,7 +86,7 @@ function requireKnownChecksums(headers: IncomingHttpHeaders, checksums: Checksum
   }
 }
 
-/** Headers that say something about a checksum. */
+/** Headers about a checksum, without its value. */
 const notChecksums: ReadonlySet<string> = new Set([
   'x-amz-checksum-algorithm',
   'x-amz-checksum-mode',
@@ -104,7 +102,7 @@ export function checksumBytes(name: string, text: string, sizeBytes: number): Bu
 
 function fromBase64(text: string, sizeBytes: number): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
-  // Node skips what is no base64; only the canonical form comes back as it was.
+  // Node.js skips invalid characters; only the canonical form survives the round trip.
   return bytes.length === sizeBytes && bytes.toString('base64') === text ? bytes : undefined
 }
 
