@@ -1,7 +1,7 @@
 /** The page at every path that is not the API's, and its files. */
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Random } from 'svc/kernel'
 import { hasSessionCookie } from 'svc/plugins/auth-session/api'
 import { readPage } from './page.ts'
@@ -10,6 +10,9 @@ import { securityHeaders } from './security-headers.ts'
 const yearMs = 365 * 86_400_000
 const notBuilt =
   'The files of the console are not built. Run `npm run console:build` in the folder of the server, and load this page again.\n'
+
+/** The first part of a page's path. Whatever begins otherwise keeps the answers of its owner, also to paths and methods that are not there. */
+const ownPage = ':page(^(?!api$|svc$|assets$).*$)'
 
 export interface ConsoleRoutesOptions {
   /** Of the built application, with a slash at its end. */
@@ -37,8 +40,7 @@ export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutes
         setHeaders: reply => void reply.header('x-content-type-options', 'nosniff'),
       })
     }
-    fastify.get('/*', { config: { operation: 'ConsolePage' } }, async (request, reply) => {
-      if (/^\/(api|svc|assets)(\/|$|\?)/.test(request.url)) return reply.callNotFound()
+    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
       reply.header('cache-control', 'no-store')
       if (page === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
       const nonce = random.bytes(16).toString('base64')
@@ -46,6 +48,9 @@ export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutes
         .headers(securityHeaders(nonce))
         .type('text/html; charset=utf-8')
         .send(page.render(nonce, hasSessionCookie(request.headers.cookie)))
-    })
+    }
+    for (const path of ['/', `/${ownPage}`, `/${ownPage}/*`]) {
+      fastify.get(path, { config: { operation: 'ConsolePage' } }, answer)
+    }
   }
 }
