@@ -83,10 +83,17 @@ export interface CertificateWish {
   readonly dnsProvider?: string
 }
 
+/** The users of a certificate in one plugin. */
+export interface CertificateUse {
+  /** With the names that the certificate has to cover for each. */
+  readonly users: readonly { readonly name: string; readonly domains: readonly string[] }[]
+  /** Makes a transaction fail with `precondition_failed` where `users` may no longer be right by then. */
+  fence(tx: TransactionBuilder): void
+}
+
 /** A plugin that uses certificates. Contributed to `certificate.user`. */
 export interface CertificateUser {
-  /** Those that use this certificate, and the names that it has to cover for each. */
-  usersOf(id: string): MaybePromise<readonly { readonly name: string; readonly domains: readonly string[] }[]>
+  useOf(id: string): MaybePromise<CertificateUse>
   /** The certificate that is set for this server name, presented before others where it covers the name and has not expired. */
   preferred(serverName: string): MaybePromise<string | undefined>
 }
@@ -139,14 +146,26 @@ export interface CertificatesService {
   /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
   delete(id: string): Promise<void>
   renew(id: string): Promise<Certificate>
-  /** Why this certificate is not for these names, as a sentence; undefined: it is, or will be when it has been ordered. */
-  problem(id: string, names: readonly string[]): Promise<string | undefined>
+  /**
+   * The certificate that a connection for this name gets at its next handshake, on a listener of this kind, by the rules that handshakes go
+   * by. Undefined where the listener speaks plain HTTP, or refuses the handshake. `serverName` is in lower case without a final dot.
+   */
+  presented(serverName: string, listener: 's3' | 'web' | 'web-tls' | 'console'): Promise<Certificate | undefined>
+  /**
+   * What has to be put into the transaction that names a certificate for these names: it fails with `precondition_failed` where the
+   * certificate has changed or gone by then. Rejects with `certificate_not_found`, and with `invalid_certificate` where it does not cover a
+   * name and will not when it has been ordered.
+   */
+  prepareUse(id: string, names: readonly string[]): Promise<(tx: TransactionBuilder) => void>
   /**
    * What has to be put into a transaction so that a certificate is ordered (again, where the wish is another one than before). Rejects with
    * `invalid_certificate` for names that no CA takes, and `already_exists` where the id is that of an upload.
    */
   prepareWish(id: string, wish: CertificateWish): Promise<(tx: TransactionBuilder) => void>
-  /** The parts that end the order: the certificate and the state of its order are deleted. Empty if there is none. */
+  /**
+   * The parts that end the order: the certificate and the state of its order are deleted. Empty if there is none. Rejects with
+   * `certificate_in_use` if another user than the one of this name needs it.
+   */
   prepareEnd(id: string): Promise<(tx: TransactionBuilder) => void>
 }
 

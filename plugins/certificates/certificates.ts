@@ -2,38 +2,54 @@
 import { type Clock, isCatalogError } from 'svc/kernel'
 import type { StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import type { TlsService } from 'svc/plugins/tls/api'
-import type { Certificate, CertificateIssuer, CertificatesService, CertificateUpload, CertificateUser } from './api.ts'
+import type {
+  Certificate,
+  CertificateIssuer,
+  CertificatesService,
+  CertificateUpload,
+  CertificateUse,
+  CertificateUser,
+} from './api.ts'
 import { checkChain } from './chain.ts'
 import type { CertificateDocument, CertificateDocuments } from './documents.ts'
 import { certificatesErrors, noCertificate } from './errors.ts'
 import { uncovered } from './names.ts'
 import { createOrders } from './orders.ts'
+import type { CertificateTable } from './table.ts'
 import { viewOfDocument, viewOfFile } from './view.ts'
 import { createWishes } from './wishes.ts'
 
 /** Stored certificates; every thread has the parsed ones in memory. */
 export const certificatesMax = 2000
+/** Of a change while what uses the certificate changes, too. */
+const attemptsMax = 10
 
 export interface CertificatesOptions {
   readonly store: StoreService
   readonly documents: CertificateDocuments
-  readonly tls: Pick<TlsService, 'certificates'>
+  readonly tls: Pick<TlsService, 'certificates' | 'enabled'>
+  readonly table: Pick<CertificateTable, 'find'>
   users(): readonly CertificateUser[]
   issuer(): CertificateIssuer | undefined
   readonly clock: Clock
 }
 
 export function createCertificates(options: CertificatesOptions): CertificatesService {
-  const { store, documents, tls, users, issuer, clock } = options
+  const { store, documents, tls, table, users, issuer, clock } = options
   const { certificates, touch } = documents
 
-  async function usersOf(id: string) {
-    const found = await Promise.all(users().map(user => user.usersOf(id)))
-    return found.flat()
+  async function useOf(id: string): Promise<CertificateUse> {
+    const uses = await Promise.all(users().map(user => user.useOf(id)))
+    return {
+      users: uses.flatMap(use => use.users),
+      fence(tx) {
+        for (const use of uses) use.fence(tx)
+      },
+    }
   }
 
   async function view(document: StoredDocument<CertificateDocument>): Promise<Certificate> {
-    const usedBy = (await usersOf(document.id)).map(({ name }) => name)
+    const usedBy = (await useOf(document.id)).users.map(({ name }) => name)
     return viewOfDocument(document, usedBy, clock.now())
   }
 
@@ -72,20 +88,41 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return { source: 'upload', comment, createdMs, ...chain, domains: [...chain.domains] }
   }
 
-  async function change(fill: (tx: TransactionBuilder) => void, onConflict: () => Error): Promise<void> {
+  /** Whether it was committed: not where the certificate, or what uses it, has changed since it was looked at. */
+  async function commit(fill: (tx: TransactionBuilder) => void): Promise<boolean> {
     try {
       await store.transaction(tx => {
         fill(tx)
         touch(tx)
       })
+      return true
     } catch (error) {
-      if (isCatalogError(error) && error.code === 'precondition_failed') throw onConflict()
+      if (isCatalogError(error) && error.code === 'precondition_failed') return false
       throw error
     }
   }
 
-  const changedMeanwhile = (id: string) => () =>
-    certificatesErrors.conflict(`"${id}" was changed at the same time by another request. Read it, and try again.`)
+  /** A change of a stored certificate that is right for its users. `decide` is called again where one of them was faster. */
+  async function changeUsed(
+    id: string,
+    decide: (document: StoredDocument<CertificateDocument>, use: CertificateUse) => (tx: TransactionBuilder) => void,
+  ): Promise<void> {
+    const { etag } = await stored(id)
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      const document = await stored(id)
+      if (document.etag !== etag) break
+      const use = await useOf(id)
+      const fill = decide(document, use)
+      const isCommitted = await commit(tx => {
+        fill(tx)
+        use.fence(tx)
+      })
+      if (isCommitted) return
+    }
+    throw certificatesErrors.conflict(
+      `"${id}", or what uses it, was changed at the same time by another request. Read it, and try again.`,
+    )
+  }
 
   return {
     orders: createOrders(documents, clock),
@@ -106,38 +143,40 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       if ((await readAll()).length >= certificatesMax) {
         throw certificatesErrors.conflict(`There are ${certificatesMax} certificates already, and no more are kept.`)
       }
-      await change(tx => tx.put(certificates, id, document, { ifNoneMatch: '*' }), taken)
+      if (!(await commit(tx => tx.put(certificates, id, document, { ifNoneMatch: '*' })))) throw taken()
       return get(id)
     },
 
     async replace(id, upload) {
-      const { value, etag } = await stored(id)
-      if (value.source !== 'upload') {
-        throw certificatesErrors.conflict(
-          `"${id}" is ordered from a certificate authority; only uploaded certificates can be replaced.`,
-        )
-      }
-      const document = checked(upload, value.createdMs)
-      for (const { name, domains } of await usersOf(id)) {
-        const missing = uncovered(document.domains, domains)
-        if (missing.length === 0) continue
-        throw certificatesErrors.invalid_certificate(
-          `The certificate does not cover ${missing.join(', ')}, which ${name} needs it for.`,
-        )
-      }
-      await change(tx => tx.put(certificates, id, document, { ifMatch: etag }), changedMeanwhile(id))
+      await changeUsed(id, ({ value, etag }, { users }) => {
+        if (value.source !== 'upload') {
+          throw certificatesErrors.conflict(
+            `"${id}" is ordered from a certificate authority; only uploaded certificates can be replaced.`,
+          )
+        }
+        const document = checked(upload, value.createdMs)
+        for (const { name, domains } of users) {
+          const missing = uncovered(document.domains, domains)
+          if (missing.length === 0) continue
+          throw certificatesErrors.invalid_certificate(
+            `The certificate does not cover ${missing.join(', ')}, which ${name} needs it for.`,
+          )
+        }
+        return tx => tx.put(certificates, id, document, { ifMatch: etag })
+      })
       return get(id)
     },
 
-    async delete(id) {
-      const { etag } = await stored(id)
-      const usedBy = await usersOf(id)
-      if (usedBy.length > 0) {
-        const names = usedBy.map(({ name }) => name).join(', ')
-        throw certificatesErrors.certificate_in_use(`"${id}" is used by ${names}: give them another certificate first.`)
-      }
-      await change(tx => tx.delete(certificates, id, { ifMatch: etag }), changedMeanwhile(id))
-    },
+    delete: id =>
+      changeUsed(id, ({ etag }, { users }) => {
+        if (users.length > 0) {
+          const names = users.map(({ name }) => name).join(', ')
+          throw certificatesErrors.certificate_in_use(
+            `"${id}" is used by ${names}: give them another certificate first.`,
+          )
+        }
+        return tx => tx.delete(certificates, id, { ifMatch: etag })
+      }),
 
     async renew(id) {
       const { value } = await stored(id)
@@ -152,13 +191,31 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       return get(id)
     },
 
-    async problem(id, names) {
-      const document = await certificates.get(id)
-      if (document === undefined) return `There is no certificate "${id}".`
-      const missing = uncovered(document.value.domains, names)
-      return missing.length === 0 ? undefined : `The certificate "${id}" does not cover ${missing.join(', ')}.`
+    async presented(serverName, listener) {
+      if (listener === 'web' || (listener !== 'web-tls' && !tls.enabled)) return undefined
+      const found = await table.find(serverName)
+      const [own] = tls.certificates()
+      // As `tls` chooses: an expired one only where the listener has none of its own.
+      if (found !== undefined && (!found.isExpired || own === undefined)) return get(found.id)
+      return own && viewOfFile(own, clock.now())
     },
 
-    ...createWishes(documents, clock),
+    async prepareUse(id, names) {
+      const document = await certificates.get(id)
+      if (document === undefined) {
+        if (fileOf(id) === undefined) throw noCertificate(id)
+        throw certificatesErrors.invalid_certificate(
+          `"${id}" is a file in SVC_CERTS_DIR, which is presented where no other is; upload it to use it by its id.`,
+        )
+      }
+      const { value, etag } = document
+      const missing = uncovered(value.domains, names)
+      if (missing.length > 0) {
+        throw certificatesErrors.invalid_certificate(`The certificate "${id}" does not cover ${missing.join(', ')}.`)
+      }
+      return tx => tx.require(certificates, id, { ifMatch: etag })
+    },
+
+    ...createWishes(documents, clock, useOf),
   }
 }

@@ -42,7 +42,7 @@ export default definePlugin({
     const users = () => userPoint.list().map(({ value }) => value)
     const issuer = () => issuers.list()[0]?.value
     const table = createCertificateTable({ documents, users, clock, log })
-    const certificates = createCertificates({ store, documents, tls, users, issuer, clock })
+    const certificates = createCertificates({ store, documents, tls, table, users, issuer, clock })
     let isStarted = false
     contribute('tls.source', 'certificates', {
       // A listener may be asked before documents can be read: it refuses everything then, under whichever certificate.

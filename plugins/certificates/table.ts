@@ -21,6 +21,9 @@ export interface TableEntry {
   readonly fingerprint: string
 }
 
+/** What is presented for a name. */
+export interface PresentedEntry extends TableEntry, NamedCertificate {}
+
 interface Table {
   readonly sequence: number
   readonly byId: ReadonlyMap<string, TableEntry>
@@ -29,7 +32,7 @@ interface Table {
 }
 
 export interface CertificateTable {
-  find(serverName: string): MaybePromise<NamedCertificate | undefined>
+  find(serverName: string): MaybePromise<PresentedEntry | undefined>
   entries(): Promise<readonly TableEntry[]>
 }
 
@@ -87,7 +90,7 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     }
   }
 
-  function choose({ byId, byName }: Table, name: string, preferred: readonly string[]): NamedCertificate | undefined {
+  function choose({ byId, byName }: Table, name: string, preferred: readonly string[]): PresentedEntry | undefined {
     const nowMs = clock.now()
     const isValid = (entry: TableEntry) => entry.notBeforeMs <= nowMs && nowMs < entry.notAfterMs
     const named = preferred

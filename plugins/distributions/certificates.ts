@@ -1,7 +1,8 @@
 /** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors } from 'svc/plugins/admin/api'
-import { type CertificatesService, certificatesErrors, nameProblem } from 'svc/plugins/certificates/api'
+import { type CertificatesService, nameProblem } from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
+import type { ListenerName } from 'svc/plugins/http/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
@@ -16,6 +17,15 @@ export interface DistributionCertificates {
   prepare(distribution: Distribution, before: StoredDistribution | undefined): Promise<AlsoChange>
   /** The same where a distribution is deleted. */
   prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
+  /** What a TLS connection for a host gets; undefined: nothing. */
+  presented(host: string, listener: ListenerName): Promise<PresentedCertificate | undefined>
+}
+
+export interface PresentedCertificate {
+  readonly id: string
+  readonly state: string
+  /** ISO 8601. */
+  readonly notAfter: string
 }
 
 const nothing: AlsoChange = () => {}
@@ -77,9 +87,11 @@ export function createDistributionCertificates(
         throw adminErrors.not_implemented('No loaded plugin keeps certificates: tls.certificate can only be none.')
       }
       if (certificate !== 'auto') {
-        const problem = await certificates.problem(certificate, aliases)
-        if (problem !== undefined) throw await unusable(certificates, certificate, problem)
-        return end
+        const use = await certificates.prepareUse(certificate, aliases)
+        return tx => {
+          end(tx)
+          use(tx)
+        }
       }
       const requireProvider = challenge === 'dns-01' ? await providerRequirement(dnsProvider!) : nothing
       const wish = await certificates.prepareWish(id, {
@@ -94,11 +106,10 @@ export function createDistributionCertificates(
     },
 
     prepareRemoval,
-  }
-}
 
-/** `certificate_not_found`, or `invalid_certificate` if the certificate does not cover an alias. */
-async function unusable(certificates: CertificatesService, id: string, problem: string): Promise<Error> {
-  await certificates.get(id)
-  return certificatesErrors.invalid_certificate(problem)
+    async presented(host, listener) {
+      const found = await certificates?.presented(host, listener)
+      return found && { id: found.id, state: found.state, notAfter: found.notAfter }
+    },
+  }
 }

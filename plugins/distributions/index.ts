@@ -100,11 +100,9 @@ export default definePlugin({
       'certificate.user',
       'distributions',
       {
-        async usersOf(certificate) {
-          const users = (await registry.all()).filter(
-            ({ id, value }) => certificateOf({ ...value, id }) === certificate,
-          )
-          return users.map(({ id, value }) => ({ name: id, domains: value.aliases }))
+        async useOf(certificate) {
+          const { found, fence } = await registry.where((value, id) => certificateOf({ ...value, id }) === certificate)
+          return { users: found.map(({ id, value }) => ({ name: id, domains: value.aliases })), fence }
         },
         async preferred(host) {
           // A table that is made before modes are known would be kept.

@@ -56,7 +56,7 @@ export interface Registry<Ready> {
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
   /** Distributions of which this holds; `fence` lets a transaction fail where any distribution has changed since. */
-  where(holds: (distribution: StoredDistribution) => boolean): Promise<{
+  where(holds: (distribution: StoredDistribution, id: string) => boolean): Promise<{
     readonly found: readonly StoredDocument<StoredDistribution>[]
     readonly fence: (tx: TransactionBuilder) => void
   }>
@@ -162,7 +162,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     all,
     async where(holds) {
       const fence = fenceOf(await tables.get(tableId))
-      return { found: (await all()).filter(({ value }) => holds(value)), fence }
+      return { found: (await all()).filter(({ id, value }) => holds(value, id)), fence }
     },
     async useOf(keyGroup) {
       const table = await tables.get(tableId)

@@ -4,9 +4,10 @@ import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/k
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
-import type { DistributionCertificates } from './certificates.ts'
+import type { DistributionCertificates, PresentedCertificate } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
+import { normalizeHost } from './hosts.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
 import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
@@ -42,7 +43,12 @@ export interface DistributionsAdmin {
   route(
     host: string,
     listener: ListenerName,
-  ): Promise<{ readonly route: Route<Ready>; readonly others: readonly { alias: string; id: string }[] }>
+  ): Promise<{
+    readonly route: Route<Ready>
+    readonly others: readonly { alias: string; id: string }[]
+    /** What a TLS connection gets; undefined: it is refused, or the listener speaks plain HTTP. */
+    readonly certificate: PresentedCertificate | undefined
+  }>
 }
 
 export interface AdminServiceOptions {
@@ -129,9 +135,11 @@ export function createDistributionsAdmin({
       const { hosts } = await registry.table()
       const route = routeHost(host.toLowerCase(), listener, hosts, rules)
       const found = 'found' in route ? route.found : undefined
+      const certificate = await certificates.presented(normalizeHost(host.toLowerCase()), listener)
       const others = found === undefined ? [] : hosts.all(found.alias.startsWith('*.') ? host : found.alias)
       return {
         route,
+        certificate,
         others: others
           .filter(other => other.alias !== found?.alias)
           .map(({ alias, value }) => ({ alias, id: value.distribution.id })),

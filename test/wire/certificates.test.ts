@@ -140,6 +140,34 @@ t.test('deleted: the next handshake gets another', async t => {
   for (let count = 0; count < 6; count++) t.equal(seen('a.site.test'), '*.site.test OK')
 })
 
+t.test('deleted beside a distribution that begins to name it: one of the two is refused, on every thread', async t => {
+  await call('POST', '/buckets', { name: 'raced' })
+  const upload = uploadOf(authority.issue(['race.test']))
+  const outcomes: string[] = []
+  for (let round = 0; round < 12; round++) {
+    await call('POST', '/certificates', { id: 'raced', ...upload })
+    const site = { id: 'raced', aliases: ['race.test'], origin: { bucket: 'raced' }, tls: { certificate: 'raced' } }
+    const [named, deleted] = await Promise.allSettled([
+      call('PUT', '/distributions/raced', site),
+      call('DELETE', '/certificates/raced'),
+    ])
+    outcomes.push(`${named.status} ${deleted.status}`)
+    if (deleted.status === 'fulfilled') {
+      t.match(named, { reason: /certificate_not_found/ })
+    } else {
+      t.match(deleted.reason, /certificate_in_use/)
+      const { certificate } = await call('GET', '/routing/resolve?host=race.test&listener=s3')
+      t.match(certificate, { id: 'raced', state: 'valid' })
+      await call('DELETE', '/distributions/raced')
+      await call('DELETE', '/certificates/raced')
+    }
+  }
+  t.notOk(
+    outcomes.some(each => each === 'fulfilled fulfilled' || each === 'rejected rejected'),
+    outcomes.join(', '),
+  )
+})
+
 function download(path: string): Promise<Buffer> {
   const host = String(server.startup.console)
   const { headers } = signRequest(

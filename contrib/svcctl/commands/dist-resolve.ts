@@ -12,6 +12,7 @@ interface Resolution {
   readonly distribution?: string
   readonly bucket?: string
   readonly behavior?: { readonly index: number; readonly access: string }
+  readonly certificate?: { readonly id: string; readonly state: string; readonly notAfter: string }
 }
 
 export default defineCommand<Options>({
@@ -39,13 +40,16 @@ export default defineCommand<Options>({
     const query = Object.entries({ host, path, listener })
     const { body } = await client.send({ operation: 'resolveRoute', method: 'GET', path: '/routing/resolve', query })
     const found = body as Resolution
-    const { distribution, bucket, behavior, status } = found
+    const { distribution, bucket, behavior, certificate, status } = found
     const lines = [`${found.match} (step ${found.step}): ${found.reason}`]
     if (distribution !== undefined) lines.push(`distribution ${distribution} of the bucket ${bucket}`)
     if (behavior !== undefined) {
       lines.push(
         `${behavior.index === -1 ? 'default behavior' : `behavior ${behavior.index}`}, access ${behavior.access}`,
       )
+    }
+    if (certificate !== undefined) {
+      lines.push(`certificate ${certificate.id}, ${certificate.state}, until ${certificate.notAfter}`)
     }
     if (status !== 0) lines.push(`answered ${status}`)
     context.output.result({ ...found }, ...lines)

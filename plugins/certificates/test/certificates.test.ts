@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { definePlugin } from 'svc/kernel'
 import { responseProblems, startAdmin, userSecret } from 'svc/plugins/admin/testing'
+import type { StoreService } from 'svc/plugins/store/api'
 import { createSystemPorts } from 'svc/testing'
 import t from 'tap'
+import { Type } from 'typebox'
 import '../api.ts'
 import { createTestAuthority, tracesOf } from '../testing.ts'
 
@@ -14,20 +16,31 @@ t.teardown(() => rmSync(folder, { recursive: true }))
 const authority = createTestAuthority(folder)
 const dayMs = 86_400_000
 
-/** Stands for distributions: what it uses is in this map. */
+/** Stands for distributions: what it uses is in this map, and a document changes with it. */
 const uses = new Map<string, string[]>()
+const declareSites = (store: StoreService) =>
+  store.collection({ name: 'site', version: 1, schema: Type.Object({ change: Type.Integer() }) })
+const shared: { sites?: ReturnType<typeof declareSites>; beforeFence?: () => Promise<unknown> } = {}
 const user = definePlugin({
   name: 'certificate-user',
   requires: ['certificates', 'store'],
   setup({ contribute, services }) {
+    const sites = declareSites(services.store)
+    shared.sites = sites
     contribute('certificate.user', 'test', {
-      usersOf: id => (uses.has(id) ? [{ name: 'site', domains: uses.get(id)! }] : []),
+      async useOf(id) {
+        const seen = await sites.get('site')
+        const users = uses.has(id) ? [{ name: 'site', domains: uses.get(id)! }] : []
+        await shared.beforeFence?.()
+        const condition = seen === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: seen.etag }
+        return { users, fence: tx => tx.require(sites, 'site', condition) }
+      },
       preferred: name => [...uses].find(([, domains]) => domains.includes(name))?.[0],
     })
     stores.push(services.store)
   },
 })
-const stores: import('svc/plugins/store/api').StoreService[] = []
+const stores: StoreService[] = []
 
 /** Runs ahead of the system's by this: certificates are then valid already, and days go by in no time. */
 let aheadMs = 3_600_000
@@ -165,12 +178,66 @@ t.test(
       uploadOf(undefined, authority.issue(['c.x.test'], { days: 100 })),
     )
     t.match(other.json, { code: 'invalid_certificate', detail: /does not cover a\.x\.test, which site needs/ })
-    t.equal(await certificates.problem('wild', ['a.x.test']), undefined)
-    t.match(await certificates.problem('wild', ['q.test']), /does not cover q\.test/)
-    t.match(await certificates.problem('gone', ['q.test']), /no certificate "gone"/)
+    await t.resolves(certificates.prepareUse('wild', ['a.x.test']))
+    await t.rejects(certificates.prepareUse('wild', ['q.test']), {
+      code: 'invalid_certificate',
+      message: /does not cover q\.test/,
+    })
+    await t.rejects(certificates.prepareUse('gone', ['q.test']), { code: 'certificate_not_found' })
     uses.clear()
   },
 )
+
+t.test('a use that begins beside a deletion or a replacement: one of the two is refused', async t => {
+  const [store, sites] = [stores[0]!, shared.sites!]
+  const both = authority.issue(['r.test', 's.test'], { days: 100 })
+  const one = authority.issue(['r.test'], { days: 100 })
+  await call('POST', '/certificates', uploadOf('raced', both))
+  let changes = 0
+  /** Somebody begins to use the certificate when it has been seen to have no user. */
+  const raceOnce = (domains: string[]) => {
+    uses.clear()
+    shared.beforeFence = async () => {
+      if (uses.has('raced')) return
+      uses.set('raced', domains)
+      const use = await certificates.prepareUse('raced', domains)
+      await store.transaction(tx => {
+        tx.put(sites, 'site', { change: ++changes })
+        use(tx)
+      })
+    }
+  }
+  raceOnce(['s.test'])
+  t.match((await call('DELETE', '/certificates/raced')).json, { code: 'certificate_in_use', detail: /used by site/ })
+  raceOnce(['s.test'])
+  t.match((await call('PUT', '/certificates/raced', uploadOf(undefined, one))).json, {
+    code: 'invalid_certificate',
+    detail: /does not cover s\.test, which site needs/,
+  })
+  raceOnce(['r.test'])
+  t.equal((await call('PUT', '/certificates/raced', uploadOf(undefined, one))).status, 200, 'it covers the new user')
+  shared.beforeFence = undefined
+  uses.clear()
+
+  const use = await certificates.prepareUse('raced', ['r.test'])
+  t.equal((await call('DELETE', '/certificates/raced')).status, 204)
+  await t.rejects(
+    store.transaction(tx => {
+      tx.put(sites, 'late', { change: ++changes })
+      use(tx)
+    }),
+    { code: 'precondition_failed' },
+  )
+  t.equal(await sites.get('late'), undefined, 'nothing names what is gone')
+})
+
+t.test('what is presented for a name', async t => {
+  await call('POST', '/certificates', uploadOf('shown', authority.issue(['*.p.test'], { days: 100 })))
+  t.match(await certificates.presented('a.p.test', 'web-tls'), { id: 'shown', state: 'valid' })
+  t.equal(await certificates.presented('b.test', 'web-tls'), undefined, 'the handshake is refused')
+  t.equal(await certificates.presented('a.p.test', 's3'), undefined, 'plain HTTP')
+  t.equal(await certificates.presented('a.p.test', 'web'), undefined, 'plain HTTP')
+})
 
 t.test('a requested order is stored in the transaction of its requester, and is deleted by it', async t => {
   const store = stores[0]!
@@ -199,6 +266,9 @@ t.test('a requested order is stored in the transaction of its requester, and is 
   await t.rejects(certificates.prepareWish('x', { domains: ['*.w.test'] }), { message: /dns-01 alone/ })
   await t.rejects(certificates.prepareWish('x', { domains: ['127.0.0.1'] }), { message: /address/ })
   await t.rejects(certificates.prepareWish('x', { domains: [] }), { message: /1 to 100/ })
+  uses.set('wished', ['w.test'])
+  await t.rejects(certificates.prepareEnd('wished'), { code: 'certificate_in_use', message: /is used by site too/ })
+  uses.clear()
   await store.transaction(await certificates.prepareEnd('wished'))
   t.equal((await call('GET', '/certificates/wished')).status, 404)
 })

@@ -11,7 +11,7 @@ export default defineAdminOperation({
   authorize: [manage],
   params: IdParameters,
   etag: true,
-  errors: ['distribution_not_found', 'precondition_failed'],
+  errors: ['certificate_in_use', 'distribution_not_found', 'precondition_failed'],
   uses: ['distributionsAdmin'],
   async handle(request, { distributionsAdmin: distributions }) {
     await distributions.remove(request.params.id, mayManageAs(request), request.ifMatch)

@@ -18,6 +18,7 @@ export const saveErrors = [
   'access_denied',
   'alias_conflict',
   'bucket_not_found',
+  'certificate_in_use',
   'certificate_not_found',
   'dns_provider_not_found',
   'invalid_certificate',

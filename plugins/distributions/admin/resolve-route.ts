@@ -23,6 +23,15 @@ const RoutingResolution = Type.Object(
         access: Type.String(),
       }),
     ),
+    certificate: Type.Optional(
+      Type.Object(
+        { id: Type.String(), state: Type.String(), notAfter: Type.String() },
+        {
+          description:
+            'What a TLS connection for the host gets at its next handshake; absent where the listener speaks plain HTTP, or refuses the handshake.',
+        },
+      ),
+    ),
     status: Type.Integer({ description: '421 when misdirected, 403 when disabled, otherwise 0.' }),
     reason: Type.String(),
     shadowed: Type.Array(Type.Object({ distribution: Type.String(), alias: Type.String() }), {
@@ -58,7 +67,7 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { host, path, listener } = request.query
     if (!path.startsWith('/')) throw adminErrors.invalid_argument('query/path: must begin with a slash.')
-    const { route, others } = await distributions.route(host, listener)
+    const { route, others, certificate } = await distributions.route(host, listener)
     const { step, match } = route
     const base = {
       host,
@@ -67,6 +76,7 @@ export default defineAdminOperation({
       step,
       match,
       reason: reasons[step],
+      ...(certificate === undefined ? {} : { certificate }),
     }
     if (!('found' in route)) {
       const bucket = 'bucket' in route ? { bucket: route.bucket } : {}
