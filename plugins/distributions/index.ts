@@ -5,6 +5,7 @@ import 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { createAccessLog } from './access-log.ts'
+import { createAccessRoutes } from './access-routes.ts'
 import createDistribution from './admin/create-distribution.ts'
 import deleteDistribution from './admin/delete-distribution.ts'
 import getDistribution from './admin/get-distribution.ts'
@@ -95,6 +96,7 @@ export default definePlugin({
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
+    contribute('accessRules.route', 'distributions', createAccessRoutes(registry), { optional: true })
     let isStarted = false
     contribute(
       'certificate.user',
