@@ -67,12 +67,10 @@ export interface Visit {
 
 /** A distribution made ready to answer. */
 export interface DistributionServer {
-  /** Answers. What it rejects with is logged and answered 500. */
+  /** Answers, or rehearses. What it rejects with is logged and answered 500. */
   serve(visit: Visit): MaybePromise<void>
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
-  /** Can answer a rehearsal, too. */
-  readonly isTestable?: boolean
   /** Of a decoded path: for who asks how a request would be routed. Undefined where the mode has no behaviors. */
   behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }

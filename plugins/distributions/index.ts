@@ -1,7 +1,7 @@
 /** Distributions: buckets on names of their own. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
-import 'svc/plugins/http/api'
+import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { createAccessLog } from './access-log.ts'
@@ -29,6 +29,11 @@ import { createSaving } from './saving.ts'
 import { createDistributionsAdmin } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
+
+type Limits = Pick<RateLimitsService, 'limiter'>
+
+/** In the place of limits. */
+const noLimits: Limits = { limiter: () => () => undefined }
 
 /** Distributions that are named as users of a DNS provider. */
 const usersShownMax = 1000
@@ -66,18 +71,19 @@ export default definePlugin({
       refusesUnknown: config.unknownHost === 'misdirected',
       isOff: config.noDistributions,
     }
-    function compile(distribution: Distribution): Ready {
+    /** Without limits a draft spends no token, and changes no limit that is in force. */
+    function compile(distribution: Distribution, limits: Limits | undefined = rateLimits): Ready {
       const mode = modes.get(distribution.mode)
       if (mode === undefined) throw new TypeError(`no loaded plugin serves the mode ${distribution.mode}`)
       const { accessLog = false, format = 'json' } = distribution.logging
       return {
         distribution,
         server: mode.compile(distribution),
-        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits }),
+        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits }),
         accessLog: accessLog ? createAccessLog(log, format) : undefined,
       }
     }
-    const registry = createRegistry<Ready>({ store, log, compile })
+    const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
     const normalizeKey = keyNormalizer(config.keyNormalization)
     const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
     const save = createSaving({
@@ -92,7 +98,15 @@ export default definePlugin({
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
-    const distributionsAdmin = createDistributionsAdmin({ registry, save, certificates, rules, signUrl, ...ports })
+    const distributionsAdmin = createDistributionsAdmin({
+      registry,
+      save,
+      certificates,
+      rules,
+      signUrl,
+      compileDraft: distribution => compile(distribution, noLimits),
+      ...ports,
+    })
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)

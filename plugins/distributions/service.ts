@@ -7,11 +7,12 @@ import type { StoredDocument } from 'svc/plugins/store/api'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
+import { createHostTable } from './host-table.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
 import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
 import { type Route, type RoutingRules, routeHost } from './routing.ts'
-import { type MayManage, type SaveDistribution, viewOf } from './saving.ts'
+import { type MayManage, type SaveDistribution, type SaveRequest, viewOf } from './saving.ts'
 import type { SignUrl, WantedSignature } from './signing.ts'
 import { type TestRequest, type TestResult, testDistribution } from './trial.ts'
 import type { Ready } from './visit.ts'
@@ -37,8 +38,11 @@ export interface DistributionsAdmin {
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
   /** Throws `distribution_not_found`, and what `SignUrl` throws. */
   sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
-  /** Throws `distribution_not_found`, and `invalid_argument` for a URL that is not of this distribution. */
-  test(id: string, request: TestRequest): Promise<TestResult>
+  /**
+   * `draft` instead of what is stored: checked like a change, and not stored; throws what `save` throws. Throws `distribution_not_found`,
+   * and `invalid_argument` for a URL that is not of this distribution.
+   */
+  test(id: string, request: TestRequest, draft?: Pick<SaveRequest, 'input' | 'mayManage'>): Promise<TestResult>
   route(
     host: string,
     listener: ListenerName,
@@ -52,6 +56,8 @@ export interface AdminServiceOptions {
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
+  /** Makes what is only tested ready. */
+  readonly compileDraft: (distribution: Distribution) => Ready
   /** Undefined: there are no key groups. */
   readonly signUrl: SignUrl | undefined
 }
@@ -63,6 +69,7 @@ export function createDistributionsAdmin({
   rules,
   clock,
   random,
+  compileDraft,
   signUrl,
 }: AdminServiceOptions): DistributionsAdmin {
   const view: DistributionsAdmin['view'] = (distribution, document) => viewOf(distribution, document, clock.now())
@@ -123,7 +130,15 @@ export function createDistributionsAdmin({
       if (signUrl === undefined) throw adminErrors.not_implemented('The plugin key-groups is not loaded.')
       return signUrl({ ...value, id }, wanted)
     },
-    test: async (id, request) => testDistribution(await find(id), request, await registry.table(), clock.now()),
+    async test(id, request, draft) {
+      if (draft === undefined) {
+        const { value } = await find(id)
+        return testDistribution({ ...value, id }, request, (await registry.table()).hosts, clock.now())
+      }
+      const { distribution } = await save({ ...draft, dryRun: true })
+      const hosts = createHostTable([[distribution.aliases, compileDraft(distribution)]])
+      return testDistribution(distribution, request, hosts, clock.now())
+    },
 
     async route(host, listener) {
       const { hosts } = await registry.table()

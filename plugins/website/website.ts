@@ -280,7 +280,6 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   }
 
   return {
-    isTestable: true,
     serve: visit => answered(visit, () => serve(visit)),
     refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
     behaviorOf(path) {
