@@ -6,6 +6,18 @@
 export { ClientGoneError, noBody, RequestBody } from './body.ts'
 export { type ChunkSource, sendChunks } from './chunks.ts'
 export { checksumBytes, type PayloadClaims, readClaims } from './claims.ts'
+export {
+  type Coding,
+  type CompressionJob,
+  chooseCoding,
+  codedBytesMax,
+  codedBytesMin,
+  codedEtag,
+  compress,
+  isCompressible,
+  plainEtags,
+  startCompression,
+} from './content-coding.ts'
 export { payloadErrors } from './errors.ts'
 export { asHeaderValue } from './header-value.ts'
 export { openPayload, type Payload } from './payload.ts'
