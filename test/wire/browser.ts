@@ -7,12 +7,12 @@ import { requireProgram } from './clients.ts'
 
 export const { path: executablePath, skip: withoutBrowser } = requireProgram('chromium')
 
-/** Closed when the test ends. */
-export async function startBrowser(t: Test) {
+/** Closed when the test ends. `more` are arguments of Chromium. */
+export async function startBrowser(t: Test, more: readonly string[] = []) {
   // Root has no sandbox to offer.
   const browser = await chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
   })
   t.teardown(() => browser.close())
   return {
