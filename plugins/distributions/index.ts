@@ -26,7 +26,7 @@ import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
-import { createDistributionsAdmin } from './service.ts'
+import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
 
@@ -59,7 +59,7 @@ export default definePlugin({
     ],
   },
   config: distributionsConfig,
-  setup({ config, services, ports, log, point, contribute }) {
+  setup({ config, services, ports, threads, log, point, contribute }) {
     const { http, store, objects, keyGroups, rateLimits, metrics = noMetrics } = services
     const modePoint = point('distribution.mode')
     let modes: ReadonlyMap<string, DistributionMode> = new Map()
@@ -104,6 +104,7 @@ export default definePlugin({
       certificates,
       rules,
       signUrl,
+      isServed: mode => modes.has(mode),
       compileDraft: distribution => compile(distribution, noLimits),
       ...ports,
     })
@@ -142,11 +143,16 @@ export default definePlugin({
       },
       { optional: true },
     )
+    async function reportUnserved(): Promise<void> {
+      const { found } = await registry.where(({ mode }) => !modes.has(mode))
+      for (const { id, value } of found) log.error({ distribution: id }, unserved(value.mode))
+    }
     return {
       internal: { distributionsAdmin },
-      start() {
+      async start() {
         isStarted = true
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
+        if (threads.isMain) await reportUnserved()
       },
     }
   },

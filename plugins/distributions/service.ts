@@ -8,6 +8,7 @@ import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
 import { createHostTable } from './host-table.ts'
+import { covers, normalizeHost } from './hosts.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
 import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
@@ -17,7 +18,7 @@ import type { SignUrl, WantedSignature } from './signing.ts'
 import { type TestRequest, type TestResult, testDistribution } from './trial.ts'
 import type { Ready } from './visit.ts'
 
-export type DistributionView = ReturnType<typeof viewOf>
+export type DistributionView = ReturnType<typeof viewOf> & { readonly warnings?: string[] }
 
 export interface Rotated {
   readonly name: string
@@ -46,7 +47,12 @@ export interface DistributionsAdmin {
   route(
     host: string,
     listener: ListenerName,
-  ): Promise<{ readonly route: Route<Ready>; readonly others: readonly { alias: string; id: string }[] }>
+  ): Promise<{
+    readonly route: Route<Ready>
+    /** Why a distribution that has this host does not answer. */
+    readonly problem: string | undefined
+    readonly others: readonly { alias: string; id: string }[]
+  }>
 }
 
 export interface AdminServiceOptions {
@@ -56,6 +62,8 @@ export interface AdminServiceOptions {
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
+  /** Whether a loaded plugin serves a mode. */
+  readonly isServed: (mode: string) => boolean
   /** Makes what is only tested ready. */
   readonly compileDraft: (distribution: Distribution) => Ready
   /** Undefined: there are no key groups. */
@@ -69,10 +77,14 @@ export function createDistributionsAdmin({
   rules,
   clock,
   random,
+  isServed,
   compileDraft,
   signUrl,
 }: AdminServiceOptions): DistributionsAdmin {
-  const view: DistributionsAdmin['view'] = (distribution, document) => viewOf(distribution, document, clock.now())
+  const view: DistributionsAdmin['view'] = (distribution, document) => {
+    const shown = viewOf(distribution, document, clock.now())
+    return isServed(distribution.mode) ? shown : { ...shown, warnings: [unserved(distribution.mode)] }
+  }
   const viewStored = (document: StoredDocument<StoredDistribution>) =>
     view({ ...document.value, id: document.id }, document)
 
@@ -145,8 +157,15 @@ export function createDistributionsAdmin({
       const route = routeHost(host.toLowerCase(), listener, hosts, rules)
       const found = 'found' in route ? route.found : undefined
       const others = found === undefined ? [] : hosts.all(found.alias.startsWith('*.') ? host : found.alias)
+      const silent =
+        found === undefined ? (await registry.all()).find(hasHost(normalizeHost(host.toLowerCase()))) : undefined
+      const problem =
+        silent !== undefined && !isServed(silent.value.mode)
+          ? `${silent.id}: ${unserved(silent.value.mode)}`
+          : undefined
       return {
         route,
+        problem,
         others: others
           .filter(other => other.alias !== found?.alias)
           .map(({ alias, value }) => ({ alias, id: value.distribution.id })),
@@ -154,6 +173,14 @@ export function createDistributionsAdmin({
     },
   }
 }
+
+export const unserved = (mode: string): string =>
+  `No loaded plugin serves the mode ${mode}, so its hosts answer 421: load the plugin "${mode === 's3' ? 's3-domains' : mode}".`
+
+const hasHost =
+  (host: string) =>
+  ({ value }: StoredDocument<StoredDistribution>): boolean =>
+    value.aliases.some(alias => alias === host || covers(alias, host))
 
 function durationOf(text: string): number {
   try {

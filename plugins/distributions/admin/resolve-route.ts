@@ -58,7 +58,7 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { host, path, listener } = request.query
     if (!path.startsWith('/')) throw adminErrors.invalid_argument('query/path: must begin with a slash.')
-    const { route, others } = await distributions.route(host, listener)
+    const { route, others, problem } = await distributions.route(host, listener)
     const { step, match } = route
     const base = {
       host,
@@ -66,7 +66,7 @@ export default defineAdminOperation({
       listener,
       step,
       match,
-      reason: reasons[step],
+      reason: problem ?? reasons[step],
     }
     if (!('found' in route)) {
       const bucket = 'bucket' in route ? { bucket: route.bucket } : {}
