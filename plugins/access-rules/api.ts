@@ -6,11 +6,13 @@ import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Preconditions } from 'svc/plugins/store/api'
+import type { AccessRouteFinder } from './points.ts'
 import type { AccessRuleProblem } from './problems.ts'
 import type { AccessRule } from './rule.ts'
 import type { RuleSet } from './rule-set.ts'
 
 export { accessRuleErrors } from './errors.ts'
+export type { AccessRoute, AccessRouteFinder } from './points.ts'
 export type { AccessRuleProblem } from './problems.ts'
 export { widthOf } from './regexes.ts'
 export { AccessRule, type AccessRuleConditions, type AccessRuleMatch } from './rule.ts'
@@ -63,5 +65,8 @@ export interface AccessRulesService {
 declare module 'svc/kernel' {
   interface Services {
     accessRules: AccessRulesService
+  }
+  interface ExtensionPoints {
+    'accessRules.route': AccessRouteFinder
   }
 }

@@ -5,6 +5,7 @@ import 'svc/plugins/iam/api'
 import 'svc/plugins/object-ownership/api'
 import 'svc/plugins/objects/api'
 import 'svc/plugins/stored-needs/api'
+import 'svc/plugins/users/api'
 import { createAccessRules } from './access-rules.ts'
 import getAccessRules from './admin/get-access-rules.ts'
 import getBlockPublic from './admin/get-block-public.ts'
@@ -14,9 +15,11 @@ import setAccessPreset from './admin/set-access-preset.ts'
 import setBlockPublic from './admin/set-block-public.ts'
 import setBucketBlockPublic from './admin/set-bucket-block-public.ts'
 import testAccessRules from './admin/test-access-rules.ts'
+import { createAccessRulesAdmin } from './admin-service.ts'
 import './api.ts'
 import { AccessRulesConfig } from './config.ts'
 import { accessRuleErrors } from './errors.ts'
+import { accessRulesPoints } from './points.ts'
 import type { AccessRuleProblem } from './problems.ts'
 
 const operations = [
@@ -41,10 +44,13 @@ export default definePlugin({
   name: 'access-rules',
   description: 'Rules of buckets by key, caller and circumstances; block public access.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 'store'],
+  optional: ['users'],
   provides: ['accessRules'],
+  internal: ['accessRulesAdmin'],
+  points: accessRulesPoints,
   contributes: { 'admin.operation': operations },
   config: AccessRulesConfig,
-  setup({ services, config, log, contribute }) {
+  setup({ services, config, ports, log, point, contribute }) {
     const { service: accessRules, source, section } = createAccessRules({ ...services, config, log, invalidRules })
     contribute('policy.source', 'access-rules', source)
     contribute('archive.section', section.documents.name, section, { optional: true })
@@ -58,6 +64,16 @@ export default definePlugin({
       },
       { optional: true },
     )
-    return { services: { accessRules } }
+    const routes = point('accessRules.route')
+    const { iam, users } = services
+    const { clock } = ports
+    const accessRulesAdmin = createAccessRulesAdmin({
+      accessRules,
+      iam,
+      users,
+      clock,
+      routes: () => routes.list()[0]?.value,
+    })
+    return { services: { accessRules }, internal: { accessRulesAdmin } }
   },
 })

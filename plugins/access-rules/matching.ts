@@ -4,7 +4,7 @@ import { foldCase } from './fold-case.ts'
 import { compileGlob, GlobError } from './glob.ts'
 import { quote } from './principals.ts'
 import type { Problems } from './problems.ts'
-import { type CompiledRegex, compileRegex, patternBytesMax, type Regex, RegexError } from './regexes.ts'
+import { type CompiledRegex, compileRegex, literalStartOf, patternBytesMax, type Regex, RegexError } from './regexes.ts'
 import type { RequestView } from './request-view.ts'
 import type { AccessRuleMatch } from './rule.ts'
 
@@ -97,6 +97,7 @@ function regexPattern(regex: Regex, regexes: RegexList): Pattern {
   const index = regexes.add(regex)
   return {
     ...noRegex,
+    literalStart: literalStartOf(regex),
     matches: view => view.matchedRegexes.includes(index),
     regex: regexes.compiled[index],
     regexIndex: index,

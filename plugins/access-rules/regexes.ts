@@ -85,18 +85,44 @@ export interface RegexSet {
   match(text: string): readonly number[]
 }
 
-/** Of expressions that `compileRegex` has taken. */
+/**
+ * Of expressions that `compileRegex` has taken. Those that begin with `^` are a set of their own: it ends where none of them can match any
+ * more, while the other set begins anew with each character.
+ */
 export function createRegexSet(regexes: readonly Regex[]): RegexSet {
-  const set = newSet(regexes, automatonBytesMax)
-  return { match: text => set.match(text) }
+  const parts = [true, false].flatMap(isAnchored => {
+    const indexes = regexes.flatMap((regex, index) => (isAnchoredRegex(regex) === isAnchored ? [index] : []))
+    const members = indexes.map(index => regexes[index]!)
+    return members.length === 0 ? [] : [{ indexes, set: newSet(members, automatonBytesMax) }]
+  })
+  if (parts.length === 1) return { match: text => parts[0]!.set.match(text) }
+  return {
+    match: text =>
+      parts.flatMap(({ indexes, set }) => set.match(text).map(index => indexes[index]!)).sort((a, b) => a - b),
+  }
 }
 
+/** Matches at the beginning of a text alone. May be false where that is so. */
+export const isAnchoredRegex = ({ source }: Regex): boolean => /^\^(?![*+?{])/.test(source) && !source.includes('|')
+
+const anchoredLiteral = /^\^([A-Za-z0-9_/ -]+)([*+?{])?/
+
+/** Every text that matches begins with it; empty where nothing is known of that. */
+export function literalStartOf(regex: Regex): string {
+  if (regex.isCaseInsensitive || !isAnchoredRegex(regex)) return ''
+  const [, literal = '', quantifier] = anchoredLiteral.exec(regex.source) ?? []
+  return quantifier === undefined ? literal : literal.slice(0, -1)
+}
+
+/** All are anchored, or none. */
 function newSet(regexes: readonly Regex[], bytesMax: number): RE2Set {
-  const set = new RE2Set(RE2Set.UNANCHORED, 0, bytesMax)
+  const set = new RE2Set(anchorOf(regexes[0]!), 0, bytesMax)
   for (const { source, isCaseInsensitive } of regexes) set.add(isCaseInsensitive ? `(?i)${source}` : source)
   set.compile()
   return set
 }
+
+const anchorOf = (regex: Regex): number => (isAnchoredRegex(regex) ? RE2Set.ANCHOR_START : RE2Set.UNANCHORED)
 
 /** Of the library's automaton. The version of the library is fixed, and a test checks this structure. */
 interface Automaton {
@@ -114,6 +140,7 @@ interface AutomatonState {
 /** States that an expression can be in at once. */
 export function widthOf(regex: Regex, instructionCount: number): number {
   const set = newSet([regex], measuredBytesMax)
+  const anchor = anchorOf(regex)
   // Makes the first state.
   set.match('')
   const automaton = set.dfa as unknown as Automaton
@@ -128,7 +155,7 @@ export function widthOf(regex: Regex, instructionCount: number): number {
       // The class behind the last one is the end of the text.
       const isEnd = kind === automaton.numClasses
       const character = isEnd ? -1 : kind === 0 ? 0 : automaton.classBounds[kind - 1]!
-      const next = steps > measuredStepsMax ? null : automaton.step(state, kind, character, RE2Set.UNANCHORED)
+      const next = steps > measuredStepsMax ? null : automaton.step(state, kind, character, anchor)
       if (next === null) return Math.max(width, instructionCount)
       if (seen.has(next)) continue
       seen.add(next)

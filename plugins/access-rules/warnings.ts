@@ -11,14 +11,19 @@ export interface WarningContext {
 /** More are not read. */
 const warningsMax = 50
 
-/** `ordered`: as they decide. */
-export function warningsOf(ordered: readonly CompiledRule[], context: WarningContext): readonly string[] {
-  const warnings = ordered.flatMap((one, index) => [
+/** `ordered`: as they decide. `more`: warnings of others. */
+export function warningsOf(
+  ordered: readonly CompiledRule[],
+  context: WarningContext,
+  more: readonly string[] = [],
+): readonly string[] {
+  const own = ordered.flatMap((one, index) => [
     ...publicWarnings(one, context),
     ...shadowWarnings(one, ordered.slice(0, index)),
     ...timeWarnings(one, context),
     ...listingWarnings(one),
   ])
+  const warnings = [...own, ...more]
   if (warnings.length <= warningsMax) return warnings
   return [...warnings.slice(0, warningsMax), `And ${warnings.length - warningsMax} more.`]
 }

@@ -85,6 +85,8 @@ export interface AdminRequest<Params = object, Query = object, Body = unknown> {
   readonly origin: ChangeOrigin
   /** Whether the caller may do this to the server, to a bucket or to an object, under the conditions of this request. */
   isAllowed(action: string, bucket?: string, key?: string, facts?: ConditionFacts): boolean
+  /** Like `isAllowed`, about one item of several: the audit record names the rule that denied the last one. */
+  isItemAllowed(action: string, bucket: string, key: string, facts?: ConditionFacts): boolean
   /** Whether a listing of some part of the bucket is allowed, for a suitable prefix. */
   isAllowedInPart(action: string, bucket: string): boolean
   /** Like `isAllowed`; throws `access_denied`. */

@@ -92,7 +92,11 @@ export function actionsNamed(text: string): readonly string[] {
   return [...new Set(text.match(actionPattern) ?? [])]
 }
 
-/** A placeholder for an operation that is not built: routed, authenticated and authorized like the operation, then 501. */
+/** Operations that no plugin of this release provides. Every other one that is missing has a plugin that is not loaded. */
+const isBuilt = ({ group, operationId }: CatalogueRow): boolean =>
+  group !== 'cache' && operationId !== 'exportDistributions' && operationId !== 'importDistributions'
+
+/** A placeholder for an operation that nobody provides: routed, authenticated and authorized like the operation, then 501. */
 export function plannedOperation(row: CatalogueRow): AdminOperation {
   const plugin = pluginOf(row)
   return {
@@ -100,11 +104,17 @@ export function plannedOperation(row: CatalogueRow): AdminOperation {
     method: row.method,
     path: row.path,
     tag: row.group,
-    summary: `Not built yet: the plugin ${plugin} will provide it.`,
+    summary: isBuilt(row)
+      ? `Not available: the plugin ${plugin}, which provides it, is not loaded.`
+      : `Not built yet: the plugin ${plugin} will provide it.`,
     authorize: authorizationOf(row.actions),
     plannedBy: plugin,
     handle() {
-      throw adminErrors.not_implemented(`${row.operationId} is not built yet: the plugin "${plugin}" will provide it.`)
+      throw adminErrors.not_implemented(
+        isBuilt(row)
+          ? `${row.operationId} is not available: the plugin "${plugin}", which provides it, is disabled or lacks a plugin that it needs.`
+          : `${row.operationId} is not built yet: the plugin "${plugin}" will provide it.`,
+      )
     },
   }
 }

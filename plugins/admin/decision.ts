@@ -23,6 +23,13 @@ export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInP
   query: ReadonlyMap<string, string> | undefined
   /** `access_denied`; the audit record names the rule of the bucket that denied it, the answer does not. */
   denied(action: string, bucket?: string, key?: string, facts?: ConditionFacts): Error
+  /** Tags for the audit record of a request that a rule of the bucket denied. */
+  denialTags(
+    action: string,
+    bucket?: string,
+    key?: string,
+    facts?: ConditionFacts,
+  ): ReturnType<PolicyService['denialTags']>
   /** Throws `access_denied` unless all actions are allowed; of an inner array any one is enough. */
   require(actions: RequiredActions, asked: ActionTarget): MaybePromise<void>
 }
@@ -98,8 +105,9 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       if (!isKnown && policy.mentions(asked, tagConditions)) return false
       return policy.isAllowed(asked)
     },
+    denialTags: (action, bucket, key, facts) => policy.denialTags(question(action, bucket, key, facts)),
     denied: (action, bucket, key, facts) =>
-      adminErrors.access_denied(undefined, { tags: policy.denialTags(question(action, bucket, key, facts)) }),
+      adminErrors.access_denied(undefined, { tags: decision.denialTags(action, bucket, key, facts) }),
     isAllowedInPart: (action, bucket) => policy.isAllowedInPart(question(action, bucket)),
     require: (actions, asked) =>
       isRoot || !asked.bucket ? requireAll(actions, asked) : requireKnowing(actions, asked),

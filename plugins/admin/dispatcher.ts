@@ -188,6 +188,12 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
         })
       },
       isAllowed: may.isAllowed,
+      isItemAllowed(action, bucket, key, facts) {
+        if (may.isAllowed(action, bucket, key, facts)) return true
+        const tags = may.denialTags(action, bucket, key, facts)
+        if (tags !== undefined) request.facts = { ...request.facts, tags }
+        return false
+      },
       isAllowedInPart: may.isAllowedInPart,
       requireAllowed(action, bucket, key, facts) {
         if (!may.isAllowed(action, bucket, key, facts)) throw may.denied(action, bucket, key, facts)

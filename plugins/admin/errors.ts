@@ -28,7 +28,7 @@ export const adminErrors = defineErrors({
   malformed_request: { status: 400, title: 'The body of the request is not JSON.' },
   method_not_allowed: { status: 405, title: 'This path does not have this method.' },
   not_found: { status: 404, title: 'There is nothing at this path.' },
-  not_implemented: { status: 501, title: 'This operation is not built yet.' },
+  not_implemented: { status: 501, title: 'This operation is not available.' },
   object_locked: { status: 409, title: 'Object lock protects the object from this.' },
   object_not_found: { status: 404, title: 'The object does not exist.' },
   precondition_failed: { status: 412, title: 'The document is not the one that If-Match names.' },

@@ -17,7 +17,7 @@ export default definePlugin({
   internal: ['runningSessions'],
   contributes: { 'admin.operation': [login, logout, getSession] },
   config: authSessionConfig,
-  setup({ config, services, ports, contribute }) {
+  setup({ config, services, ports, threads, contribute }) {
     const browser = declareBrowserSettings(services.settings)
     const authSession = createAuthSession({
       iam: services.iam,
@@ -25,7 +25,11 @@ export default definePlugin({
       clock: ports.clock,
       random: ports.random,
       publicUrl: config.browserRedirectUrl,
+      askMain: threads.isMain
+        ? undefined
+        : cookies => threads.call(0, 'auth-session.access-key', cookies) as Promise<string | undefined>,
     })
+    threads.handle('auth-session.access-key', cookies => authSession.accessKeyOf(cookies as readonly string[]))
     contribute('auth.provider', 'session', createSessionProvider(authSession))
     return {
       services: { authSession },

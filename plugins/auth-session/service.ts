@@ -1,4 +1,4 @@
-import { type Clock, chain, type Random } from 'svc/kernel'
+import { type Clock, chain, type MaybePromise, type Random } from 'svc/kernel'
 import type { ActiveSession, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import { atOnce } from './at-once.ts'
@@ -10,6 +10,8 @@ import { createLoginThrottle } from './throttle.ts'
 
 export interface RunningAuthSession extends AuthSessionService {
   begin(identity: Identity): { readonly cookie: string; readonly session: ActiveSession }
+  /** Of the session that one of these cookies names; of the main thread. */
+  accessKeyOf(cookies: readonly string[]): string | undefined
   /** Of every session of this process. */
   readonly lifetimeMs: number
   /** Begins to hear of changed secrets. Before the first session. */
@@ -23,13 +25,34 @@ export interface AuthSessionOptions {
   readonly random: Random
   readonly publicUrl: string | undefined
   readonly browser: Pick<Settings<BrowserSettings>, 'get'>
+  /** Asks the main thread for the access key of the session that one of these cookies names. Undefined in the main thread. */
+  readonly askMain?: (cookies: readonly string[]) => Promise<string | undefined>
 }
 
-export function createAuthSession({ iam, clock, random, publicUrl, browser }: AuthSessionOptions): RunningAuthSession {
+export function createAuthSession({
+  iam,
+  clock,
+  random,
+  publicUrl,
+  browser,
+  askMain,
+}: AuthSessionOptions): RunningAuthSession {
   let lifetimeMs = sessionLifetimeMs
   const sessions = createSessions({ iam, clock, random, lifetimeMs: () => lifetimeMs })
   const throttle = createLoginThrottle(clock)
   let forgetSecrets: (() => void) | undefined
+
+  function identityOf(cookies: readonly string[]): Identity | undefined {
+    for (const cookie of cookies) {
+      const session = sessions.find(cookie)
+      if (session !== undefined) return session.identity
+    }
+    return undefined
+  }
+
+  const currentIdentity = (accessKey: string): MaybePromise<Identity | undefined> =>
+    chain(iam.credentials(accessKey), found => found?.identity)
+
   return {
     find({ request }) {
       for (const cookie of readSessionCookies(request.headers.cookie)) {
@@ -38,6 +61,14 @@ export function createAuthSession({ iam, clock, random, publicUrl, browser }: Au
       }
       return undefined
     },
+    identityOf({ request }) {
+      const cookies = readSessionCookies(request.headers.cookie)
+      if (cookies.length === 0) return undefined
+      if (askMain === undefined) return identityOf(cookies)
+      // Policies belong to the identity of this thread.
+      return askMain(cookies).then(accessKey => (accessKey === undefined ? undefined : currentIdentity(accessKey)))
+    },
+    accessKeyOf: cookies => identityOf(cookies)?.accessKey,
     originOf: createOriginCheck(publicUrl),
     uploadBytesMax: () => chain(browser.get(), values => values.upload_max_size),
     verify(clientAddress, accessKey, secretKey) {

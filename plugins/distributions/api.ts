@@ -67,12 +67,10 @@ export interface Visit {
 
 /** A distribution made ready to answer. */
 export interface DistributionServer {
-  /** Answers the request. A rejection is logged and answered 500. */
+  /** Answers the request, or rehearses the answer. A rejection is logged and answered 500. */
   serve(visit: Visit): MaybePromise<void>
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
-  /** Can answer a rehearsal, too. */
-  readonly isTestable?: boolean
   /** The behavior of a decoded path, for routing tests. Undefined if the mode has no behaviors. */
   behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }

@@ -1,6 +1,7 @@
 /** The contribution to `host.route`: sends a request to the distribution that the host table names. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange, HostRoute, RawHandler } from 'svc/plugins/http/api'
+import { isCovered } from './certificate-names.ts'
 import { normalizeHost } from './hosts.ts'
 import type { Registry, Table } from './registry.ts'
 import { type RoutingRules, routeHost } from './routing.ts'
@@ -28,7 +29,10 @@ export function createHostRoute({ registry, rules, serve }: HostRouteOptions): H
     const route = routeHost(exchange.host, exchange.listener, hosts, rules)
     if ('found' in route) {
       const { found } = route
-      return taken => serve(taken, normalizeHost(taken.host), found)
+      const host = normalizeHost(exchange.host)
+      // Browsers then connect anew, and name this host from the beginning.
+      if (!isCovered(exchange, host)) return 'misdirected'
+      return taken => serve(taken, host, found)
     }
     return route.match === 'misdirected' ? 'misdirected' : undefined
   }

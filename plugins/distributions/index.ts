@@ -1,10 +1,11 @@
 /** Distributions: buckets on names of their own. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
-import 'svc/plugins/http/api'
+import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { createAccessLog } from './access-log.ts'
+import { createAccessRoutes } from './access-routes.ts'
 import createDistribution from './admin/create-distribution.ts'
 import deleteDistribution from './admin/delete-distribution.ts'
 import getDistribution from './admin/get-distribution.ts'
@@ -25,9 +26,14 @@ import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
-import { createDistributionsAdmin } from './service.ts'
+import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
+
+type Limits = Pick<RateLimitsService, 'limiter'>
+
+/** In the place of limits. */
+const noLimits: Limits = { limiter: () => () => undefined }
 
 /** Distributions that are named as users of a DNS provider. */
 const usersShownMax = 1000
@@ -53,7 +59,7 @@ export default definePlugin({
     ],
   },
   config: distributionsConfig,
-  setup({ config, services, ports, log, point, contribute }) {
+  setup({ config, services, ports, threads, log, point, contribute }) {
     const { http, store, objects, keyGroups, rateLimits, metrics = noMetrics } = services
     const modePoint = point('distribution.mode')
     let modes: ReadonlyMap<string, DistributionMode> = new Map()
@@ -65,18 +71,19 @@ export default definePlugin({
       refusesUnknown: config.unknownHost === 'misdirected',
       isOff: config.noDistributions,
     }
-    function compile(distribution: Distribution): Ready {
+    /** Without limits a draft spends no token, and changes no limit that is in force. */
+    function compile(distribution: Distribution, limits: Limits | undefined = rateLimits): Ready {
       const mode = modes.get(distribution.mode)
       if (mode === undefined) throw new TypeError(`no loaded plugin serves the mode ${distribution.mode}`)
       const { accessLog = false, format = 'json' } = distribution.logging
       return {
         distribution,
         server: mode.compile(distribution),
-        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits }),
+        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits }),
         accessLog: accessLog ? createAccessLog(log, format) : undefined,
       }
     }
-    const registry = createRegistry<Ready>({ store, log, compile })
+    const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
     const normalizeKey = keyNormalizer(config.keyNormalization)
     const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
     const save = createSaving({
@@ -91,10 +98,20 @@ export default definePlugin({
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
-    const distributionsAdmin = createDistributionsAdmin({ registry, save, certificates, rules, signUrl, ...ports })
+    const distributionsAdmin = createDistributionsAdmin({
+      registry,
+      save,
+      certificates,
+      rules,
+      signUrl,
+      isServed: mode => modes.has(mode),
+      compileDraft: distribution => compile(distribution, noLimits),
+      ...ports,
+    })
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
+    contribute('accessRules.route', 'distributions', createAccessRoutes(registry), { optional: true })
     let isStarted = false
     contribute(
       'certificate.user',
@@ -124,11 +141,16 @@ export default definePlugin({
       },
       { optional: true },
     )
+    async function reportUnserved(): Promise<void> {
+      const { found } = await registry.where(({ mode }) => !modes.has(mode))
+      for (const { id, value } of found) log.error({ distribution: id }, unserved(value.mode))
+    }
     return {
       internal: { distributionsAdmin },
-      start() {
+      async start() {
         isStarted = true
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
+        if (threads.isMain) await reportUnserved()
       },
     }
   },

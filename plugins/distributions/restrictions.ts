@@ -18,7 +18,7 @@ const refused = (reason: string): DistributionRefusal => ({ status: 403, reason 
 
 export function compileRestrictions(
   { id, enabled, restrictions }: Distribution,
-  { clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: RateLimitsService | undefined },
+  { clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: Pick<RateLimitsService, 'limiter'> | undefined },
 ): Restrictions {
   const { sourceIp = {}, originSecretHeader, rateLimit } = restrictions
   const deny = listOf(sourceIp.deny)

@@ -7,17 +7,18 @@ import type { StoredDocument } from 'svc/plugins/store/api'
 import type { DistributionCertificates, PresentedCertificate } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
-import { normalizeHost } from './hosts.ts'
+import { createHostTable } from './host-table.ts'
+import { covers, normalizeHost } from './hosts.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
 import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
 import { type Route, type RoutingRules, routeHost } from './routing.ts'
-import { type MayManage, type SaveDistribution, viewOf } from './saving.ts'
+import { type MayManage, type SaveDistribution, type SaveRequest, viewOf } from './saving.ts'
 import type { SignUrl, WantedSignature } from './signing.ts'
 import { type TestRequest, type TestResult, testDistribution } from './trial.ts'
 import type { Ready } from './visit.ts'
 
-export type DistributionView = ReturnType<typeof viewOf>
+export type DistributionView = ReturnType<typeof viewOf> & { readonly warnings?: string[] }
 
 export interface Rotated {
   readonly name: string
@@ -38,13 +39,18 @@ export interface DistributionsAdmin {
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
   /** Throws `distribution_not_found`, and the errors of `SignUrl`. */
   sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
-  /** Throws `distribution_not_found`, and `invalid_argument` for a URL that is not of this distribution. */
-  test(id: string, request: TestRequest): Promise<TestResult>
+  /**
+   * `draft` instead of what is stored: checked like a change, and not stored; throws what `save` throws. Throws `distribution_not_found`,
+   * and `invalid_argument` for a URL that is not of this distribution.
+   */
+  test(id: string, request: TestRequest, draft?: Pick<SaveRequest, 'input' | 'mayManage'>): Promise<TestResult>
   route(
     host: string,
     listener: ListenerName,
   ): Promise<{
     readonly route: Route<Ready>
+    /** Why a distribution that has this host does not answer. */
+    readonly problem: string | undefined
     readonly others: readonly { alias: string; id: string }[]
     /** What a TLS connection gets; undefined: it is refused, or the listener speaks plain HTTP. */
     readonly certificate: PresentedCertificate | undefined
@@ -58,6 +64,10 @@ export interface AdminServiceOptions {
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
+  /** Whether a loaded plugin serves a mode. */
+  readonly isServed: (mode: string) => boolean
+  /** Makes what is only tested ready. */
+  readonly compileDraft: (distribution: Distribution) => Ready
   /** Undefined: there are no key groups. */
   readonly signUrl: SignUrl | undefined
 }
@@ -69,9 +79,14 @@ export function createDistributionsAdmin({
   rules,
   clock,
   random,
+  isServed,
+  compileDraft,
   signUrl,
 }: AdminServiceOptions): DistributionsAdmin {
-  const view: DistributionsAdmin['view'] = (distribution, document) => viewOf(distribution, document, clock.now())
+  const view: DistributionsAdmin['view'] = (distribution, document) => {
+    const shown = viewOf(distribution, document, clock.now())
+    return isServed(distribution.mode) ? shown : { ...shown, warnings: [unserved(distribution.mode)] }
+  }
   const viewStored = (document: StoredDocument<StoredDistribution>) =>
     view({ ...document.value, id: document.id }, document)
 
@@ -129,7 +144,15 @@ export function createDistributionsAdmin({
       if (signUrl === undefined) throw adminErrors.not_implemented('The plugin key-groups is not loaded.')
       return signUrl({ ...value, id }, wanted)
     },
-    test: async (id, request) => testDistribution(await find(id), request, await registry.table(), clock.now()),
+    async test(id, request, draft) {
+      if (draft === undefined) {
+        const { value } = await find(id)
+        return testDistribution({ ...value, id }, request, (await registry.table()).hosts, clock.now())
+      }
+      const { distribution } = await save({ ...draft, dryRun: true })
+      const hosts = createHostTable([[distribution.aliases, compileDraft(distribution)]])
+      return testDistribution(distribution, request, hosts, clock.now())
+    },
 
     async route(host, listener) {
       const { hosts } = await registry.table()
@@ -137,8 +160,15 @@ export function createDistributionsAdmin({
       const found = 'found' in route ? route.found : undefined
       const certificate = await certificates.presented(normalizeHost(host.toLowerCase()), listener)
       const others = found === undefined ? [] : hosts.all(found.alias.startsWith('*.') ? host : found.alias)
+      const silent =
+        found === undefined ? (await registry.all()).find(hasHost(normalizeHost(host.toLowerCase()))) : undefined
+      const problem =
+        silent !== undefined && !isServed(silent.value.mode)
+          ? `${silent.id}: ${unserved(silent.value.mode)}`
+          : undefined
       return {
         route,
+        problem,
         certificate,
         others: others
           .filter(other => other.alias !== found?.alias)
@@ -147,6 +177,14 @@ export function createDistributionsAdmin({
     },
   }
 }
+
+export const unserved = (mode: string): string =>
+  `No loaded plugin serves the mode ${mode}, so its hosts answer 421: load the plugin "${mode === 's3' ? 's3-domains' : mode}".`
+
+const hasHost =
+  (host: string) =>
+  ({ value }: StoredDocument<StoredDistribution>): boolean =>
+    value.aliases.some(alias => alias === host || covers(alias, host))
 
 function durationOf(text: string): number {
   try {

@@ -2,11 +2,10 @@
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { StoredDocument } from 'svc/plugins/store/api'
 import type { DistributionRefusal, Visit } from './api.ts'
-import type { StoredDistribution } from './document.ts'
+import type { Distribution } from './document.ts'
+import type { HostTable } from './host-table.ts'
 import { normalizeHost } from './hosts.ts'
-import type { Table } from './registry.ts'
 import { createVisit, type Ready } from './visit.ts'
 
 export interface TestRequest {
@@ -32,29 +31,29 @@ export interface TestResult {
   readonly bucket: string
   readonly key: string
   readonly decision: 'allow' | 'deny'
-  readonly source: 'distribution' | 'policy' | 'block-public'
+  readonly source: 'distribution' | 'policy' | 'access-rule' | 'block-public' | 'signature'
+  /** The id of the access rule that denies; empty where none does. */
+  readonly rule: string
   readonly status: number
   readonly reason: string
   readonly responseHeaders: Readonly<Record<string, string>>
   readonly cachePolicy: string
 }
 
+/** Of the distribution with this id in the table: that of all, or one of a draft alone. */
 export async function testDistribution(
-  { id, value }: StoredDocument<StoredDistribution>,
+  { id, aliases }: Pick<Distribution, 'id' | 'aliases'>,
   request: TestRequest,
-  { hosts }: Table<Ready>,
+  hosts: HostTable<Ready>,
   nowMs: number,
 ): Promise<TestResult> {
-  const url = urlOf(request.url, value.aliases)
+  const url = urlOf(request.url, aliases)
   const host = normalizeHost(url.host)
   const found = hosts.find(host)
   if (found?.value.distribution.id !== id) {
     throw adminErrors.invalid_argument(`/url: ${host} is not a host of this distribution.`)
   }
   const { distribution, server, restrictions } = found.value
-  if (server.isTestable !== true) {
-    throw adminErrors.not_implemented(`Tests of distributions of the mode ${distribution.mode} are not built yet.`)
-  }
   const exchange = exchangeOf(url, request)
   let answer: { readonly status: number; readonly headers: readonly string[] } | undefined
   const rehearsal = {
@@ -67,7 +66,10 @@ export async function testDistribution(
   const visit = createVisit(exchange, host, found.alias, distribution, rehearsal)
   const refusal = restrictions.refusal(exchange, rehearsal)
   if (refusal === undefined) await server.serve(visit)
-  else await server.refuse(visit, refusal)
+  else {
+    visit.reason = refusal.reason
+    await server.refuse(visit, refusal)
+  }
   return describe(visit, url, refusal, answer ?? { status: 500, headers: [] })
 }
 
@@ -126,7 +128,7 @@ function describe(
   refusal: DistributionRefusal | undefined,
   { status, headers }: { readonly status: number; readonly headers: readonly string[] },
 ): TestResult {
-  const { distribution, host, behavior, access, key, reason = '', cache } = visit
+  const { distribution, host, behavior, access, key, reason = '', cache, tags } = visit
   const responseHeaders: Record<string, string> = {}
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index].toLowerCase()
@@ -146,8 +148,9 @@ function describe(
     ...(location === undefined ? {} : { redirect: { status, location } }),
     bucket: distribution.origin.bucket,
     key,
-    decision: status === 403 || status === 429 || (reason !== '' && status >= 400) ? 'deny' : 'allow',
-    source: sourceOf(reason),
+    decision: status === 403 || status === 429 || (reason !== '' && status >= 400 && status !== 404) ? 'deny' : 'allow',
+    source: sourceOf(visit, reason),
+    rule: tags.deniedBy === 'access-rule' ? (tags.accessRule ?? '') : '',
     status,
     reason,
     responseHeaders,
@@ -155,7 +158,15 @@ function describe(
   }
 }
 
-function sourceOf(reason: string): TestResult['source'] {
-  if (reason === 'public_access_blocked') return 'block-public'
-  return reason === 'access_denied' || reason === 'root_denied' ? 'policy' : 'distribution'
+/** Codes of S3 and reasons of websites for what policies have decided. */
+const policyReasons: ReadonlySet<string> = new Set(['access_denied', 'root_denied', 'AccessDenied'])
+/** Of websites before a signature is looked at. */
+const otherReasons: ReadonlySet<string> = new Set(['method', 'path', 'customer_key'])
+
+function sourceOf({ tags, access, distribution }: Visit, reason: string): TestResult['source'] {
+  if (reason === 'public_access_blocked' || tags.deniedBy === 'block-public') return 'block-public'
+  if (tags.deniedBy === 'access-rule') return 'access-rule'
+  if (policyReasons.has(reason)) return access === 'deny' ? 'distribution' : 'policy'
+  const isSignature = access === 'signed' && reason !== '' && distribution.mode === 'website'
+  return isSignature && !otherReasons.has(reason) ? 'signature' : 'distribution'
 }

@@ -22,13 +22,13 @@ const outcomesMax = 100_000
 
 export class BulkDelete {
   readonly result: Result = { deleted: [], errors: [], isTruncated: false }
-  readonly #request: Pick<AdminRequest, 'isAllowed' | 'origin'>
+  readonly #request: Pick<AdminRequest, 'isAllowed' | 'isItemAllowed' | 'origin'>
   readonly #objects: ObjectsService
   readonly #bucket: string
   readonly #bypassGovernance: boolean
 
   constructor(
-    request: Pick<AdminRequest, 'isAllowed' | 'origin'>,
+    request: Pick<AdminRequest, 'isAllowed' | 'isItemAllowed' | 'origin'>,
     objects: ObjectsService,
     bucket: string,
     bypassGovernance: boolean,
@@ -99,7 +99,7 @@ export class BulkDelete {
 
   #mayDelete(target: Target): boolean {
     const action = target.versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
-    if (!this.#request.isAllowed(action, this.#bucket, target.key, { versionId: target.versionId })) {
+    if (!this.#request.isItemAllowed(action, this.#bucket, target.key, { versionId: target.versionId })) {
       this.fail(target, 'access_denied', 'You may not do this.')
       return false
     }

@@ -4,6 +4,19 @@
  */
 export { ClientGoneError, noBody, RequestBody } from './body.ts'
 export { type ChunkSource, sendChunks } from './chunks.ts'
+
+export {
+  type Coding,
+  type CompressionJob,
+  chooseCoding,
+  codedBytesMax,
+  codedBytesMin,
+  codedEtag,
+  compress,
+  isCompressible,
+  plainEtags,
+  startCompression,
+} from './content-coding.ts'
 export { payloadErrors } from './errors.ts'
 export { checksumBytes, type ExpectedPayload, readExpectedPayload } from './expected-payload.ts'
 export { asHeaderValue } from './header-value.ts'

@@ -19,6 +19,7 @@ import type {
   ObjectVersion,
   Upload,
 } from 'svc/plugins/objects/api'
+import type { Simulation } from 'svc/plugins/policy/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import type { PreparedXml } from './xml-writer.ts'
@@ -260,6 +261,25 @@ export interface BucketDomain {
   readonly onRecord?: (record: S3RequestRecord) => void
 }
 
+export interface S3Rehearsal {
+  /** Whose credentials count as verified; undefined is anonymous. */
+  readonly identity: Identity | undefined
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+}
+
+export interface RehearsedAnswer {
+  /** `Unknown` where no operation was found. */
+  readonly operation: string
+  readonly key: string
+  /** 200 for what would be done, whatever the operation itself answers. */
+  readonly status: number
+  /** Code of the error; undefined for 200. */
+  readonly errorCode: string | undefined
+  /** The decision of policies, rules and lists; undefined where they were not asked. */
+  readonly decision: Simulation | undefined
+}
+
 /** For other protocols that write the same objects. */
 export interface S3Service {
   /**
@@ -267,6 +287,8 @@ export interface S3Service {
    * this one. From `start` on.
    */
   serveBucket(exchange: Exchange, domain: BucketDomain): void
+  /** How such a request would be answered. Nothing is done, sent or counted. From `start` on. */
+  rehearseBucket(exchange: Exchange, domain: BucketDomain, rehearsal: S3Rehearsal): Promise<RehearsedAnswer>
   /**
    * The attributes of an object in headers, as PutObject reads them: the common ones, and those that plugins contribute to `s3.attribute`.
    * Throws the errors of PutObject, and NotImplemented for features of plugins that are not loaded.

@@ -6,6 +6,8 @@ import { createDispatchTable } from './dispatch.ts'
 import { createRequestFamilies } from './families.ts'
 import { createS3Handler, type S3Handler } from './handler.ts'
 import { s3Points } from './points.ts'
+import { rehearse } from './rehearsal.ts'
+import type { S3Environment } from './request.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { createRootAccess } from './root-access.ts'
 import { createS3Service } from './service.ts'
@@ -25,6 +27,7 @@ export default definePlugin({
     const originAnswers = point('s3.origin-answer')
     const queryApis = point('s3.query-api')
     // The points can be read only after set-up, and requests come only after `start`.
+    let environment: S3Environment | undefined
     let handler: S3Handler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
     if (services.metrics !== undefined) {
@@ -41,12 +44,13 @@ export default definePlugin({
       apiSettings,
       isRootDenied,
       serveBucket: (exchange, domain) => handler!(exchange, domain),
+      rehearseBucket: (exchange, domain, rehearsal) => rehearse(exchange, domain, rehearsal, environment!),
     })
     return {
       services: { s3 },
       async start() {
         await requestLimit.start()
-        handler = createS3Handler({
+        environment = {
           ...services,
           clock: ports.clock,
           log,
@@ -65,7 +69,8 @@ export default definePlugin({
           requestLimit,
           isRootDenied,
           isAclIgnored,
-        })
+        }
+        handler = createS3Handler(environment)
       },
     }
   },

@@ -15,14 +15,16 @@ export interface S3ServiceOptions {
   readonly apiSettings: S3Service['apiSettings']
   readonly isRootDenied: S3Service['isRootDenied']
   readonly serveBucket: S3Service['serveBucket']
+  readonly rehearseBucket: S3Service['rehearseBucket']
 }
 
 export function createS3Service(options: S3ServiceOptions): S3Service {
-  const { attributes, http, serverUrl, apiSettings, isRootDenied, serveBucket } = options
+  const { attributes, http, serverUrl, apiSettings, isRootDenied, serveBucket, rehearseBucket } = options
   return {
     apiSettings,
     isRootDenied,
     serveBucket,
+    rehearseBucket,
 
     readAttributes(request) {
       const { headers } = request

@@ -19,7 +19,7 @@ export type AccessDecision =
 
 export interface AccessServices {
   readonly iam: Pick<IamService, 'authenticate'>
-  readonly authSession: Pick<AuthSessionService, 'find'> | undefined
+  readonly authSession: Pick<AuthSessionService, 'identityOf'> | undefined
   /** Undefined: requests that need a signature are refused. */
   readonly keyGroups: Pick<KeyGroupsService, 'verify'> | undefined
   readonly policy: PolicyService
@@ -85,7 +85,7 @@ function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServic
     const tags = new ExistingTags(objects)
     const facts = factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags })
     return chain(accessRules.denial(bucket, key, action, facts), denial => {
-      if (denial !== undefined) visit.tags.rule = denial.rule
+      if (denial !== undefined) Object.assign(visit.tags, ruleTags(denial.rule))
       return denial === undefined
     })
   }
@@ -124,7 +124,9 @@ async function decideAuthenticated(visit: Visit, services: AccessServices): Prom
       }
       if (identity.isRoot) return true
       if (policy.mentions(asked, 's3:existingobjecttag/')) await tags.fetch(bucket, key, versionId)
-      return policy.isAllowed(asked)
+      const isAllowed = policy.isAllowed(asked)
+      if (!isAllowed) Object.assign(visit.tags, policy.denialTags(asked))
+      return isAllowed
     },
   }
 }
@@ -151,8 +153,8 @@ async function authenticate(
   }
   const found = await iam.authenticate(signed)
   if (found.identity !== undefined) return found
-  const session = authSession?.find({ request, secure, host })
-  return session === undefined ? found : { identity: session.identity, method: 'session' }
+  const identity = await authSession?.identityOf({ request })
+  return identity === undefined ? found : { identity, method: 'session' }
 }
 
 function splitTarget(url: string): { rawPath: string; rawQuery: string } {
@@ -182,3 +184,6 @@ function factsOf(
     existingTags: () => tags.get(distribution.origin.bucket, key, versionId),
   }
 }
+
+/** `rule` is the name that records of websites had first. */
+const ruleTags = (rule: string) => ({ deniedBy: 'access-rule', accessRule: rule, rule })

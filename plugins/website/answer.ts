@@ -13,8 +13,8 @@ export interface WebAnswer {
   /** Added as they are: `Vary`, CORS. */
   readonly more: readonly string[]
   readonly data: ObjectData | undefined
-  /** Length of the body, also if HEAD leaves it out. */
-  readonly sizeBytes: number
+  /** Length of the body, also if HEAD leaves it out. Undefined if it is not known: a compressed body that is not made yet. */
+  readonly sizeBytes: number | undefined
 }
 
 export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
@@ -23,7 +23,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
   const { status, headers, more, data, sizeBytes } = answer
   const head = [...headers.list(), ...more]
   const hasBody = !statusesWithoutBody.has(status)
-  if (hasBody) head.push('Content-Length', String(sizeBytes))
+  if (hasBody && sizeBytes !== undefined) head.push('Content-Length', String(sizeBytes))
   if (visit.rehearsal !== undefined) {
     if (data?.kind === 'stream') data.close()
     visit.rehearsal.onAnswer(status, head)
@@ -45,7 +45,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
     response.end(data.bytes)
     return
   }
-  await sendStream(visit, status, head, data, sizeBytes)
+  await sendStream(visit, status, head, data, sizeBytes ?? 0)
 }
 
 function hasRequestBody({ exchange }: Visit): boolean {

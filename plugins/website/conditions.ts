@@ -1,6 +1,7 @@
 /** Conditions and ranges of reads. Source: RFC 9110 sections 13.2.2 and 14. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isCatalogError } from 'svc/kernel'
+import { plainEtags } from 'svc/plugins/payload/api'
 import { type ByteRange, httpDate, readRange } from 'svc/plugins/s3/api'
 
 export interface Validators {
@@ -10,8 +11,9 @@ export interface Validators {
 }
 
 export function checkConditions(headers: IncomingHttpHeaders, { etag, modifiedMs }: Validators): 200 | 304 | 412 {
-  const ifMatch = headers['if-match']
-  const ifNoneMatch = headers['if-none-match']
+  // About all forms of the object, compressed ones among them.
+  const ifMatch = headers['if-match'] && plainEtags(headers['if-match'])
+  const ifNoneMatch = headers['if-none-match'] && plainEtags(headers['if-none-match'])
   if (ifMatch !== undefined) {
     if (!lists(ifMatch, etag, false)) return 412
   } else if (isAfter(modifiedMs, headers['if-unmodified-since']) === true) return 412

@@ -8,7 +8,7 @@ export type Preset = 'none' | 'standard' | 'strict'
 
 const year = 31_536_000
 
-/** `secure`: over TLS, where alone browsers believe HSTS. */
+/** `secure`: over TLS. Browsers obey HSTS and the opener policy only there. */
 export function presetHeaders(preset: Preset | undefined, secure: boolean): readonly HeaderChange[] {
   if (preset === undefined || preset === 'none') return []
   const isStrict = preset === 'strict'
@@ -20,11 +20,9 @@ export function presetHeaders(preset: Preset | undefined, secure: boolean): read
   if (secure) headers.push(['Strict-Transport-Security', `max-age=${year}${isStrict ? '; includeSubDomains' : ''}`])
   if (!isStrict) return headers
   const policy = "default-src 'self'; object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
-  headers.push(
-    ['Content-Security-Policy', policy],
-    ['Cross-Origin-Opener-Policy', 'same-origin'],
-    ['Cross-Origin-Resource-Policy', 'same-origin'],
-  )
+  headers.push(['Content-Security-Policy', policy], ['Cross-Origin-Resource-Policy', 'same-origin'])
+  // Of a page without TLS browsers ignore it, and report an error.
+  if (secure) headers.push(['Cross-Origin-Opener-Policy', 'same-origin'])
   return headers
 }
 

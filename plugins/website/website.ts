@@ -8,10 +8,12 @@ import { STATUS_CODES } from 'node:http'
 import { isCatalogError, type Logger } from 'svc/kernel'
 import type { Distribution, DistributionRefusal, DistributionServer, Visit } from 'svc/plugins/distributions/api'
 import type { ObjectVersion } from 'svc/plugins/objects/api'
+import { type Coding, codedEtag, startCompression } from 'svc/plugins/payload/api'
 import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
 import { type AccessDecision, type AccessServices, decideAccess } from './access.ts'
 import { send } from './answer.ts'
 import { compileBehaviors, keyOf, type ReadyBehavior } from './behaviors.ts'
+import { chooseForm, collect } from './coding.ts'
 import { checkConditions, chooseRange, type Validators } from './conditions.ts'
 import { contentTypeOf } from './content-types.ts'
 import type { Origin } from './origin.ts'
@@ -135,7 +137,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     visit.key = version.key
     if (version.encryption?.type === 'SSE-C') throw new WebRefusal(403, 'customer_key')
     const headers = objectHeaders(visit, version, behavior, { isPrivate, isPinned: versionId !== undefined })
-    const more = corsOf(visit, behavior)
+    const more = [...corsOf(visit, behavior)]
     const { websiteRedirectLocation: elsewhere } = version.system
     if (elsewhere !== undefined) {
       for (const name of ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Type', 'Content-Encoding'])
@@ -144,14 +146,19 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
       return send(visit, { status: 301, headers, more, data: undefined, sizeBytes: 0 })
     }
     const { headers: asked } = visit.exchange.request
-    const validators: Validators = { etag: quoteEtag(version.etag), modifiedMs: version.modifiedMs }
+    const etag = quoteEtag(version.etag)
+    const validators: Validators = { etag, modifiedMs: version.modifiedMs }
+    const { varies, coding } = chooseForm(asked, headers, version.sizeBytes)
+    if (varies) more.push('Vary', 'Accept-Encoding')
     const condition = checkConditions(asked, validators)
     if (condition === 412) throw new WebRefusal(412)
     if (condition === 304) {
       headers.apply([['Content-Type', '']])
+      if (coding !== undefined) headers.set('ETag', codedEtag(etag, coding))
       return send(visit, { status: 304, headers, more, data: undefined, sizeBytes: 0 })
     }
     const { sizeBytes } = version
+    if (coding !== undefined && (await sendCompressed(visit, version, coding, headers, more))) return
     const range = chooseRange(asked, validators, sizeBytes)
     if (range === 'unsatisfiable') throw new WebRefusal(416, undefined, [['Content-Range', `bytes */${sizeBytes}`]])
     if (range !== undefined) {
@@ -162,6 +169,33 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     const isHead = visit.exchange.request.method === 'HEAD' || visit.rehearsal !== undefined
     const data = isHead ? undefined : await origin.read(version, start, length)
     return send(visit, { status: range === undefined ? 200 : 206, headers, more, data, sizeBytes: length })
+  }
+
+  /** False where the stored form has to be sent: it is no larger, or too many others are being compressed. */
+  async function sendCompressed(
+    visit: Visit,
+    version: ObjectVersion,
+    coding: Coding,
+    headers: AnswerHeaders,
+    more: readonly string[],
+  ): Promise<boolean> {
+    const isHead = visit.exchange.request.method === 'HEAD' || visit.rehearsal !== undefined
+    const job = isHead ? undefined : startCompression(coding)
+    if (!isHead && job === undefined) return false
+    let bytes: Buffer | undefined
+    try {
+      const plain = job && (await collect(await origin.read(version, 0, version.sizeBytes)))
+      bytes = plain && (await job!.run(plain))
+      if (bytes !== undefined && bytes.length >= version.sizeBytes) return false
+    } finally {
+      job?.cancel()
+    }
+    headers.set('Content-Encoding', coding)
+    headers.set('ETag', codedEtag(quoteEtag(version.etag), coding))
+    headers.apply([['Accept-Ranges', '']])
+    const data = bytes && ({ kind: 'whole', bytes } as const)
+    await send(visit, { status: 200, headers, more, data, sizeBytes: bytes?.length })
+    return true
   }
 
   function objectHeaders(
@@ -280,7 +314,6 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   }
 
   return {
-    isTestable: true,
     serve: visit => answered(visit, () => serve(visit)),
     refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
     behaviorOf(path) {

@@ -10,12 +10,12 @@ export const { path: executablePath, skip: withoutBrowser } = requireProgram('ch
 /** For one step of a page, on a machine that is busy. */
 const deadlineMs = 120_000
 
-/** Closed when the test ends. */
-export async function startBrowser(t: Test) {
+/** Closed when the test ends. `more` are arguments of Chromium. */
+export async function startBrowser(t: Test, more: readonly string[] = []) {
   // Root has no sandbox to offer.
   const browser = await chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
   })
   t.teardown(() => browser.close())
   return {

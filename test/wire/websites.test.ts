@@ -1,14 +1,16 @@
 /** Websites of a real server, on every thread: what is in force, curl as people use it, and requests that try to hide others. */
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { createTestAuthority } from 'svc/plugins/certificates/testing'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { createAdminClient } from './admin.ts'
 import { requireProgram, run } from './clients.ts'
 import { createClient } from './sdk.ts'
-import { startServer } from './server.ts'
+import { accessKey, secretKey, startServer } from './server.ts'
 
 const curl = requireProgram('curl')
 
@@ -160,4 +162,94 @@ t.test('websites', { skip: curl.skip }, async t => {
       /^HTTP\/1\.1 403 /,
     )
   })
+})
+
+t.test('sessions of the console, and certificates that do not cover a host', { skip: curl.skip }, async t => {
+  const folder = temporaryFolder(t)
+  const authority = createTestAuthority(folder)
+  const certs = join(folder, 'certs')
+  mkdirSync(certs)
+  const own = authority.issue(['www.example.test'])
+  writeFileSync(join(certs, 'public.crt'), own.chain)
+  writeFileSync(join(certs, 'private.key'), own.key)
+  const server = await startServer({
+    environment: { SVC_CERTS_DIR: certs, SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WEB_TLS_ADDRESS: '127.0.0.1:0' },
+  })
+  t.teardown(() => server.remove())
+  const portOf = (name: 'web' | 'web-tls' | 'console') => Number(String(server.startup[name]).split(':').at(-1))
+  const admin = createAdminClient(server, { ca: authority.root, servername: 'www.example.test' })
+  await admin.call('POST', '/buckets', { name: 'pages' })
+  await admin.call('PUT', '/distributions/site', {
+    id: 'site',
+    aliases: ['www.example.test', 'other.example.test'],
+    origin: { bucket: 'pages' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/members/' }, access: 'authenticated' }],
+  })
+  const ask = async (url: string, ...more: string[]) => {
+    const { host, port } = new URL(url)
+    const name = host.replace(/:.*/, '')
+    const options = ['-sS', '--cacert', authority.file, '-o', '/dev/null', '-w', '%{http_code}', ...more]
+    return (await run(curl.path, [...options, '--resolve', `${name}:${port}:127.0.0.1`, url], server)).stdout
+  }
+
+  await t.test('421 where the certificate of the connection is of another host', async t => {
+    const url = `https://www.example.test:${portOf('web-tls')}/none`
+    for (const version of ['--http1.1', '--http2']) {
+      t.equal(await ask(url, version), '404')
+      t.equal(await ask(url, version, '-H', 'Host: other.example.test'), '421', version)
+      t.equal(await ask(url, version), '404')
+    }
+    const plain = `http://www.example.test:${portOf('web')}/none`
+    t.equal(await ask(plain, '-H', 'Host: other.example.test'), '404', 'without TLS there is no certificate')
+  })
+
+  await t.test(
+    'a live session of the console opens what needs credentials, on every thread, until it ends',
+    async t => {
+      const page = `http://www.example.test:${portOf('web')}/members/none`
+      const console = `https://www.example.test:${portOf('console')}/api/v1/auth`
+      const login = JSON.stringify({ accessKey, secretKey })
+      const cookies = join(folder, 'cookies')
+      const json = [
+        '-H',
+        'Content-Type: application/json',
+        '-H',
+        `Origin: https://www.example.test:${portOf('console')}`,
+      ]
+      t.match(await ask(`${console}/login`, ...json, '--data', login, '-c', cookies), /^20/)
+      const value = /svc_session\s+(\S+)/.exec(readFileSync(cookies, 'utf8'))?.[1]
+      const withCookie = () => ask(page, '-H', `Cookie: svc_session=${value}`)
+      const outcomes = async () => new Set(await Promise.all(Array.from({ length: 24 }, withCookie)))
+      t.same([...(await outcomes())], ['404'], 'the missing page is looked for')
+      t.equal(await ask(page), '403')
+      t.equal(await ask(page, '-H', `Cookie: svc_session=${'A'.repeat(43)}`), '403')
+      const { stdout } = await run(
+        curl.path,
+        [
+          '-sS',
+          '--cacert',
+          authority.file,
+          '--resolve',
+          `www.example.test:${portOf('console')}:127.0.0.1`,
+          '-H',
+          `Cookie: svc_session=${value}`,
+          `${console}/session`,
+        ],
+        server,
+      )
+      const { csrfToken } = JSON.parse(stdout)
+      const ended = await ask(
+        `${console}/logout`,
+        ...json,
+        '-X',
+        'POST',
+        '-H',
+        `Cookie: svc_session=${value}`,
+        '-H',
+        `X-CSRF-Token: ${csrfToken}`,
+      )
+      t.match(ended, /^20/)
+      t.same([...(await outcomes())], ['403'])
+    },
+  )
 })

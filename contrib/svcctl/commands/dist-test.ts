@@ -1,5 +1,5 @@
 import { defineCommand, parsePair } from '../command.ts'
-import { connectTo } from '../distributions/document.ts'
+import { connectTo, readDocument } from '../distributions/document.ts'
 import { encodeName } from '../s3/client.ts'
 
 interface Options {
@@ -8,6 +8,7 @@ interface Options {
   readonly ip?: string
   readonly principal?: string
   readonly time?: string
+  readonly draft?: string
 }
 
 interface Result {
@@ -15,6 +16,7 @@ interface Result {
   readonly decision: string
   readonly source: string
   readonly reason: string
+  readonly rule: string
   readonly bucket: string
   readonly key: string
   readonly behavior: { readonly index: number; readonly access: string }
@@ -35,19 +37,26 @@ export default defineCommand<Options>({
     { flags: '--ip <address>', summary: 'of the client' },
     { flags: '--principal <key>', summary: 'the access key of the caller (default: anonymous)' },
     { flags: '--time <time>', summary: 'when it is asked, for example 2026-12-24T18:00:00Z' },
+    {
+      flags: '--draft <file>',
+      summary: 'a document that is tested instead of the stored one; - reads it from the input',
+    },
   ],
   examples: [
     'svcctl dist test home/site /docs/',
+    'svcctl dist test home/site / --draft site.json',
     'svcctl dist test home/site https://www.example.test/a --ip 192.0.2.1 --header X-Origin-Secret:…',
   ],
-  async run(context, [text, url], { header = [], ...options }) {
+  async run(context, [text, url], { header = [], draft, ...options }) {
     const { client, id } = await connectTo(context, text!)
     const path = `/distributions/${encodeName(id)}/test`
-    const asked = { url, headers: Object.fromEntries(header), ...options }
+    const tested = draft === undefined ? {} : { draft: await readDocument(context, draft, id) }
+    const asked = { url, headers: Object.fromEntries(header), ...options, ...tested }
     const { body } = await client.send({ operation: 'testDistribution', method: 'POST', path, body: asked })
     const result = body as Result
-    const { status, decision, source, reason, bucket, key, behavior, redirect, responseHeaders } = result
+    const { status, decision, source, reason, rule, bucket, key, behavior, redirect, responseHeaders } = result
     const lines = [`${status}, ${decision} by ${source}${reason === '' ? '' : `: ${reason}`}`]
+    if (rule !== '') lines.push(`the access rule "${rule}" denies it`)
     if (behavior.access !== '') {
       lines.push(
         `${behavior.index === -1 ? 'default behavior' : `behavior ${behavior.index}`}, access ${behavior.access}`,

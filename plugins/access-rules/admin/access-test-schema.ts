@@ -27,7 +27,9 @@ export const AccessTestRequest = Type.Object(
     secure: Type.Optional(Type.Boolean({ description: 'Default: as this request.' })),
     referer: Type.Optional(Type.String({ maxLength: 4096 })),
     headers: Type.Optional(Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 }))),
-    distribution: Type.Optional(Type.String({ maxLength: 64 })),
+    distribution: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Through which the request comes: its host, mode and access count.' }),
+    ),
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
   },
   { $id: 'AccessTestRequest', additionalProperties: false },
@@ -67,7 +69,7 @@ const TestedKey = Type.Object(
     determinant: Type.String({ description: 'The rule, policy or statement that decided; empty where none did.' }),
     source: Type.String({
       description:
-        'root, policy, group-policy, bucket-policy, access-rule, acl, embedded-policy, block-public or none.',
+        'root, policy, group-policy, bucket-policy, access-rule, acl, embedded-policy, block-public, distribution or none.',
     }),
     reason: Type.String(),
   },

@@ -1,5 +1,6 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
-import { AccessRulesDocument, BucketParameters, describeRules } from './access-rules-schema.ts'
+import type {} from '../admin-service.ts'
+import { AccessRulesDocument, BucketParameters } from './access-rules-schema.ts'
 
 export default defineAdminOperation({
   id: 'getAccessRules',
@@ -12,10 +13,11 @@ export default defineAdminOperation({
   response: AccessRulesDocument,
   etag: true,
   errors: ['bucket_not_found'],
-  uses: ['accessRules', 'objects', 'ports'],
-  async handle({ params: { bucket } }, { accessRules, objects, ports: { clock } }) {
+  uses: ['accessRules', 'accessRulesAdmin', 'objects'],
+  async handle(request, { accessRules, accessRulesAdmin, objects }) {
+    const { bucket } = request.params
     await objects.getBucket(bucket)
     const found = await accessRules.rules(bucket)
-    return replyWith(await describeRules(bucket, found, accessRules, clock), { etag: found.etag })
+    return replyWith(await accessRulesAdmin.describe(request, bucket, found), { etag: found.etag })
   },
 })

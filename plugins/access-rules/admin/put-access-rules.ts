@@ -1,6 +1,7 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { AccessRulesDocument, BucketParameters, changedBy, describeRules } from './access-rules-schema.ts'
+import type {} from '../admin-service.ts'
+import { AccessRulesDocument, BucketParameters, changedBy } from './access-rules-schema.ts'
 
 const readOnly = { readOnly: true }
 
@@ -40,10 +41,12 @@ export default defineAdminOperation({
     'public_access_blocked',
     'too_many_access_rules',
   ],
-  uses: ['accessRules', 'objects', 'ports'],
-  async handle({ params: { bucket }, body, ifMatch, identity }, { accessRules, objects, ports: { clock } }) {
+  uses: ['accessRules', 'accessRulesAdmin', 'objects'],
+  async handle(request, { accessRules, accessRulesAdmin, objects }) {
+    const { params, body, ifMatch, identity } = request
+    const { bucket } = params
     await objects.getBucket(bucket)
     const stored = await accessRules.replace(bucket, body.rules, changedBy(identity), { ifMatch })
-    return replyWith(await describeRules(bucket, stored, accessRules, clock), { etag: stored.etag })
+    return replyWith(await accessRulesAdmin.describe(request, bucket, stored), { etag: stored.etag })
   },
 })

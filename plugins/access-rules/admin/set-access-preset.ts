@@ -1,11 +1,12 @@
 import { isCatalogError } from 'svc/kernel'
 import { adminErrors, defineAdminOperation, invalidFields, replyWith } from 'svc/plugins/admin/api'
 import { type Static, Type } from 'typebox'
+import type {} from '../admin-service.ts'
 import type { AccessRulesService, RulesOfBucket } from '../api.ts'
 import { accessRuleErrors } from '../errors.ts'
 import { type Preset, withPreset } from '../presets.ts'
 import { Match } from '../rule.ts'
-import { AccessRulesDocument, BucketParameters, changedBy, describeRules } from './access-rules-schema.ts'
+import { AccessRulesDocument, BucketParameters, changedBy } from './access-rules-schema.ts'
 
 const PresetRequest = Type.Object(
   {
@@ -51,12 +52,14 @@ export default defineAdminOperation({
     'public_access_blocked',
     'too_many_access_rules',
   ],
-  uses: ['accessRules', 'objects', 'ports'],
-  async handle({ params: { bucket }, body, ifMatch, identity }, { accessRules, objects, ports: { clock } }) {
+  uses: ['accessRules', 'accessRulesAdmin', 'objects'],
+  async handle(request, { accessRules, accessRulesAdmin, objects }) {
+    const { params, body, ifMatch, identity } = request
+    const { bucket } = params
     await objects.getBucket(bucket)
     requireFitting(body)
     const stored = await applyPreset(accessRules, bucket, body, ifMatch, changedBy(identity))
-    return replyWith(await describeRules(bucket, stored, accessRules, clock), { etag: stored.etag })
+    return replyWith(await accessRulesAdmin.describe(request, bucket, stored), { etag: stored.etag })
   },
 })
 

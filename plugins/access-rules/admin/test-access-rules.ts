@@ -10,8 +10,11 @@ import {
 } from 'svc/plugins/policy/api'
 import type { Static } from 'typebox'
 import { requestOf } from '../access-rules.ts'
+import type {} from '../admin-service.ts'
 import { accessRuleErrors } from '../errors.ts'
 import { type Explanation, explain } from '../explanation.ts'
+import type { AccessRoute } from '../points.ts'
+import { decideRouted, type RoutedDecision } from '../routed-decision.ts'
 import { type ActionClass, actionClasses } from '../rule.ts'
 import { BucketParameters } from './access-rules-schema.ts'
 import { AccessTestRequest, AccessTestResult } from './access-test-schema.ts'
@@ -28,13 +31,14 @@ export default defineAdminOperation({
   body: AccessTestRequest,
   response: AccessTestResult,
   errors: ['bucket_not_found', 'distribution_not_found', 'user_not_found'],
-  uses: ['accessRules', 'iam', 'objects', 'policy', 'ports'],
-  async handle(request, { accessRules, iam, objects, policy, ports: { clock } }) {
+  uses: ['accessRules', 'accessRulesAdmin', 'iam', 'objects', 'policy', 'ports'],
+  async handle(request, { accessRules, accessRulesAdmin, iam, objects, policy, ports: { clock } }) {
     const { params, body } = request
     const { bucket } = params
     request.requireAllowed('admin:ManageAccessRules', bucket)
     await objects.getBucket(bucket)
-    if (body.distribution !== undefined) throw accessRuleErrors.distribution_not_found()
+    const { distribution } = body
+    const route = distribution === undefined ? undefined : await accessRulesAdmin.route(distribution, bucket)
     const action = readAction(body.action ?? 'read', policy.actions())
     const identity = await identityOf(request, body.principal, iam)
     await policy.prepare(bucket)
@@ -43,10 +47,27 @@ export default defineAdminOperation({
     const results = (body.keys ?? ['']).map(key => {
       const normalizedKey = request.normalizeKey(key)
       const isOnObject = action.level === 'object'
-      const facts = factsOf(request, body, identity, clock, action.action, isOnObject ? undefined : normalizedKey)
+      const prefix = isOnObject ? undefined : normalizedKey
+      const facts = { ...factsOf(request, body, identity, clock, action.action, prefix), ...routeFacts(body, route) }
       const asked = { identity, action: action.action, facts, key: isOnObject ? normalizedKey : undefined }
       const conditions = () => requestConditions(facts)
-      const decided = policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions })
+      const simulated = () => policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions })
+      const denial = () => {
+        const found = set?.find(requestOf({ ...asked, identity: undefined }), isBlocked)
+        return found?.isDeny === true ? found.rule.id : undefined
+      }
+      const decided =
+        route === undefined
+          ? decisionOf(simulated())
+          : decideRouted(route, {
+              key: normalizedKey,
+              action: action.action,
+              isAnonymous: identity === undefined,
+              isPublicBlocked: isBlocked,
+              denial,
+              simulated,
+              ofSimulation: decisionOf,
+            })
       return describe(key, normalizedKey, explain(set, requestOf(asked), isBlocked), decided)
     })
     return { bucket, action: action.action, blockPublic: isBlocked, results }
@@ -111,6 +132,11 @@ function factsOf(
   }
 }
 
+/** What a request has that comes through a distribution. */
+function routeFacts({ distribution, host }: Asked, route: AccessRoute | undefined): Partial<RequestFacts> {
+  return route === undefined ? {} : { distribution, host: host ?? route.host }
+}
+
 function methodOf(action: string): string {
   if (/^s3:(Put|Create)/.test(action)) return 'PUT'
   return /^s3:(Delete|Abort)/.test(action) ? 'DELETE' : 'GET'
@@ -120,7 +146,7 @@ function describe(
   key: string,
   normalizedKey: string,
   { rules, matched, blockedPublic, outcome }: Explanation,
-  decided: Simulation,
+  decided: RoutedDecision,
 ) {
   return {
     key,
@@ -134,12 +160,16 @@ function describe(
     matched: [...matched],
     blockedPublic: [...blockedPublic],
     rulesOutcome: outcome,
-    allowed: decided.allowed,
-    determinant: determinantOf(decided),
-    source: decided.source,
-    reason: decided.reason,
+    ...decided,
   }
 }
+
+const decisionOf = (decided: Simulation): RoutedDecision => ({
+  allowed: decided.allowed,
+  determinant: determinantOf(decided),
+  source: decided.source,
+  reason: decided.reason,
+})
 
 function determinantOf({ rule, policyName, statement }: Simulation): string {
   if (rule !== undefined) return rule

@@ -299,3 +299,84 @@ t.test('the interface for plugins that serve objects without policies', async t 
   )
   t.equal(await accessRules.denial('other-bucket', 'secret/a', 's3:GetObject', facts), undefined)
 })
+
+t.test('users and groups that do not exist are warned about, if the caller may read users', async t => {
+  await users.createGroup({ name: 'staff', members: ['bob'] })
+  const { key } = await users.createAccessKey({ identity: iam.owner, isAllowed: () => true } as never, { user: 'ada' })
+  const rules = [
+    rule({ id: 'known', principals: ['ada', 'group:staff', 'user:bob'] }),
+    rule({ id: 'typo', principals: ['adda', 'group:stuff'] }),
+    rule({ id: 'key', principals: [key.accessKey] }),
+  ]
+  const warned = [
+    '"typo" is about the user "adda", who does not exist: create the user, or check the name.',
+    '"typo" is about the group "stuff", which does not exist: create the group, or check the name.',
+    `"key" is about "${key.accessKey}", which is an access key and no user: write "ada", the user of this key, with all keys of it.`,
+  ]
+  t.same((await put(rules)).json.warnings, warned)
+  t.same((await call('getAccessRules')).json.warnings, warned)
+  t.same((await call('getAccessRules', undefined, { by: asAda })).json.warnings, [], 'ada may not read users')
+})
+
+t.test('a test through a distribution: its host and mode, and the access of its behaviors', async t => {
+  const publish = (fields: object) =>
+    server.signed({ method: 'PUT', path: '/api/v1/distributions/site', body: { id: 'site', ...fields } })
+  const website = {
+    aliases: ['*.example.test'],
+    origin: { bucket: 'photos', pathPrefix: 'site/' },
+    behaviors: [
+      { pathPattern: { type: 'prefix', pattern: '/members/' }, access: 'authenticated' },
+      { pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'deny' },
+    ],
+  }
+  t.equal((await publish(website)).status, 201)
+  await put([
+    rule({ id: 'hotlink', effect: 'deny', conditions: { host: ['www.example.test'], referer: ['https://evil/*'] } }),
+    rule({ id: 'ada', principals: ['ada'] }),
+  ])
+  const tested = async (key: string, more: object = {}) => {
+    const answer = await call('testAccessRules', { keys: [key], distribution: 'site', ...more })
+    const [{ allowed, source, determinant, reason }] = answer.json.results
+    return [allowed, source, determinant, reason]
+  }
+  const open = 'The behavior of this path is public: policies are not asked.'
+  t.same(await tested('site/a.html'), [true, 'distribution', '', open])
+  t.same((await tested('site/a.html', { referer: 'https://evil/' })).slice(0, 3), [false, 'access-rule', 'hotlink'])
+  t.same((await tested('other/a.html'))[3], 'No path of the distribution leads to this key.')
+  t.same((await tested('site/closed/a'))[3], 'The behavior of this path denies everybody.')
+  t.same((await tested('site/members/a'))[3], 'The behavior of this path needs credentials.')
+  t.same((await tested('site/members/a', { principal: 'ada' })).slice(0, 3), [true, 'access-rule', 'ada'])
+  t.match(await tested('site/a', { action: 'write' }), [false, 'distribution', '', /only reads objects/])
+  await call('setBucketBlockPublic', { enabled: true })
+  t.same((await tested('site/a.html')).slice(0, 2), [false, 'block-public'])
+  await call('setBucketBlockPublic', { enabled: false })
+
+  const endpoint = { aliases: ['www.example.test'], mode: 's3', origin: { bucket: 'photos' } }
+  t.equal((await publish(endpoint)).status, 200)
+  t.same((await tested('site/a.html')).slice(0, 2), [false, 'none'], 'S3 asks policies')
+  t.same((await tested('site/a.html', { principal: 'ada' })).slice(0, 3), [true, 'access-rule', 'ada'])
+  t.equal((await publish({ ...endpoint, enabled: false })).status, 200)
+  t.same((await tested('site/a.html', { principal: 'ada' }))[3], 'The distribution is disabled.')
+
+  const wrong = (distribution: string, bucket?: string) =>
+    call('testAccessRules', { keys: ['a'], distribution }, bucket === undefined ? {} : { bucket })
+  t.equal((await wrong('no-such')).outcome, '404 distribution_not_found')
+  t.equal((await wrong('site', 'other')).outcome, '404 distribution_not_found')
+})
+
+t.test('the audit record of a bulk deletion names the rule that kept an object', async t => {
+  await put([
+    rule({ id: 'cleaner', principals: ['bob'], actions: ['delete'] }),
+    rule({ id: 'kept', effect: 'deny', actions: ['delete'], priority: 1, match: { type: 'prefix', pattern: 'kept/' } }),
+  ])
+  const objectsOf = (...keys: string[]) => ({ objects: keys.map(key => ({ key })), prefixes: [] })
+  const answer = await call('deleteObjects', objectsOf('a', 'kept/b', 'c'), { by: asBob })
+  t.match(answer.json, { errors: [{ key: 'kept/b', code: 'access_denied', message: 'You may not do this.' }] })
+  t.notMatch(answer.text, 'cleaner')
+  const recorded = async () => {
+    const found = await server.signed({ method: 'GET', path: '/api/v1/audit?bucket=photos&limit=100' })
+    return found.json.items.filter(({ api }: { api: string }) => api === 'deleteObjects')
+  }
+  const [record] = await recorded()
+  t.match(record.tags, { deniedBy: 'access-rule', accessRule: 'kept' })
+})

@@ -100,7 +100,7 @@ t.test('expressions that could cost more than the budget are refused, and ordina
       ...more,
     }))
   t.same(problemsOf(...regexes(50, index => `^dir${index}/`)), [])
-  t.same(problemsOf(...regexes(25, index => `^users/(?P<name>[^/]+)/d${index}/.*\\.jpg$`)), [])
+  t.same(problemsOf(...regexes(20, index => `^users/(?P<name>[^/]+)/d${index}/.*\\.jpg$`)), [])
   const costs = (kind: string) => [
     new RegExp(`^-1 @0: all rules together cost \\d+ for the worst request, \\d+ of it for ${kind}`),
   ]
@@ -119,7 +119,8 @@ t.test('expressions that could cost more than the budget are refused, and ordina
       match: { type: 'glob', pattern: pattern(index) },
       ...more,
     }))
-  t.same(problemsOf(...globs(index => `*${index}?x`)), [])
+  t.same(problemsOf(...globs(index => `*${index}?x`).slice(0, 80)), [])
+  t.match(problemsOf(...globs(index => `*${index}?x`)), costs('globs'))
   t.same(problemsOf(...globs(index => `d${index}-*?${'x'.repeat(1000)}`)), [], 'no key begins with two of them')
   t.match(problemsOf(...globs(() => `*?${'x'.repeat(1000)}`)), costs('globs'))
   t.match(

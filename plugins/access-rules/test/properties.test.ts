@@ -8,7 +8,7 @@ import { checkRules } from '../check-rules.ts'
 import { explain } from '../explanation.ts'
 import { foldCase } from '../fold-case.ts'
 import { compileGlob } from '../glob.ts'
-import { compileRegex, createRegexSet } from '../regexes.ts'
+import { compileRegex, createRegexSet, literalStartOf } from '../regexes.ts'
 import type { AccessRule } from '../rule.ts'
 import { ada, bob, context, facts } from './rules.ts'
 import { literal, slowDecision } from './slow-evaluator.ts'
@@ -274,7 +274,25 @@ t.test('case folding is that of Unicode, one character for one', async () => {
 })
 
 t.test('a set of expressions matches the same texts as each of them', async () => {
-  const source = fc.constantFrom('a', '^a', 'b$', '(a|b)*ab', '[^a]', 'a{2,3}', '\\bab\\b', '(?i)A', '', 'é+')
+  const source = fc.constantFrom(
+    'a',
+    '^a',
+    '^ab',
+    '^ab?',
+    '^ab*b',
+    '^a{2}',
+    '^*a',
+    '^a|b',
+    '^(?:a|b)',
+    'b$',
+    '(a|b)*ab',
+    '[^a]',
+    'a{2,3}',
+    '\\bab\\b',
+    '(?i)A',
+    '',
+    'é+',
+  )
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'A', ' ', 'é', '\n'), maxLength: 10 })
   check(
     fc.property(
@@ -285,6 +303,7 @@ t.test('a set of expressions matches the same texts as each of them', async () =
           compileRegex(regex).capture(key) === undefined ? [] : [index],
         )
         assert.deepEqual(createRegexSet(regexes).match(key), expected)
+        for (const index of expected) assert.ok(key.startsWith(literalStartOf(regexes[index]!)))
       },
     ),
     600,

@@ -67,7 +67,7 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { host, path, listener } = request.query
     if (!path.startsWith('/')) throw adminErrors.invalid_argument('query/path: must begin with a slash.')
-    const { route, others, certificate } = await distributions.route(host, listener)
+    const { route, others, problem, certificate } = await distributions.route(host, listener)
     const { step, match } = route
     const base = {
       host,
@@ -75,7 +75,7 @@ export default defineAdminOperation({
       listener,
       step,
       match,
-      reason: reasons[step],
+      reason: problem ?? reasons[step],
       ...(certificate === undefined ? {} : { certificate }),
     }
     if (!('found' in route)) {

@@ -2,8 +2,9 @@ import { isIP } from 'node:net'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from 'svc/plugins/iam/api'
 import { Type } from 'typebox'
+import { DistributionInput } from '../document.ts'
 import type {} from '../service.ts'
-import { IdParameters, manage } from './distribution-request.ts'
+import { IdParameters, manage, mayManageAs, saveErrors } from './distribution-request.ts'
 
 const DistributionTestRequest = Type.Object(
   {
@@ -16,6 +17,12 @@ const DistributionTestRequest = Type.Object(
     ip: Type.String({ default: '127.0.0.1', maxLength: 64, description: 'The address of the client.' }),
     principal: Type.Optional(Type.String({ maxLength: 128, description: 'An access key; absent: anonymous.' })),
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+    draft: Type.Optional(
+      Type.Object(DistributionInput.properties, {
+        additionalProperties: false,
+        description: 'Tested instead of what is stored, and not stored; there need not be a distribution yet.',
+      }),
+    ),
   },
   { $id: 'DistributionTestRequest', additionalProperties: false },
 )
@@ -37,7 +44,10 @@ const DistributionTestResult = Type.Object(
     bucket: Type.String(),
     key: Type.String({ description: 'Of the object that would be answered; empty where there is none.' }),
     decision: Type.Enum(['allow', 'deny']),
-    source: Type.Enum(['distribution', 'policy', 'block-public'], { description: 'The step that decided.' }),
+    source: Type.Enum(['distribution', 'policy', 'access-rule', 'block-public', 'signature'], {
+      description: 'The step that decided.',
+    }),
+    rule: Type.String({ description: 'The access rule that denies; empty if none does.' }),
     status: Type.Integer(),
     reason: Type.String({ description: 'As in the log; visitors are not told.' }),
     responseHeaders: Type.Record(Type.String(), Type.String()),
@@ -56,13 +66,15 @@ export default defineAdminOperation({
   params: IdParameters,
   body: DistributionTestRequest,
   response: DistributionTestResult,
-  errors: ['access_denied', 'distribution_not_found', 'not_implemented'],
+  errors: ['access_denied', 'distribution_not_found', ...saveErrors],
   uses: ['distributionsAdmin', 'iam'],
   async handle(request, { distributionsAdmin, iam }) {
     const { params, body, identity: caller } = request
-    const { url, method, headers, ip, principal, time } = body
-    const { bucket } = await distributionsAdmin.get(params.id)
-    await request.authorize([manage], { bucket })
+    const { url, method, headers, ip, principal, time, draft } = body
+    if (draft === undefined) {
+      const { bucket } = await distributionsAdmin.get(params.id)
+      await request.authorize([manage], { bucket })
+    } else if (draft.id !== params.id) throw adminErrors.invalid_argument('/draft/id: must be that of the path.')
     if (isIP(ip) === 0) throw adminErrors.invalid_argument('/ip: is no address.')
     const nowMs = time === undefined ? undefined : Date.parse(time)
     if (principal !== undefined && principal !== caller?.accessKey) request.requireAllowed('admin:SimulatePolicy')
@@ -70,6 +82,7 @@ export default defineAdminOperation({
     if (principal !== undefined && identity === undefined) {
       throw adminErrors.invalid_argument('/principal: there is no such access key, or it is disabled.')
     }
-    return distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs })
+    const change = draft && { input: draft, mayManage: mayManageAs(request) }
+    return distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs }, change)
   },
 })

@@ -270,8 +270,53 @@ t.test('a request that is only tried goes the way of requests', async t => {
   t.match((await ask({ url: '/x', principal: 'nobody' })).json, { status: 400 })
   await admin.signed({ method: 'PUT', path: '/api/v1/buckets/pages/block-public', body: { enabled: true } })
   t.match(await tested({ url: '/docs/' }), { status: 403, source: 'block-public' })
-  await put({ mode: 's3' })
-  t.equal((await ask({ url: '/docs/' })).status, 501)
+  const draft = { id: 'site', aliases: ['draft.example.test'], origin: { bucket: 'pages' }, mode: 's3' }
+  const s3 = { headers: {}, draft }
+  t.match(await tested({ url: '/docs/index.html', ...s3 }), {
+    status: 403,
+    mode: 's3',
+    host: 'draft.example.test',
+    decision: 'deny',
+    source: 'policy',
+    reason: 'AccessDenied',
+    key: 'docs/index.html',
+  })
+  t.match(await tested({ url: '/docs/index.html', principal: 'admin', ...s3 }), { status: 200, decision: 'allow' })
+  t.match(await tested({ url: '/none', principal: 'admin', ...s3 }), { status: 404, reason: 'NoSuchKey', rule: '' })
+  t.match(await tested({ url: '/docs/index.html', method: 'PUT', principal: 'eve', ...s3 }), { status: 403 })
+  t.match(await tested({ url: '/?nothing-known', method: 'PATCH', principal: 'admin', ...s3 }), { status: 501 })
+  await admin.signed({
+    method: 'PUT',
+    path: '/api/v1/buckets/pages/access-rules',
+    body: {
+      rules: [
+        { id: 'reader', effect: 'allow', principals: ['eve'], actions: ['read'] },
+        {
+          id: 'night',
+          effect: 'deny',
+          principals: ['*'],
+          actions: ['read'],
+          priority: 1,
+          conditions: { timeWindow: { from: '2031-01-01T22:00:00Z', to: '2031-01-02T06:00:00Z' } },
+        },
+      ],
+    },
+  })
+  const byRule = { status: 403, decision: 'deny', source: 'access-rule', rule: 'night' }
+  const atNight = { url: '/docs/index.html', time: '2031-01-01T23:00:00Z' }
+  t.match(await tested({ url: '/docs/index.html', principal: 'eve', ...s3 }), { status: 200, decision: 'allow' })
+  t.match(await tested({ ...atNight, principal: 'eve', ...s3 }), byRule)
+  await admin.signed({ method: 'PUT', path: '/api/v1/buckets/pages/block-public', body: { enabled: false } })
+  const website = {
+    ...draft,
+    mode: 'website',
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/private/' }, access: 'authenticated' }],
+  }
+  t.match(await tested({ ...atNight, headers: {}, draft: website }), byRule)
+  t.match(await tested({ ...atNight, url: '/private/x', principal: 'eve', headers: {}, draft: website }), byRule)
+  t.match((await ask({ url: '/', draft: { ...draft, id: 'other' } })).json, { status: 400 })
+  t.match((await ask({ url: '/', draft: { ...draft, aliases: ['a b'] } })).json, { code: 'invalid_distribution' })
+  t.match((await ask({ url: 'http://www.example.test/', draft })).json, { status: 400 }, 'the draft has other hosts')
   t.notOk(
     (await admin.kernel.services.audit.recent(1000)).some(({ type }) => type === 'web'),
     'nothing is recorded',

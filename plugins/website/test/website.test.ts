@@ -293,7 +293,7 @@ t.test('a website', async t => {
     })
     const foreign = (await from('https://evil.test')).headers
     t.equal(foreign['access-control-allow-origin'], undefined)
-    t.equal(foreign.vary, 'Origin')
+    t.equal(foreign.vary, 'Origin, Accept-Encoding')
     const preflight = await from('https://app.test', 'OPTIONS', {
       'Access-Control-Request-Method': 'GET',
       'Access-Control-Request-Headers': 'x-a',

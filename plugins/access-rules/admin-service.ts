@@ -1,0 +1,82 @@
+/** What the operations of the Admin API work with, beside the service. */
+import type { Clock, MaybePromise } from 'svc/kernel'
+import type { AdminRequest } from 'svc/plugins/admin/api'
+import type { IamService } from 'svc/plugins/iam/api'
+import type { UsersService } from 'svc/plugins/users/api'
+import type { AccessRulesService, RulesOfBucket } from './api.ts'
+import { accessRuleErrors } from './errors.ts'
+import type { AccessRoute, AccessRouteFinder } from './points.ts'
+import { type AccessRule, isPublicRule } from './rule.ts'
+import { unknownPrincipals } from './unknown-principals.ts'
+import { warningsOf } from './warnings.ts'
+
+export interface RulesView {
+  readonly bucket: string
+  readonly rules: AccessRule[]
+  readonly etag: string
+  readonly updatedAt?: string
+  readonly updatedBy?: string
+  readonly public: boolean
+  readonly blockPublic: boolean
+  readonly warnings: string[]
+}
+
+export interface AccessRulesAdmin {
+  /** As clients read them, with warnings: about users and groups that do not exist only for callers who may read these. */
+  describe(request: Pick<AdminRequest, 'isAllowed'>, bucket: string, found: RulesOfBucket): Promise<RulesView>
+  /** Throws `distribution_not_found`, also for a distribution of another bucket. */
+  route(distribution: string, bucket: string): Promise<AccessRoute>
+}
+
+export interface AccessRulesAdminOptions {
+  readonly accessRules: AccessRulesService
+  readonly iam: IamService
+  /** Undefined: nothing is known of users. */
+  readonly users: UsersService | undefined
+  readonly clock: Clock
+  /** Undefined: there are no distributions. */
+  readonly routes: () => AccessRouteFinder | undefined
+}
+
+export function createAccessRulesAdmin(options: AccessRulesAdminOptions): AccessRulesAdmin {
+  const { accessRules, iam, users, clock, routes } = options
+
+  function unknown(request: Pick<AdminRequest, 'isAllowed'>, { set }: RulesOfBucket): MaybePromise<readonly string[]> {
+    if (users === undefined || set === undefined) return []
+    const mayKnow = (kind: 'user' | 'group') => request.isAllowed(kind === 'user' ? 'admin:GetUser' : 'admin:GetGroup')
+    return unknownPrincipals(set.ordered, { users, iam, mayKnow })
+  }
+
+  return {
+    async describe(request, bucket, found) {
+      const { rules, etag, updatedMs, updatedBy, set } = found
+      const isBlocked = await accessRules.ignoresPublic(bucket)
+      const context = { isPublicBlocked: isBlocked, nowMs: clock.now() }
+      return {
+        bucket,
+        rules: [...rules],
+        etag,
+        ...(updatedMs === undefined ? {} : { updatedAt: new Date(updatedMs).toISOString() }),
+        ...(updatedBy === undefined ? {} : { updatedBy }),
+        public: !isBlocked && rules.some(isPublicRule),
+        blockPublic: isBlocked,
+        warnings: [...warningsOf(set?.ordered ?? [], context, await unknown(request, found))],
+      }
+    },
+    async route(distribution, bucket) {
+      const route = await routes()?.find(distribution)
+      if (route === undefined) throw accessRuleErrors.distribution_not_found()
+      if (route.bucket !== bucket) {
+        throw accessRuleErrors.distribution_not_found(`The bucket ${bucket} has no such distribution.`)
+      }
+      return route
+    },
+  }
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** Of the operations of this plugin alone. */
+    accessRulesAdmin: AccessRulesAdmin
+  }
+}

@@ -1,0 +1,28 @@
+/** Step 5 of a request: whether the certificate of its own connection, where TLS ends at this server, covers the host that it names. */
+import type { TLSSocket } from 'node:tls'
+import type { Exchange } from 'svc/plugins/http/api'
+
+/** Hosts that one connection can have asked for before its answers are forgotten. */
+const hostsMax = 100
+
+/** By connection: parsing a certificate takes longer than many requests. */
+const answers = new WeakMap<object, Map<string, boolean>>()
+
+/** True where no certificate of ours was shown: a proxy in front has ended TLS, or there is none. */
+export function isCovered({ request }: Pick<Exchange, 'request'>, host: string): boolean {
+  const socket = request.socket as TLSSocket
+  if (socket.encrypted !== true) return true
+  let known = answers.get(socket)
+  if (known === undefined || known.size >= hostsMax) {
+    known = new Map()
+    answers.set(socket, known)
+  }
+  let covered = known.get(host)
+  if (covered === undefined) {
+    // Undefined: the connection is closing.
+    const certificate = socket.getX509Certificate()
+    covered = certificate === undefined || certificate.checkHost(host) !== undefined
+    known.set(host, covered)
+  }
+  return covered
+}
