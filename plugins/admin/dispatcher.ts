@@ -142,6 +142,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const { exchange } = request
     const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
+    request.exchange.operation = operation.id
     await spendToken('admin_ip', exchange.clientAddress)
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity

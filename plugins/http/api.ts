@@ -40,6 +40,8 @@ export interface Exchange {
   readonly secure: boolean
   /** Host and port as the client sent them (lower case), from `Host`, `:authority` or, if trusted, the forwarded host. */
   readonly host: string
+  /** Name of the operation, set by the protocol as soon as it knows it: for the log of defects. Empty before. */
+  operation: string
   /** `ports.clock.monotonicNs()` after the head was read. */
   readonly startedNs: bigint
   /** True while plugins start: only health routes are served, the listener answers all other requests with 503. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Exchange, ListenerName } from './api.ts'
 import type { Connection } from './connection.ts'
 import { type ForwardedFacts, nothingForwarded, type Proxies } from './proxies.ts'
+import type { HttpResponse } from './response.ts'
 
 /** First `starting`, at the end `draining`; in between both are false and requests are served. */
 export interface ListenerState {
@@ -44,6 +45,14 @@ export class HttpExchange implements Exchange {
     this.#environment = environment
     this.#forwarded = connection.peerTrusted ? undefined : nothingForwarded
     this.#awaitsContinue = awaitsContinue
+  }
+
+  set operation(name: string) {
+    ;(this.response as HttpResponse).operation = name
+  }
+
+  get operation(): string {
+    return (this.response as HttpResponse).operation
   }
 
   get listener(): ListenerName {

@@ -172,6 +172,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     if (response.awaited) countAwaited(connection, 1)
     connection.requests++
     connection.response = response
+    response.onLateCall = onLateCall
     if (http2 === undefined) {
       response.drainState = state
     } else {
@@ -283,9 +284,19 @@ export function createListener(options: ListenerOptions): HttpListener {
   }
 
   function onDefect(exchange: HttpExchange, error: unknown): void {
-    log.error({ err: error, requestId: exchange.requestId }, 'request handler failed')
+    log.error({ err: error, operation: exchange.operation, requestId: exchange.requestId }, 'request handler failed')
+    // The answer is whole: what failed came after it.
+    if ((exchange.response as HttpResponse).hasEnded) return
     if (exchange.response.headersSent) exchange.response.destroy()
     else refuse(exchange.response as HttpResponse, refusals.defect)
+  }
+
+  function onLateCall({ requestId, operation }: HttpResponse, call: string): void {
+    const err = new Error(`${call} after the end of the response`)
+    log.error(
+      { err, operation, requestId },
+      'defect: a request handler goes on after its answer; the first answer counts',
+    )
   }
 
   function refuse(response: HttpResponse, refusal: Refusal): void {

@@ -15,6 +15,9 @@ export interface DrainState {
   draining: boolean
 }
 
+/** Told of each call that comes after the end of a response: a defect of its handler. The call does nothing. */
+export type LateCallReporter = (response: HttpResponse, call: 'writeHead' | 'write' | 'end') => void
+
 export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   requestId = ''
   /** The connection that counts this response as in flight. */
@@ -24,16 +27,39 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   /** The request belongs to the mount. */
   mounted = false
   drainState: DrainState | undefined = undefined
+  /** Set by the handler, for the log. */
+  operation = ''
+  onLateCall: LateCallReporter | undefined = undefined
+  /** `queued`: the handler has ended it, and the end of this turn sends it. Node.js learns of the end only then. */
+  #phase: 'open' | 'queued' | 'sent' = 'open'
+
+  /** The handler has ended it, whether or not it is sent. */
+  get hasEnded(): boolean {
+    return this.#phase !== 'open'
+  }
 
   override writeHead(statusCode: number, reason?: string | Headers, headers?: Headers): this {
+    // While it is sent, Node.js calls it for a head that nobody wrote.
+    if (this.#phase === 'queued' || (this.#phase === 'sent' && this.headersSent)) return this.#refuse('writeHead')
     if (this.drainState?.draining === true) this.shouldKeepAlive = false
     if (typeof reason === 'string') return super.writeHead(statusCode, reason, withOurs(headers, this.requestId))
     return super.writeHead(statusCode, withOurs(reason ?? headers, this.requestId))
   }
 
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's
+  override write(...parameters: any[]): boolean {
+    if (this.#phase === 'open') return (super.write as (...parameters: unknown[]) => boolean)(...parameters)
+    this.#refuse('write')
+    return false
+  }
+
+  /** A second end would be an error event that nobody listens to, which ends the thread: it is refused instead. */
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `end` are Node's
   override end(...parameters: any[]): this {
+    if (this.#phase !== 'open') return this.#refuse('end')
+    this.#phase = 'queued'
     endTogether(() => {
+      this.#phase = 'sent'
       try {
         ;(super.end as (...parameters: unknown[]) => this)(...parameters)
       } catch (error) {
@@ -41,6 +67,11 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
         this.destroy(error as Error)
       }
     })
+    return this
+  }
+
+  #refuse(call: 'writeHead' | 'write' | 'end'): this {
+    this.onLateCall?.(this, call)
     return this
   }
 }
@@ -68,10 +99,29 @@ export class Http2Response<
   /** For the check in `sessions.ts`: bytes that were sent at the last check, and the time since that number changed. */
   flushedBytes = -1
   stalledMs = 0
+  operation = ''
+  onLateCall: LateCallReporter | undefined = undefined
+
+  get hasEnded(): boolean {
+    return this.writableEnded
+  }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's
   override write(chunk: any, ...rest: any[]): boolean {
+    if (this.writableEnded) {
+      this.onLateCall?.(this as unknown as HttpResponse, 'write')
+      return false
+    }
     this.writtenBytes += chunk.length
     return (super.write as (...parameters: unknown[]) => boolean)(chunk, ...rest)
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `end` are Node's
+  override end(...parameters: any[]): this {
+    if (this.writableEnded) {
+      this.onLateCall?.(this as unknown as HttpResponse, 'end')
+      return this
+    }
+    return (super.end as (...parameters: unknown[]) => this)(...parameters)
   }
 }

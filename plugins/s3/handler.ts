@@ -75,6 +75,7 @@ async function serve(context: S3RequestContext): Promise<void> {
 
   const operation = findOperation(context) ?? (await refuseOperation(context))
   context.operation = operation.name
+  context.exchange.operation = operation.name
   if (domain !== undefined) refuseOtherBuckets(context, domain)
   const action = requiredAction(context, operation)
   const facts = fetchAuthorizationFacts(context, operation, action)
@@ -120,6 +121,7 @@ function refuseOtherBuckets(context: S3RequestContext, { bucket }: BucketDomain)
 async function answerPreflight(context: S3RequestContext): Promise<void> {
   const operation = findOperation(context) ?? (await refuseOperation(context))
   context.operation = operation.name
+  context.exchange.operation = operation.name
   await answer(context, operation, await operation.handle(context))
 }
 

@@ -1,11 +1,12 @@
 /**
  * Everything that operators use at the same time, for a while: streams that come and go, spans whose collector comes and goes, limits,
- * targets that are there and one that is not, scrapes, queries, profiles, archives, speed tests. Memory, open files and streams must be
+ * a website that changes, targets that are there and one that is not, scrapes, queries, profiles, archives, speed tests. Memory, open files and streams must be
  * as many in the end as in the beginning. A minute; ten with `TEST_LONG=1`, and `SOAK_SECONDS` for others:
  *
  *     SOAK_SECONDS=600 npx tap --disable-coverage test/wire/soak.test.ts
  */
 import { readdirSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
@@ -29,6 +30,13 @@ const growthMax = seconds >= 300 ? { share: 0.1, bytes: 16 * MIB } : { share: 0.
 /** Connections of clients that were just closed, and files of the journal that come and go. */
 const fileGrowthMax = 12
 const streamsMax = 256
+const siteName = 'www.example.test'
+const site = {
+  id: 'soak',
+  aliases: [siteName],
+  origin: { bucket: 'soak-pages' },
+  defaultBehavior: { indexDocument: 'index.html' },
+}
 t.setTimeout((seconds + warmUpSeconds) * 1000 + 240_000)
 
 interface Reading {
@@ -46,7 +54,7 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
     },
   })
   const server = await startServer({
-    environment: { SVC_OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint },
+    environment: { SVC_OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, SVC_WEB_ADDRESS: '127.0.0.1:0' },
   })
   t.teardown(() => server.remove())
   const admin = createAdminClient(server)
@@ -57,6 +65,7 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
 
   let isOver = false
   let requestCount = 0
+  let visitCount = 0
   const failures: string[] = []
   const lane = async (number: number) => {
     for (let i = 0; !isOver; i++) {
@@ -80,6 +89,8 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
     () => download('/cluster/export'),
     () => download('/profile', 'type=cpu&seconds=1'),
     () => admin.call('POST', '/speedtest/drive', { size: 4 * MIB, durationSeconds: 1 }),
+    visit,
+    () => admin.call('PUT', '/distributions/soak', site),
     () => admin.call('POST', '/speedtest/object', { size: 4096, concurrency: 2, durationSeconds: 1 }),
     async () => {
       isAway = !isAway
@@ -96,10 +107,17 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
   }
   const work = [...Array.from({ length: laneCount }, (_, number) => lane(number)), operate()]
   const readings: Reading[] = []
+  const inCourse: string[] = []
+  let saidMs = 0
   await sleep(warmUpSeconds * 1000)
   const endMs = performance.now() + seconds * 1000
   while (performance.now() < endMs) {
-    readings.push(read())
+    const reading = read()
+    readings.push(reading)
+    if (performance.now() - saidMs >= 10_000) {
+      saidMs = performance.now()
+      inCourse.push(`${inMib(reading.residentBytes)}/${reading.files}`)
+    }
     await sleep(500)
   }
   isOver = true
@@ -111,7 +129,9 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
   const first = middle(readings.slice(0, part))
   const last = middle(readings.slice(-part))
   const said = `${inMib(first.residentBytes)} then ${inMib(last.residentBytes)} MiB, ${first.files} then ${last.files} files`
-  t.comment(`${said}, ${requestCount} requests`)
+  t.comment(`${said}, ${requestCount} requests, ${visitCount} visits`)
+  t.comment(`MiB/files each 10 s: ${inCourse.join(' ')}`)
+  t.ok(visitCount > 0, 'the website was visited')
   const { share, bytes } = growthMax
   t.ok(last.residentBytes <= first.residentBytes * (1 + share) + bytes, `memory is flat: ${said}`)
   t.ok(last.files <= first.files + fileGrowthMax, `open files are flat: ${said}`)
@@ -142,6 +162,9 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
     )
     await admin.call('PATCH', '/config/ratelimit', { settings: limits })
     await admin.call('PATCH', '/config/api', { settings: { requests_max: '500' } })
+    await client.send({ method: 'PUT', path: '/soak-pages' })
+    await client.send({ method: 'PUT', path: '/soak-pages/index.html', body: Buffer.alloc(20_000, 'page ') })
+    await admin.call('PUT', '/distributions/soak', site)
   }
 
   async function scrape(scope: string) {
@@ -150,6 +173,26 @@ t.test(`${seconds} s, ${workerCount} workers`, async t => {
     const answer = await fetch(`${server.endpoint}/svc/metrics/v1/${scope}`, { headers })
     await answer.text()
     if (answer.status !== 200) throw new Error(`metrics of ${scope}: ${answer.status}`)
+  }
+
+  /** Pages, and paths that are not there, over connections of their own and over one that is kept. */
+  async function visit() {
+    const [host, port] = String(server.startup.web).split(':')
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    const get = (path: string, agent?: Agent) =>
+      new Promise<number>((done, fail) => {
+        const options = { host, port, path, agent: agent ?? false, headers: { host: siteName } }
+        request(options, answer => answer.resume().on('end', () => done(answer.statusCode!)))
+          .on('error', fail)
+          .end()
+      })
+    for (let i = 0; i < 50; i++) {
+      const isThere = i % 2 === 0
+      const status = await get(isThere ? '/' : `/none-${i}`, i % 10 === 0 ? undefined : kept)
+      if (status !== (isThere ? 200 : 404)) throw new Error(`website: ${status}`)
+      visitCount++
+    }
+    kept.destroy()
   }
 
   /** Five at a time, some of which are left without a word. */

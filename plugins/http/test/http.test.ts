@@ -11,6 +11,13 @@ import { connectRaw, echo, startServer } from './server.ts'
 
 const get = (path: string, extra = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${extra}\r\n`
 
+function makeCertificate(folder: string): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'private.key')]
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const certificate = ['-x509', '-nodes', '-days', '2', '-out', join(folder, 'public.crt')]
+  execFileSync('openssl', ['req', ...key, ...names, ...certificate], { stdio: 'ignore' })
+}
+
 t.test('a request reaches the mount with its raw target, and every answer has its id', async t => {
   const server = await startServer()
   const client = await connectRaw(server.s3Port)
@@ -151,10 +158,7 @@ t.test('100-continue is answered only when a handler reads the body', async t =>
 
 t.test('the expectation is recognized in upper and lower case, over HTTP/1.1 and HTTP/2', async t => {
   const folder = temporaryFolder(t)
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'private.key')]
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const certificate = ['-x509', '-nodes', '-days', '2', '-out', join(folder, 'public.crt')]
-  execFileSync('openssl', ['req', ...key, ...names, ...certificate], { stdio: 'ignore' })
+  makeCertificate(folder)
   const mount = (exchange: Exchange) => {
     exchange.continue()
     exchange.request.resume().on('end', () => echo(exchange))
@@ -424,6 +428,51 @@ t.test('a handler that fails is answered, logged with the request id, and reveal
     t.ok(server.kernel.logs.some(line => line.level === 'error' && line.requestId === id))
   }
   await server.stop()
+})
+
+t.test('a handler that goes on after its answer is logged by the name of its operation, and harms nobody', async t => {
+  const folder = temporaryFolder(t)
+  makeCertificate(folder)
+  const late: Record<string, (exchange: Exchange) => void> = {
+    end: ({ response }) => response.end('second'),
+    write: ({ response }) => response.write('second'),
+    writeHead: ({ response }) => response.writeHead(500, { 'content-length': 6 }),
+    throw: () => {
+      throw new Error('hunter2')
+    },
+  }
+  const mount = async (exchange: Exchange) => {
+    const [, call, when] = exchange.request.url!.split('/')
+    exchange.operation = 'TestOperation'
+    exchange.response.end('first')
+    if (when === 'later') await delay(20)
+    late[call!]!(exchange)
+  }
+  const plain = await startServer({ mount })
+  const secure = await startServer({ mount, tls: { certsDir: folder } })
+  const session = connectHttp2(`https://127.0.0.1:${secure.s3Port}`, { rejectUnauthorized: false })
+  const errorsOf = (server: typeof plain) => server.kernel.logs.filter(({ level }) => level === 'error')
+  for (const call of Object.keys(late)) {
+    for (const when of ['at-once', 'later']) {
+      const answer = await fetch(`http://127.0.0.1:${plain.s3Port}/${call}/${when}`)
+      t.same([answer.status, await answer.text()], [200, 'first'], `${call}, ${when}`)
+      const id = answer.headers.get('x-amz-request-id')
+      for (let tries = 0; tries < 100 && !errorsOf(plain).some(line => line.requestId === id); tries++) await delay(10)
+      const said = errorsOf(plain).filter(({ requestId }) => requestId === id)
+      t.equal(said.length, 1, 'said once')
+      if (call !== 'throw') t.match(said[0], { operation: 'TestOperation', msg: /^defect: / })
+      // The head of HTTP/2 is a header of its own: late ones throw, as for every handler.
+      const stream = session.request({ ':path': `/${call}/${when}` })
+      const [headers] = await once(stream, 'response')
+      t.equal(headers[':status'], 200, `${call}, ${when}, over HTTP/2`)
+      t.equal((await stream.toArray()).join(''), 'first')
+    }
+  }
+  for (let tries = 0; tries < 100 && errorsOf(secure).length < 6; tries++) await delay(10)
+  t.ok(errorsOf(secure).length >= 6, 'over HTTP/2, too')
+  session.destroy()
+  await plain.stop()
+  await secure.stop()
 })
 
 t.test('more connections than allowed are closed at once', async t => {
