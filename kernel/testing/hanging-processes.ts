@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const stopMsMax = 30_000
+const stopMsMax = 90_000
 
 /** Stops processes with SIGSTOP, and resolves when none of their threads runs any more: until then they may still answer. Linux only. */
 export async function hangProcesses(pids: readonly number[]): Promise<void> {

@@ -87,6 +87,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
   fastify.setErrorHandler(fail)
   // Requests with methods that Fastify does not know end here, too.
   fastify.setNotFoundHandler(refuse)
+  // A route of another plugin may match every path: those below ours stay ours.
+  fastify.all('/*', refuse)
   for (const operation of operations) fastify.route(routeOf(operation))
 
   function begin(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {

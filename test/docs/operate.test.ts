@@ -118,7 +118,7 @@ t.test('nginx with the configuration of the page', { skip: openssl.skip || nginx
     child.kill('SIGTERM')
     await ended
   })
-  for (let attempt = 0; attempt < 100 && !(await answers(port)); attempt++) await sleep(50)
+  for (let attempt = 0; attempt < 1800 && !(await answers(port)); attempt++) await sleep(50)
 
   const endpoint = `https://127.0.0.1:${port}`
   const s3 = createClient(server, { endpoint, requestHandler: { httpsAgent: new Agent({ ca, keepAlive: true }) } })

@@ -58,7 +58,7 @@ function bodiesOnDrive(): string[] {
 
 async function settles(t: Test, what: string, value: () => readonly string[], limit: number): Promise<void> {
   let last = value()
-  for (let attempt = 0; attempt < 100 && last.length > limit; attempt++) {
+  for (let attempt = 0; attempt < 900 && last.length > limit; attempt++) {
     await sleep(100)
     last = value()
   }

@@ -87,7 +87,7 @@ t.test(`seed ${seed}`, async t => {
     await server.start()
     // Nothing at all, or what is there becomes more until it is all.
     let counts = await countsOf(server)
-    for (let i = 0; i < 300 && counts.users + counts.buckets > 0 && counts.buckets < bucketCount; i++) {
+    for (let i = 0; i < 900 && counts.users + counts.buckets > 0 && counts.buckets < bucketCount; i++) {
       await sleep(100)
       counts = await countsOf(server)
     }

@@ -39,7 +39,7 @@ function startFilling(): ChildProcess {
 }
 
 async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt++) {
+  for (let attempt = 0; attempt < 900; attempt++) {
     if (await isTrue()) return
     await sleep(100)
   }

@@ -91,7 +91,7 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
   }
   /** Space comes back when the deletes have reached the disk. */
   const writableAgain = async (t: Test, key: string) => {
-    for (let attempt = 0; attempt < 100; attempt++) {
+    for (let attempt = 0; attempt < 900; attempt++) {
       try {
         await put(key, 300_000)
         return t.pass('writes work again')
@@ -104,7 +104,7 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
 
   const lineCount = (line: string) => server.log().split(line).length - 1
   const told = async (t: Test, line: string, count: number) => {
-    for (let attempt = 0; attempt < 200 && lineCount(line) < count; attempt++) await sleep(100)
+    for (let attempt = 0; attempt < 900 && lineCount(line) < count; attempt++) await sleep(100)
     t.equal(lineCount(line), count, `the log says ${count} times: ${line}`)
   }
   const fullLine = 'the drive is full: new data is refused'

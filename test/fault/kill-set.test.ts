@@ -211,7 +211,7 @@ t.test('in the end all data is redundant, and an emptied bucket leaves no data',
   await waitUntilFull('an emptied set')
   t.match(await call('GET', '/redundancy'), { isFull: true, records: 0, bytes: 0, belowRecords: 0, belowBytes: 0 })
   let left = drives.blobs()
-  for (let attempt = 0; left.length > 0 && attempt < 50; attempt++) {
+  for (let attempt = 0; left.length > 0 && attempt < 450; attempt++) {
     await sleep(200)
     left = drives.blobs()
   }

@@ -57,7 +57,7 @@ t.test('in the end the bucket can be emptied, and no data remains on the drive',
   t.equal(await server.stop(), 0)
   await server.start()
   let left: string[] = []
-  for (let attempt = 0; attempt < 50; attempt++) {
+  for (let attempt = 0; attempt < 450; attempt++) {
     left = readdirSync(join(server.drive, 'blobs'), { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile())
       .map(entry => entry.name)

@@ -67,7 +67,7 @@ t.test('an overwritten object stays readable for running downloads', { timeout: 
   t.equal(blobCount(), 16, 'what is being read is still there')
   const received = await Promise.all(downloads.map(download => download.rest()))
   t.same(received.map(sha256), [...expected, ...expected])
-  for (let tries = 0; tries < 100 && blobCount() > 0; tries++) await sleep(100)
+  for (let tries = 0; tries < 900 && blobCount() > 0; tries++) await sleep(100)
   t.equal(blobCount(), 0, 'and goes when nobody reads it any more')
 
   // One writer replaces and deletes, readers never see anything but one of its versions, or that there is none.

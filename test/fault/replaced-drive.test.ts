@@ -59,7 +59,7 @@ t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, 
   const redundancy = () => createAdminClient(server).call('GET', '/redundancy')
   const until = async (what: string, isSo: (answer: Awaited<ReturnType<typeof redundancy>>) => boolean) => {
     let answer: Awaited<ReturnType<typeof redundancy>>
-    for (let tries = 0; tries < 300; tries++) {
+    for (let tries = 0; tries < 450; tries++) {
       answer = await redundancy()
       if (isSo(answer)) return t.pass(what)
       await sleep(200)

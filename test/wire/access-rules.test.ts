@@ -96,8 +96,16 @@ for (const workers of ['0', '2']) {
     const [own, foreign] = [await presign('home/ada/c'), await presign('secret/b')]
     t.equal(await statuses(`${own.pathname}${own.search}`), '200', 'presigned by who may')
     t.equal(await statuses(`${foreign.pathname}${foreign.search}`), '403')
-    const audited = await admin.call('GET', '/audit?bucket=photos&limit=100')
-    const denied = audited.items.filter((one: { tags: { accessRule?: string } }) => one.tags.accessRule === 'hotlink')
+    const deniedOnes = async () =>
+      (await admin.call('GET', '/audit?bucket=photos&limit=100')).items.filter(
+        (one: { tags: { accessRule?: string } }) => one.tags.accessRule === 'hotlink',
+      )
+    // A record is written when its connection is over: perhaps a little later than the answer is read.
+    let denied = await deniedOnes()
+    for (let tries = 0; tries < 900 && denied.length < 6; tries++) {
+      await new Promise(done => setTimeout(done, 100))
+      denied = await deniedOnes()
+    }
     t.equal(denied.length, 6, 'the audit records name the rule')
 
     const wrong = join(server.folder, 'wrong.json')

@@ -14,7 +14,7 @@ import { startServer } from './server.ts'
 
 const skip = kafkaSkip || natsSkip
 const password = 's3cret of the test'
-const waitMs = 30_000
+const waitMs = 90_000
 
 async function until<T>(read: () => Promise<T>, isEnough: (value: T) => boolean): Promise<T> {
   const deadlineMs = performance.now() + waitMs

@@ -11,7 +11,7 @@ import { createAdminClient } from './admin.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
 
 const zone = 'example.test'
-const waitMsMax = 60_000
+const waitMsMax = 90_000
 const svcctlProgram = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

@@ -55,7 +55,7 @@ t.test('changes and reads send events, from every thread, before and after a res
   const ofKey = (key: string) => messages.filter(({ Key }) => Key === `told/${key}`)
   const namesOf = (key: string) => ofKey(key).map(({ EventName }) => EventName)
   const until = async (check: () => boolean) => {
-    for (let tries = 0; tries < 600 && !check(); tries++) await sleep(50)
+    for (let tries = 0; tries < 1800 && !check(); tries++) await sleep(50)
   }
   const keys = Array.from({ length: 24 }, (_, i) => `k${i}`)
   const use = async (Key: string) => {

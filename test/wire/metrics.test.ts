@@ -27,7 +27,7 @@ t.test('requests of buckets are summed over threads, and every thread answers fr
   const scrape = async (scope: string) => (await fetch(`${server.endpoint}/svc/metrics/v1/${scope}`)).text()
   /** A request is counted when its answer is finished, which the client may know before the thread does; usage is read again after a pause. */
   const scraped = async (scope: string, line: RegExp) => {
-    for (let tries = 0; tries < 400 && !line.test(await scrape(scope)); tries++) {
+    for (let tries = 0; tries < 1800 && !line.test(await scrape(scope)); tries++) {
       await new Promise(resolve => setTimeout(resolve, 50))
     }
     t.match(await scrape(scope), line)

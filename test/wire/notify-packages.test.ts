@@ -18,7 +18,7 @@ import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
 import { startServer } from './server.ts'
 
-const deliveryDeadlineMs = 60_000
+const deliveryDeadlineMs = 120_000
 const bucket = 'photos'
 
 interface Destination {
@@ -83,7 +83,7 @@ async function wholePath(t: Test, destination: Destination): Promise<void> {
     (await admin.call('GET', '/notify/targets')).items.find((target: { id: string }) => target.id === id)
   let state = await stateNow()
   // They arrive before the server has heard that they have.
-  for (let attempt = 0; attempt < 100 && state.pendingEvents > 0; attempt++) {
+  for (let attempt = 0; attempt < 900 && state.pendingEvents > 0; attempt++) {
     await sleep(100)
     state = await stateNow()
   }

@@ -128,7 +128,7 @@ t.test('an aborted upload leaves nothing to be seen', async t => {
   await t.rejects(s3.send(new HeadObjectCommand({ Bucket, Key: 'aborted' })), { name: 'NotFound' })
   // The client goes on to abort the upload by itself, without being waited for.
   const open = async () => (await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? []
-  for (let attempt = 0; attempt < 50 && (await open()).length > 0; attempt++) await sleep(100)
+  for (let attempt = 0; attempt < 900 && (await open()).length > 0; attempt++) await sleep(100)
   t.same(await open(), [])
 })
 

@@ -20,8 +20,8 @@ import { createInterface } from 'node:readline'
 const root = resolve(import.meta.dirname, '../..')
 /** The server as operators run it: bundled, of what the sources are now. */
 export const program = join(root, '.ci/start.mjs')
-const startDeadlineMs = 60_000
-const stopDeadlineMs = 30_000
+const startDeadlineMs = 120_000
+const stopDeadlineMs = 90_000
 
 export const accessKey = 'wire-root'
 export const secretKey = 'wire-secret-9d2b'

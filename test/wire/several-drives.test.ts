@@ -66,7 +66,7 @@ async function start(t: Test) {
 }
 
 async function until(t: Test, what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 450; tries++) {
     if (await isSo()) return void t.pass(what)
     await sleep(200)
   }

@@ -37,7 +37,7 @@ t.test('svcctl admin trace connects again', async t => {
   /** Until the stream, which opens a little later than the server does, tells of one more. */
   const seeOneMore = async () => {
     const before = lines()
-    for (let i = 0; i < 300 && lines() === before; i++) {
+    for (let i = 0; i < 900 && lines() === before; i++) {
       await fetch(`${server.endpoint}/photos/${before}`).then(answer => answer.text())
       await sleep(100)
     }

@@ -21,7 +21,7 @@ import { startFront } from './front.ts'
 const topic = 'events'
 const password = 's3cret of the test'
 const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
-const noSignal = () => AbortSignal.timeout(20_000)
+const noSignal = () => AbortSignal.timeout(90_000)
 
 function settingsOf(change: Partial<KafkaSettings>): KafkaSettings {
   return Value.Default(KafkaSettings, { topic, timeout: 3000, ...change }) as KafkaSettings

@@ -180,7 +180,7 @@ t.test('a broker that takes no messages because of its memory gives an error wit
   server.control('set_vm_memory_high_watermark', '0.0000001')
   // The broker checks its memory periodically.
   let error: string | undefined
-  for (let attempt = 0; attempt < 100 && error === undefined; attempt++) {
+  for (let attempt = 0; attempt < 900 && error === undefined; attempt++) {
     error = await target.send([testMessage()], noSignal).then(
       () => undefined,
       ({ message }: Error) => message,

@@ -16,7 +16,7 @@ await run(['alias', 'set', 'home', server.endpoint, 'admin'], { env: { SVCCTL_SE
 await run(['mb', 'home/watched'])
 
 /** Long enough for a machine that does something else; what is waited for ends it. */
-const patienceMs = 60_000
+const patienceMs = 120_000
 
 async function until(t: Test, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = performance.now()

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findLastingPort } from 'svc/testing'
 import type { Test } from 'tap'
 
-const startDeadlineMs = 60_000
+const startDeadlineMs = 90_000
 
 // Where Debian has the server.
 process.env.PATH += `${delimiter}/usr/sbin`

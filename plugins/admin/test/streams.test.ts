@@ -72,7 +72,7 @@ const sign = (accessKey: string, secret: string, more: Readonly<Record<string, s
 async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean> {
   const { beats } = stream
   await clock.advance(heartbeatMs)
-  for (let waited = 0; waited < 200 && stream.isOpen && stream.beats === beats; waited++) {
+  for (let waited = 0; waited < 9000 && stream.isOpen && stream.beats === beats; waited++) {
     await new Promise(done => setTimeout(done, 10))
   }
   return stream.isOpen

@@ -1,4 +1,5 @@
 /** Which host finds which distribution: rules, names that nobody may have, and the table against a model that looks at everything. */
+import assert from 'node:assert/strict'
 import { seeded } from 'svc/testing'
 import t from 'tap'
 import { createHostTable } from '../host-table.ts'
@@ -145,9 +146,11 @@ t.test('the table finds what a search through all aliases finds', async t => {
         const all = entries.flatMap(([aliases, index]) => aliases.map(alias => ({ alias, value: index })))
         const exact = all.find(({ alias }) => alias === host)
         const wild = all.filter(({ alias }) => covers(alias, host)).sort((p, q) => q.alias.length - p.alias.length)
-        t.same(table.find(host), exact ?? wild[0], `${host} in ${[...taken]}`)
-        t.same(table.all(host), [...(exact === undefined ? [] : [exact]), ...wild], 'all that match, in order')
+        assert.deepEqual(table.find(host), exact ?? wild[0], `${host} in ${[...taken]}`)
+        const inOrder = [...(exact === undefined ? [] : [exact]), ...wild]
+        assert.deepEqual(table.all(host), inOrder, `all that match ${host} in ${[...taken]}, in order`)
       }
     }
+    t.pass('9000 hosts, each looked up in both ways')
   })
 })

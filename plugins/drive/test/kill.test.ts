@@ -18,7 +18,7 @@ import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 50 : process.env.CI ? 15 : 5))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 50 : 5))
 const fixture = new URL('./fixtures/killed-writer.ts', import.meta.url).pathname
 
 interface Fact {

@@ -8,7 +8,7 @@ import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : process.env.CI ? 200 : 12))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : process.env.CI ? 100 : 12))
 const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 

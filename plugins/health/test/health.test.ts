@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type CliIo, definePlugin } from 'svc/kernel'
 import http from 'svc/plugins/http/index'
 import iam from 'svc/plugins/iam/index'
@@ -22,6 +21,8 @@ import health from '../index.ts'
 interface Stage {
   drives: () => Partial<DriveStatus>[] | Promise<Partial<DriveStatus>[]>
   hold?: Promise<void>
+  /** Called when a request of S3 has arrived. */
+  onRequest?: () => void
 }
 
 async function start(stage: Stage, config: Record<string, Record<string, unknown>> = {}): Promise<TestKernel> {
@@ -40,6 +41,7 @@ async function start(stage: Stage, config: Record<string, Record<string, unknown
       contribute('http.mount', 's3', {
         listener: 's3',
         handler: async ({ response }) => {
+          stage.onRequest?.()
           await stage.hold
           response.end()
         },
@@ -154,10 +156,14 @@ t.test('a node that drains is alive and not ready', async t => {
   const hold = new Promise<void>(resolve => {
     release = resolve
   })
-  const kernel = await start({ drives: () => [drive('online')], hold })
+  let onRequest: () => void = () => {}
+  const arrived = new Promise<void>(resolve => {
+    onRequest = resolve
+  })
+  const kernel = await start({ drives: () => [drive('online')], hold, onRequest })
   const [base] = basesOf(kernel)
   const held = fetch(`${base}/b/k`)
-  await delay(50)
+  await arrived
   const drained = kernel.drain()
   t.match(await probe(base, 'ready'), [503, { ok: false, status: 'draining' }])
   t.match(await probe(base, 'cluster'), [503, { ok: false, nodesOnline: 0 }])

@@ -128,12 +128,12 @@ export function connectRaw(port: number): Promise<RawClient> {
         socket,
         received: () => text,
         send: bytes => new Promise(sent => socket.write(bytes, () => sent())),
-        until: (wanted, timeoutMs = 5000) =>
+        until: (wanted, timeoutMs = 90_000) =>
           wait(() => {
             if (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) return true
             return over ? new Error(`closed before ${wanted}; received ${text}`) : false
           }, timeoutMs),
-        closed: (timeoutMs = 5000) => wait(() => over, timeoutMs),
+        closed: (timeoutMs = 90_000) => wait(() => over, timeoutMs),
       }),
     )
   })

@@ -297,14 +297,14 @@ t.test('days are counted from the next midnight', t => {
   t.end()
 })
 
-t.test('the worker applies existing and new rules by itself', { timeout: 60_000 }, async t => {
+t.test('the worker applies existing and new rules by itself', { timeout: 240_000 }, async t => {
   const Bucket = await newBucket()
   const versions = async () => {
     const request = { bucket: Bucket, prefix: '', delimiter: '', keyMarker: '', versionIdMarker: '', maxKeys: 100 }
     return (await objects.listVersions(request)).versions.map(one => one.key)
   }
   const until = async (expected: readonly string[]) => {
-    for (let tries = 0; tries < 200 && (await versions()).join() !== expected.join(); tries++) {
+    for (let tries = 0; tries < 1800 && (await versions()).join() !== expected.join(); tries++) {
       await new Promise(resolve => setTimeout(resolve, 50))
     }
     t.same(await versions(), expected)
@@ -330,7 +330,7 @@ t.test('the worker applies existing and new rules by itself', { timeout: 60_000 
   await until([])
   t.equal((await objects.usage(Bucket)).uploads, 1, 'an upload of today stays')
   server.advanceDays(2)
-  for (let tries = 0; tries < 200 && (await objects.usage(Bucket)).uploads > 0; tries++) {
+  for (let tries = 0; tries < 1800 && (await objects.usage(Bucket)).uploads > 0; tries++) {
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   t.equal((await objects.usage(Bucket)).uploads, 0)

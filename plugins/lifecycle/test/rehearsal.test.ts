@@ -67,7 +67,7 @@ t.test('objects, older versions and uploads are removed after seconds, younger o
     return [...Versions.map(({ Key, IsLatest }) => `${Key} ${IsLatest}`), ...latest, ...Uploads.map(({ Key }) => Key)]
   }
   const wanted = ['long/b true', 'old/c true', 'short/a false', 'marker short/a', 'long/u']
-  for (let tries = 0; tries < 600 && (await state()).join() !== wanted.join(); tries++) {
+  for (let tries = 0; tries < 900 && (await state()).join() !== wanted.join(); tries++) {
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   t.same(await state(), wanted)
@@ -90,7 +90,7 @@ t.test('complete cycles are counted', async t => {
   const cycles = async () =>
     Number(/^svc_scanner_cycles_total\S* (\d+)/m.exec(await server.kernel.services.metrics.scrape())?.[1])
   const before = await cycles()
-  for (let tries = 0; tries < 600 && (await cycles()) < before + 2; tries++) {
+  for (let tries = 0; tries < 900 && (await cycles()) < before + 2; tries++) {
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   t.ok((await cycles()) >= before + 2, 'each day of a second has one')

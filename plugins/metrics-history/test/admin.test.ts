@@ -23,7 +23,7 @@ async function start(t: Test) {
   /** Until the sample of this time is there. */
   const pass = async (seconds: number) => {
     await clock.advance(seconds * 1000)
-    for (let tries = 0; tries < 500; tries++) {
+    for (let tries = 0; tries < 9000; tries++) {
       const { json } = await query('name=svc_node_info&step=10')
       if (json.series[0]?.points.at(-1)[1] === 1) return
       await new Promise(resolve => setTimeout(resolve, 10))

@@ -38,7 +38,7 @@ const download = (key: string, headers = {}, more = '', call = signed) =>
   call({ path: at('download', key, more), headers })
 const large = Buffer.alloc(3 * 1024 * 1024 + 17, 'photograph ')
 const lastAudit = async (requestId: string) => {
-  for (let attempt = 0; attempt < 50; attempt++) {
+  for (let attempt = 0; attempt < 4500; attempt++) {
     const { items } = (await signed({ path: `/api/v1/audit?requestId=${requestId}` })).json
     if (items.length > 0) return items[0]
     await new Promise(done => setTimeout(done, 20))
@@ -134,7 +134,7 @@ t.test('a body of unknown length, a truncated one, and one that is too long', as
   t.equal(outcome(await download('broken')), '404 object_not_found')
   const isBreaker = ({ userAgent }: { userAgent: string }) => userAgent === 'breaker'
   let record: object | undefined
-  for (let attempt = 0; attempt < 50 && record === undefined; attempt++) {
+  for (let attempt = 0; attempt < 4500 && record === undefined; attempt++) {
     record = (await signed({ path: '/api/v1/audit?action=uploadObject&status=499' })).json.items.find(isBreaker)
     await new Promise(done => setTimeout(done, 20))
   }

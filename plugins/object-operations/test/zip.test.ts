@@ -384,7 +384,7 @@ t.test('after a client disconnects, nothing more is read for it', async t => {
     }, 200)
   })
   let record: { bytesSent: number } | undefined
-  for (let attempt = 0; attempt < 50 && record === undefined; attempt++) {
+  for (let attempt = 0; attempt < 4500 && record === undefined; attempt++) {
     const { items } = (await server.signed({ path: '/api/v1/audit?action=downloadZip&status=499' })).json
     record = items.find(({ userAgent }: { userAgent: string }) => userAgent === 'leaver')
     await new Promise(done => setTimeout(done, 20))

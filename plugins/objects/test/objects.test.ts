@@ -545,7 +545,7 @@ t.test('of many writers to one key the bytes of one remain, and none after a del
   const bucket = await newBucket()
   const blobs = () => globSync('blobs/*/*', { cwd: folder }).length
   const settled = async (count: number) => {
-    for (let tries = 0; tries < 100 && blobs() !== count; tries++) await setTimeout(50)
+    for (let tries = 0; tries < 1800 && blobs() !== count; tries++) await setTimeout(50)
     return blobs()
   }
   // Blobs deleted by earlier tests may still be readable for a while.

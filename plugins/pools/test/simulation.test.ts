@@ -9,7 +9,7 @@ import t from 'tap'
 import type { Totals } from './simulate.ts'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 500 : process.env.CI ? 100 : 20))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 500 : process.env.CI ? 40 : 20))
 const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 

@@ -517,7 +517,7 @@ const python = '/usr/bin/python3'
 t.test('boto3', { skip: !existsSync(python) && 'no Python is installed' }, async t => {
   const script = join(import.meta.dirname, 'fixtures/post.py')
   const printed = await new Promise<string>((done, fail) => {
-    execFile(python, [script, endpoint, Bucket], { encoding: 'utf8', timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(python, [script, endpoint, Bucket], { encoding: 'utf8', timeout: 240_000 }, (error, stdout, stderr) => {
       if (error === null) done(stdout)
       else fail(new Error(`${error.message}\n${stderr}`))
     })

@@ -51,7 +51,7 @@ t.test('usage and requests of buckets, and the sums of the cluster', async t => 
 
   // A walk rests for longer than it took.
   let bucket = await scrape('bucket')
-  for (let tries = 0; tries < 200 && bucket.value('svc_bucket_versions{bucket="photos"}') !== 3; tries++) {
+  for (let tries = 0; tries < 4500 && bucket.value('svc_bucket_versions{bucket="photos"}') !== 3; tries++) {
     await new Promise(resolve => setTimeout(resolve, 20))
     bucket = await scrape('bucket')
   }

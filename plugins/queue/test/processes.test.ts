@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { seeded } from 'svc/testing'
 import t from 'tap'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 6 : 3))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 6 : 3))
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 const fixture = new URL('./fixtures/server.ts', import.meta.url).pathname
 const folder = await mkdtemp(join(tmpdir(), 'svc-queue-'))

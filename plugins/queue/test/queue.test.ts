@@ -242,7 +242,7 @@ t.test('a full drive refuses entries, and delivers and deletes those that wait',
 })
 
 t.test('random schedules: nothing is lost, and each key keeps its order', { timeout: 400_000 }, async t => {
-  for (let round = 0; round < Number(process.env.ROUNDS ?? (process.env.CI ? 6 : 3)); round++) {
+  for (let round = 0; round < Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 6 : 3)); round++) {
     await seeded(t, async random => {
       const folder = await newFolder(t)
       const batchMax = random.pick([1, 2, 7, 50])

@@ -104,7 +104,7 @@ export function textOf({ payload }: QueueEntry): string {
 }
 
 /** Waits for a condition that becomes true soon. */
-export async function until(condition: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, seconds = 120): Promise<void> {
   for (const endMs = Date.now() + seconds * 1000; Date.now() < endMs; ) {
     if (await condition()) return
     await new Promise(resolve => setTimeout(resolve, 5))

@@ -44,7 +44,7 @@ for (const workers of ['0', '2']) {
       let log = ''
       child.stderr.setEncoding('utf8').on('data', (more: string) => (log += more))
       const ready = async (count: number): Promise<{ console: string; s3: string }> => {
-        for (let attempt = 0; attempt < 600; attempt++) {
+        for (let attempt = 0; attempt < 900; attempt++) {
           const lines = log.split('\n').filter(line => line.includes('"msg":"ready"'))
           if (lines.length >= count) return JSON.parse(lines[count - 1]!)
           await new Promise(done => setTimeout(done, 100))

@@ -1,4 +1,5 @@
 /** Certificates by server name, the challenge of RFC 8737, and what is read of a connection before TLS. */
+import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -104,7 +105,7 @@ t.test('a hello is read wherever it is cut, and never beyond its bound', async t
   const whole = { state: 'complete', serverName: 'www.example.test', protocols: ['h2', 'http/1.1'] }
   t.same(parseClientHello(hello), whole)
   for (let length = 0; length < hello.length; length++) {
-    t.equal(parseClientHello(hello.subarray(0, length)).state, 'incomplete', `${length} bytes`)
+    assert.equal(parseClientHello(hello.subarray(0, length)).state, 'incomplete', `${length} bytes`)
   }
   const payload = hello.subarray(5)
   for (const size of [1, 7, 100]) {
@@ -135,8 +136,10 @@ t.test('a damaged hello is never more than unreadable', async t => {
     for (let round = 0; round < 3000; round++) {
       const damaged = Buffer.from(hello)
       for (let count = 0; count < 4; count++) damaged[Math.floor(random.float() * damaged.length)] = random.bytes(1)[0]!
-      t.ok(['complete', 'incomplete', 'unreadable'].includes(parseClientHello(damaged).state))
+      const { state } = parseClientHello(damaged)
+      assert.ok(['complete', 'incomplete', 'unreadable'].includes(state), `round ${round}: ${state}`)
     }
+    t.pass('3000 damaged hellos')
   })
 })
 

@@ -36,6 +36,6 @@ t.test('the last use of access keys is recorded, that of users and sessions is n
       },
     )
   // Uses are written together, some seconds after the first one.
-  for (let attempt = 0; attempt < 600 && (await kept()).length === 0; attempt++) await sleep(100)
+  for (let attempt = 0; attempt < 900 && (await kept()).length === 0; attempt++) await sleep(100)
   t.same(await kept(), [made.key.accessKey])
 })

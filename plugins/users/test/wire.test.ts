@@ -76,7 +76,7 @@ async function startServer(workers: number): Promise<Server> {
     })
   }
   let ready: { s3: string; console: string } | undefined
-  for (let tries = 0; tries < 600 && ready === undefined; tries++) {
+  for (let tries = 0; tries < 1800 && ready === undefined; tries++) {
     const line = log.split('\n').find(line => line.includes('"msg":"ready"'))
     if (line !== undefined) ready = JSON.parse(line)
     else if (child.exitCode !== null) break

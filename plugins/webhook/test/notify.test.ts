@@ -76,7 +76,7 @@ t.test('a message is one POST of its JSON, with the token of the settings', asyn
     ['Basic dTpw', 'Basic dTpw'],
   ] as const) {
     const target = kindOf(t).connect(settingsOf({ endpoint: receiver.url, auth_token: given }), { id: '_', log })
-    await target.send([message], AbortSignal.timeout(5000))
+    await target.send([message], AbortSignal.timeout(90_000))
     const received = receiver.requests.at(-1)!
     t.match(received, { method: 'POST', path: '/hook', headers: { 'content-type': 'application/json' } })
     t.equal(received.headers.authorization, sent)
@@ -106,7 +106,7 @@ t.test('some answers are final, others are tried again', async t => {
 
 async function verdictOf(t: Test, target: NotifyTarget): Promise<string> {
   try {
-    await target.send([testMessage()], AbortSignal.timeout(5000))
+    await target.send([testMessage()], AbortSignal.timeout(90_000))
     return 'delivered'
   } catch (error) {
     const { message } = error as Error
@@ -157,7 +157,7 @@ t.test('no connection is made to a name that resolves to a metadata service', as
   const send = (host: string) =>
     kind
       .connect(settingsOf({ endpoint: `http://${host}:${receiver.port}/`, auth_token: token }), { id: '_', log })
-      .send([testMessage()], AbortSignal.timeout(5000))
+      .send([testMessage()], AbortSignal.timeout(90_000))
   await t.rejects(send('hook.test'), { message: /hook\.test:\d+: its address is a link-local address/ })
   await send('fine.test')
   t.equal(receiver.requests.length, 1)

@@ -58,7 +58,7 @@ const get = (url: string, options: Parameters<typeof site.get>[1] = {}) =>
 const statusOf = async (url: string, options?: Parameters<typeof site.get>[1]) => (await get(url, options)).status
 /** The audit record of an answer; it is written when the connection is over, for us perhaps a little later. */
 async function recordOf({ headers }: Answer) {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 9000; tries++) {
     const found = (await audit.recent(200)).find(({ requestId }) => requestId === headers['x-amz-request-id'])
     if (found !== undefined) return found
     await sleep(10)
