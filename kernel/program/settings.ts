@@ -22,6 +22,14 @@ function checkEntries(entries: readonly unknown[]): string | undefined {
   return `entry ${index} must be a package name, a path, {"disable": ["name", …]} or {"replace": "name", "with": "path"}`
 }
 
+/**
+ * The default number of worker threads on so many processors. One worker beside the thread that commits is one thread that serves
+ * requests, as with none, and every request costs more for it: so there is none, or there are at least two.
+ */
+export function workerCountFor(processors: number): number {
+  return processors <= 2 ? 0 : processors - 1
+}
+
 export const KernelSettings = Type.Object({
   configFile: Type.Optional(
     Type.String({
@@ -43,8 +51,8 @@ export const KernelSettings = Type.Object({
     variable: 'SVC_WORKERS',
     minimum: 0,
     maximum: 1024,
-    default: Math.max(1, availableParallelism() - 1),
-    defaultText: 'processors - 1, at least 1',
+    default: workerCountFor(availableParallelism()),
+    defaultText: 'processors - 1; 0 with one or two',
     description: 'Worker threads beside the main thread; 0 = one thread does everything.',
   }),
   logLevel: logLevelKey,

@@ -4,6 +4,8 @@
  *
  * Bytes of a stream wait in a slot of the memory. A socket gives a lot at once, so streams do not fill their slots together by
  * themselves: one that has enough, or that ends, waits for the next turn of the event loop, and the others have theirs until then.
+ * So does the first one of them: a whole body of a megabyte can be read from one socket before the next one gets its turn. Only a
+ * stream that is alone after that wait is left to `node:crypto`.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -69,6 +71,7 @@ class Lanes {
   readonly taken = new Set<Slot>()
   /** Those that are to be computed in the next turn, each with its waiting caller. */
   readonly #due = new Map<Slot, () => void>()
+  #isScheduled = false
 
   constructor() {
     const module = new WebAssembly.Module(readFileSync(new URL('./md5-lanes.wasm', import.meta.url)))
@@ -127,12 +130,22 @@ class Lanes {
 
   /** Resolves when the whole blocks of the slot are computed, together with those of others. */
   compute(slot: Slot): Promise<void> {
-    if (this.#due.size === 0) setImmediate(() => this.#computeDue())
+    if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => this.#computeDue())
+    }
     return new Promise(resolve => this.#due.set(slot, resolve))
   }
 
+  /** A stream that nobody has begun to compute, and that nobody else could be computed with. */
+  isAlone({ hasBegun }: Slot): boolean {
+    return !hasBegun && this.taken.size === 1
+  }
+
   #computeDue(): void {
-    for (const slot of this.#due.keys()) this.computeNow(slot)
+    this.#isScheduled = false
+    // A stream that is alone takes its bytes to `node:crypto` when it goes on.
+    for (const slot of this.#due.keys()) if (!this.isAlone(slot)) this.computeNow(slot)
     const due = [...this.#due.values()]
     this.#due.clear()
     for (const resolve of due) resolve()
@@ -193,15 +206,14 @@ class Md5Stream implements StreamChecksum {
       }
       at += this.#lanes.fill(slot, bytes, at)
       if (waiting(slot) < enoughBytes) return
-      if (this.#isAlone(slot)) this.#leave(slot)
-      else if (at === bytes.length) return this.#lanes.compute(slot)
+      if (at === bytes.length) return this.#lanes.compute(slot).then(() => this.#leaveIfAlone(slot))
+      if (this.#lanes.isAlone(slot)) this.#leave(slot)
       else this.#lanes.computeNow(slot)
     }
   }
 
-  /** A stream that nobody has begun to compute, and that nobody else could be computed with. */
-  #isAlone({ hasBegun }: Slot): boolean {
-    return !hasBegun && this.#lanes.taken.size === 1
+  #leaveIfAlone(slot: Slot): void {
+    if (this.#slot === slot && this.#lanes.isAlone(slot)) this.#leave(slot)
   }
 
   /** It stays with `node:crypto` to its end. */
@@ -211,10 +223,7 @@ class Md5Stream implements StreamChecksum {
   }
 
   async digest(): Promise<Buffer> {
-    const slot = this.#slot
-    if (slot !== undefined && this.#isAlone(slot)) this.#leave(slot)
-    if (this.#slot === undefined) return this.#require().digest()
-    return this.#finish(this.#slot)
+    return this.#slot === undefined ? this.#require().digest() : this.#finish(this.#slot)
   }
 
   async #finish(slot: Slot): Promise<Buffer> {
@@ -223,7 +232,15 @@ class Md5Stream implements StreamChecksum {
       // There is room: `update` leaves more than that.
       this.#lanes.fill(slot, padding, 0)
       await this.#lanes.compute(slot)
-      if (!this.#lanes.taken.has(slot)) throw new Error('the digest was given up')
+      if (this.#slot !== slot) throw new Error('the digest was given up')
+      if (!slot.hasBegun) {
+        const view = this.#lanes.view(slot)
+        return createHash('md5')
+          .update(view.subarray(0, view.length - padding.length))
+          .digest()
+      }
+      // It may have been alone for its last bytes.
+      this.#lanes.computeNow(slot)
       return this.#lanes.digest(slot)
     } finally {
       this.release()

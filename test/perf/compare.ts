@@ -3,10 +3,11 @@
  *
  *     node --conditions=svc-src test/perf/compare.ts LOAD[,LOAD…] TREE [TREE…] [--rounds N] [--seconds N] [--workers N]
  *
- * LOAD is one of those of profile.ts; several take turns, too, so that one tree shows what one costs more than another. A tree may be followed by options for Node.js: `/tmp/copy,--max-semi-space-size=64`. A
- * copy is made with `git archive HEAD | tar -x -C /tmp/copy` and a link to `node_modules`.
+ * LOAD is one of those of profile.ts; several take turns, too, so that one tree shows what one costs more than another. A tree may be
+ * followed by options for Node.js, by a number of workers and by one of drives: `/tmp/copy,--max-semi-space-size=64`, `.,workers=1`,
+ * `.,drives=4`. A copy is made with `git archive HEAD | tar -x -C /tmp/copy` and a link to `node_modules`.
  */
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { warmUp, warmUpMs } from './bench.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
@@ -45,6 +46,12 @@ function print({ name, cpuMicros, rates }: Contestant): void {
   process.stdout.write(`${name}\n  ${figures}; ${median(rates).toFixed(0)} requests/s\n`)
 }
 
+/** The number of `name=number`, undefined where there is none. */
+function numberOf(settings: readonly string[], name: string): number | undefined {
+  const value = settings.find(setting => setting.startsWith(`${name}=`))
+  return value === undefined ? undefined : Number(value.slice(name.length + 1))
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -62,11 +69,15 @@ async function main(): Promise<void> {
   if (typeof options === 'string') throw new Error('unreachable: no such option was passed')
   const contestants: Contestant[] = []
   for (const [name, { loadName, load }] of trees.flatMap(tree => loads.map(one => [tree, one] as const))) {
-    const [tree, ...nodeOptions] = name.split(',')
+    const [tree, ...settings] = name.split(',')
+    const nodeOptions = settings.filter(setting => setting.startsWith('-'))
     const folder = makeFolder(options.drive, 'svc-compare-')
-    const workers = Number(values.workers)
+    const workers = numberOf(settings, 'workers') ?? Number(values.workers)
+    const drives = Array.from({ length: numberOf(settings, 'drives') ?? 1 }, (_, index) =>
+      join(folder, `d${index + 1}`),
+    )
     const environment = LOAD_ENVIRONMENT
-    const server = await startServer({ folder, workers, tree: resolve(tree), environment, nodeOptions })
+    const server = await startServer({ folder, drives, workers, tree: resolve(tree), environment, nodeOptions })
     const client = startLoadClient()
     await prepareLoad(server, client, load)
     contestants.push({

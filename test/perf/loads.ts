@@ -64,6 +64,7 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'get-small-sse-kms': { ...getSmall, encryption: sseKms },
   'get-small-sse-c': { ...getSmall, encryption: sseC },
   'put-small': putSmall,
+  'put-one': { plan: { ...putSmall.plan, connectionCount: 1 } },
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
   'put-small-sse-kms': { ...putSmall, encryption: sseKms },
   'put-small-sse-c': { ...putSmall, encryption: sseC },

@@ -73,3 +73,24 @@ t.test('a stream that is aborted while its digest is computed rejects', async t 
   other.update(bytes.subarray(0, 1000))
   t.equal((await other.digest()).toString('hex'), md5(bytes.subarray(0, 1000)))
 })
+
+t.test('the first of several streams waits for the others, one that stays alone does so once', async t => {
+  const streams = createMd5Streams()
+  const piece = bytes.subarray(0, 300_000)
+  const first = streams.create()
+  const waits = first.update(piece)
+  t.ok(waits instanceof Promise, 'others may begin in this turn')
+  await waits
+  t.equal(first.update(piece), undefined, 'nobody did')
+  t.equal((await first.digest()).toString('hex'), md5(Buffer.concat([piece, piece])))
+
+  const both = [streams.create(), streams.create()]
+  await Promise.all(both.map(stream => stream.update(piece)))
+  const again = both.map(stream => stream.update(piece))
+  t.ok(
+    again.every(wait => wait instanceof Promise),
+    'two are computed together to their end',
+  )
+  await Promise.all(again)
+  for (const stream of both) t.equal((await stream.digest()).toString('hex'), md5(Buffer.concat([piece, piece])))
+})
