@@ -5,6 +5,17 @@
  * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
  */
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { KeyRequest } from './policy/key.ts'
+import type { EffectivePolicy } from './policy/policy.ts'
+
+export type { KeyRequest } from './policy/key.ts'
+export {
+  type CacheLevel,
+  type CachePolicy,
+  type EffectivePolicy,
+  type LevelSettings,
+  resolvePolicy,
+} from './policy/policy.ts'
 
 /** Of a record: bytes of its head. */
 export const tierHeadBytesMax = 16 * 1024
@@ -72,7 +83,64 @@ export interface CacheTierKind {
   create(context: CacheTierContext): CacheTier
 }
 
+/** A field of a message and its value; several lines of one field are several of these. */
+export type HeaderLine = readonly [name: string, value: string]
+/** Values by lower-case name, as `IncomingMessage.headers` has them. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface CacheRequest {
+  readonly method: string
+  /** Of the visitor. */
+  readonly headers: RequestHeaders
+  /** What its key is made of, beside headers and cookies. */
+  readonly key: Omit<KeyRequest, 'header' | 'cookie'>
+  readonly policy: EffectivePolicy
+  /** Whether the visitor's `Cache-Control` and `Pragma` count. */
+  readonly honorsDirectives: boolean
+}
+
+export interface OriginAnswer {
+  readonly status: number
+  readonly headers: readonly HeaderLine[]
+  /** Ends with an error where it is cut off. Undefined: none. Leaving the loop closes it. */
+  readonly body: AsyncIterable<Uint8Array> | undefined
+}
+
+/** Where answers come from. */
+export interface CacheOrigin {
+  /**
+   * `headers` are the visitor's end-to-end fields, with conditions of the cache in the place of the visitor's. Rejects where the origin
+   * cannot be reached.
+   */
+  fetch(request: { readonly method: string; readonly headers: RequestHeaders }): Promise<OriginAnswer>
+}
+
+/** Value of `X-Cache`. */
+export type CacheResult = 'HIT' | 'MISS' | 'STALE' | 'EXPIRED' | 'REVALIDATED' | 'BYPASS'
+
+export interface CacheAnswer {
+  readonly status: number
+  /** With `X-Cache`, `Cache-Status` and, of what is from the cache, `Age`. */
+  readonly headers: readonly HeaderLine[]
+  /** A stream that nobody reads must be closed by its `return`. */
+  readonly body: Buffer | AsyncIterable<Uint8Array> | undefined
+  readonly result: CacheResult
+}
+
+/** In every thread, each with a memory of its own. */
+export interface CacheService {
+  /**
+   * Answers a request from the cache, or from the origin and stores that answer if it may. Who asks has decided that the visitor may have
+   * it. Rejects with what the origin rejects with.
+   */
+  serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer>
+  usage(): TierUsage
+}
+
 declare module 'svc/kernel' {
+  interface Services {
+    cache: CacheService
+  }
   interface ExtensionPoints {
     'cache.tier': CacheTierKind
   }

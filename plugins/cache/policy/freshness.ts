@@ -104,11 +104,10 @@ export function initialAgeMs(headers: ReadonlyMap<string, string>, requestedMs: 
   return Math.max(apparentMs, ageMs(headers.get('age')) + (receivedMs - requestedMs))
 }
 
-/** The first member counts, as of a field that may have one value alone; what is no number is no age. */
+/** What is not one number is very old: several caches disagreed about it, or somebody wrote it by hand. */
 function ageMs(field: string | undefined): number {
   if (field === undefined) return 0
-  const first = (field.split(',')[0] as string).trim()
-  return /^\d+$/.test(first) ? Math.min(Number(first), secondsMax) * 1000 : 0
+  return (/^\d+$/.test(field.trim()) ? Math.min(Number(field), secondsMax) : secondsMax) * 1000
 }
 
 function dateOf(headers: ReadonlyMap<string, string>, receivedMs: number): number | undefined {

@@ -203,8 +203,7 @@ t.test('the age of an answer counts what other caches say', t => {
   t.equal(age({}), 500)
   t.equal(age({ age: '10' }), 10_500)
   t.equal(age({ date: new Date(nowMs - 60_000).toUTCString(), age: '10' }), 60_000)
-  t.equal(age({ age: '7200, 0' }), 7_200_500)
-  t.equal(age({ age: 'abc' }), 500)
+  for (const odd of ['7200, 0', '0, 0', 'abc', '-1', '7200.0', '1;a=b']) t.ok(age({ age: odd }) > 10 ** 12, odd)
   t.end()
 })
 
