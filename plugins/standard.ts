@@ -76,6 +76,7 @@ const folders = [
   // Publishing: buckets on names of their own, and certificates of names.
   'distributions',
   'website',
+  'cache',
   's3-domains',
   'key-groups',
   'certificates',

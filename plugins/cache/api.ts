@@ -1,0 +1,147 @@
+/**
+ * The cache of answers, and its tiers.
+ *
+ * A tier keeps bytes and knows no rule: lifetimes, purges, fences and checksums are in the head of a record, which the cache writes, and
+ * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
+ */
+import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { KeyRequest } from './policy/key.ts'
+import type { EffectivePolicy } from './policy/policy.ts'
+
+export type { KeyRequest } from './policy/key.ts'
+export {
+  type CacheLevel,
+  type CachePolicy,
+  type EffectivePolicy,
+  type LevelSettings,
+  resolvePolicy,
+} from './policy/policy.ts'
+
+/** Of a record: bytes of its head. */
+export const tierHeadBytesMax = 16 * 1024
+/** Of a record: bytes of its body. */
+export const tierBodyBytesMax = 1024 * 1024
+/** Of a record: bytes of its id. */
+export const tierIdBytes = 32
+
+/** Neither buffer is changed after it was given to a tier or by one. */
+export interface TierRecord {
+  /** At most `tierHeadBytesMax`. */
+  readonly head: Buffer
+  /** At most `tierBodyBytesMax`. */
+  readonly body: Buffer
+}
+
+export interface TierUsage {
+  readonly entries: number
+  /** With all that the tier itself needs for them. Never above its budget. */
+  readonly bytes: number
+  /** Records that gave way to others since the start. */
+  readonly evictions: number
+}
+
+/**
+ * One tier in one thread; every thread that serves has its own, over the same records where the tier is outside of the process. Methods
+ * other than `start` and `stop` are called between the two. A rejection, or no answer within 50 ms, is a miss; after 5 in a row the cache
+ * leaves the tier alone for 10 s. Errors are sentences without secrets.
+ */
+export interface CacheTier {
+  /** Opens what is ours. Waits for no remote host: records are missing until it answers. */
+  start(): Promise<void>
+  /** Idempotent; also after a start that failed. */
+  stop(): Promise<void>
+  /** The record as it was put last, or one that was put before, or undefined. `id` has `tierIdBytes` bytes. */
+  get(id: Buffer): MaybePromise<TierRecord | undefined>
+  /** False: not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
+  put(id: Buffer, record: TierRecord): MaybePromise<boolean>
+  /** That it is absent is a success. */
+  delete(id: Buffer): MaybePromise<void>
+  /**
+   * For the sweeper: at most `limit` records whose ids come after `after` in the order of the tier, each id once unless it is put
+   * meanwhile. Without `after` from the beginning. An empty list is the end. Always empty where the tier cannot list.
+   */
+  heads(
+    after: Buffer | undefined,
+    limit: number,
+  ): MaybePromise<readonly { readonly id: Buffer; readonly head: Buffer }[]>
+  usage(): TierUsage
+}
+
+export interface CacheTierContext {
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: Random
+  /** Of the whole node, for a tier that threads share; at least 1 MiB. */
+  readonly budgetBytes: number
+}
+
+/** A contribution to `cache.tier`, in every thread; its id is the name of the tier in metrics. Tiers are asked in the order of the configuration. */
+export interface CacheTierKind {
+  /** False: nothing says where it is, and it is left out. */
+  readonly isConfigured: boolean
+  /** Without I/O. */
+  create(context: CacheTierContext): CacheTier
+}
+
+/** A field of a message and its value; several lines of one field are several of these. */
+export type HeaderLine = readonly [name: string, value: string]
+/** Values by lower-case name, as `IncomingMessage.headers` has them. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export interface CacheRequest {
+  readonly method: string
+  /** Of the visitor. */
+  readonly headers: RequestHeaders
+  /** What its key is made of, beside headers and cookies. */
+  readonly key: Omit<KeyRequest, 'header' | 'cookie'>
+  readonly policy: EffectivePolicy
+  /** Whether the visitor's `Cache-Control` and `Pragma` count. */
+  readonly honorsDirectives: boolean
+}
+
+export interface OriginAnswer {
+  readonly status: number
+  readonly headers: readonly HeaderLine[]
+  /** Ends with an error where it is cut off. Undefined: none. Leaving the loop closes it. */
+  readonly body: AsyncIterable<Uint8Array> | undefined
+}
+
+/** Where answers come from. */
+export interface CacheOrigin {
+  /**
+   * `headers` are the visitor's end-to-end fields, with conditions of the cache in the place of the visitor's. Rejects where the origin
+   * cannot be reached.
+   */
+  fetch(request: { readonly method: string; readonly headers: RequestHeaders }): Promise<OriginAnswer>
+}
+
+/** Value of `X-Cache`. */
+export type CacheResult = 'HIT' | 'MISS' | 'STALE' | 'EXPIRED' | 'REVALIDATED' | 'BYPASS'
+
+export interface CacheAnswer {
+  readonly status: number
+  /** With `X-Cache`, `Cache-Status` and, of what is from the cache, `Age`. */
+  readonly headers: readonly HeaderLine[]
+  /** A stream that nobody reads must be closed by its `return`. */
+  readonly body: Buffer | AsyncIterable<Uint8Array> | undefined
+  readonly result: CacheResult
+}
+
+/** In every thread, each with a memory of its own. */
+export interface CacheService {
+  /**
+   * Answers a request from the cache, or from the origin and stores that answer if it may. Who asks has decided that the visitor may have
+   * it. Rejects with what the origin rejects with.
+   */
+  serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer>
+  usage(): TierUsage
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    cache: CacheService
+  }
+  interface ExtensionPoints {
+    'cache.tier': CacheTierKind
+  }
+}

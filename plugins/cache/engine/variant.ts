@@ -1,0 +1,122 @@
+/** Stored answers: one for each combination of the request fields that `Vary` names. */
+import type { HeaderLine, RequestHeaders } from '../api.ts'
+import { entryOverheadBytes } from '../memory/memory-tier.ts'
+import { initialAgeMs, type Lifetime, lifetimeOf } from '../policy/freshness.ts'
+import type { CachePolicy } from '../policy/policy.ts'
+import { fieldOf, joined } from './headers.ts'
+
+export interface Variant {
+  readonly status: number
+  readonly lines: readonly HeaderLine[]
+  readonly body: Buffer
+  /** Request fields that `Vary` names, with their values. */
+  readonly vary: readonly HeaderLine[]
+  readonly etag: string | undefined
+  readonly lastModified: string | undefined
+  readonly freshMs: number
+  readonly staleWhileRevalidateMs: number
+  readonly staleIfErrorMs: number
+  readonly receivedMs: number
+  readonly initialAgeMs: number
+  /** No refresh in the background before this, after one has failed. */
+  retryAtMs: number
+  retryDelayMs: number
+}
+
+/** Newest first. */
+export interface Entry {
+  readonly variants: readonly Variant[]
+}
+
+export const variantsMax = 32
+/** Of the fields of an answer; one with more is not stored. */
+export const headBytesMax = 16 * 1024
+
+export const headBytes = (lines: readonly HeaderLine[]) =>
+  lines.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+
+export const entryBytes = ({ variants }: Entry) =>
+  variants.reduce((sum, { body, lines }) => sum + body.length + headBytes(lines) + entryOverheadBytes, 0)
+
+/** Not updated by a 304: they describe the bytes that are stored. */
+const ofTheBytes: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'content-length',
+  'content-md5',
+  'content-range',
+  'content-type',
+  'etag',
+])
+
+interface Received {
+  readonly status: number
+  readonly lines: readonly HeaderLine[]
+  readonly body: Buffer
+  readonly vary: readonly HeaderLine[]
+  readonly lifetime: Lifetime
+  readonly requestedMs: number
+  readonly receivedMs: number
+}
+
+export function createVariant({ status, lines, body, vary, lifetime, requestedMs, receivedMs }: Received): Variant {
+  const headers = joined(lines)
+  return {
+    status,
+    // The age is told anew with each answer.
+    lines: lines.filter(([name]) => name.toLowerCase() !== 'age'),
+    body,
+    vary,
+    etag: headers.get('etag'),
+    lastModified: headers.get('last-modified'),
+    freshMs: lifetime.freshMs,
+    staleWhileRevalidateMs: lifetime.staleWhileRevalidateMs,
+    staleIfErrorMs: lifetime.staleIfErrorMs,
+    receivedMs,
+    initialAgeMs: initialAgeMs(headers, requestedMs, receivedMs),
+    retryAtMs: 0,
+    retryDelayMs: 0,
+  }
+}
+
+/** With the fields of a 304, or of the answer to a HEAD, in the place of the stored ones (RFC 9111 sections 3.2 and 4.3.4). */
+export function renewVariant(
+  { status, lines, body, vary }: Variant,
+  received: readonly HeaderLine[],
+  times: { readonly requestedMs: number; readonly receivedMs: number },
+  policy: CachePolicy,
+): { readonly variant: Variant; readonly lifetime: Lifetime } {
+  const fields = received.filter(([name]) => !ofTheBytes.has(name.toLowerCase()))
+  const replaced = new Set(fields.map(([name]) => name.toLowerCase()))
+  const merged = [...lines.filter(([name]) => !replaced.has(name.toLowerCase())), ...fields]
+  const lifetime = lifetimeOf({ status, headers: joined(merged) }, policy, times.receivedMs)
+  return { variant: createVariant({ status, lines: merged, body, vary, lifetime, ...times }), lifetime }
+}
+
+export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
+  initialAgeMs + Math.max(0, nowMs - receivedMs)
+
+/** Milliseconds that it is fresh; from 0 downwards it has expired. */
+export const freshForMs = (variant: Variant, nowMs: number) => variant.freshMs - ageMs(variant, nowMs)
+
+/** The request fields that an answer depends on; white space around commas means nothing. */
+export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): readonly HeaderLine[] {
+  const names = (joined(lines).get('vary') ?? '').split(',').map(name => name.trim().toLowerCase())
+  return [...new Set(names)].filter(name => name !== '').map(name => [name, varyValue(request, name)])
+}
+
+export function findVariant(entry: Entry | undefined, request: RequestHeaders): Variant | undefined {
+  return entry?.variants.find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
+}
+
+/** An entry with a new variant, which takes the place of those for the same requests. The oldest give way. */
+export function withVariant(entry: Entry | undefined, variant: Variant, replaced?: Variant): Entry {
+  const same = JSON.stringify(variant.vary)
+  const others = (entry?.variants ?? []).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
+  return { variants: [variant, ...others].slice(0, variantsMax) }
+}
+
+function varyValue(request: RequestHeaders, name: string): string {
+  // A missing field and an empty one are told apart.
+  const value = fieldOf(request, name)
+  return value === undefined ? '-' : `=${value.trim().replaceAll(/[ \t]*,[ \t]*/g, ',')}`
+}

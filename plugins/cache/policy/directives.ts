@@ -1,0 +1,103 @@
+/**
+ * The directives of `Cache-Control` (RFC 9111 section 5.2, RFC 5861, RFC 8246) and of `CDN-Cache-Control` (RFC 9213).
+ *
+ * Malformed input is read so that a cache keeps less: a number that is none is 0, of duplicates the smaller counts, and what is in quotes
+ * is no directive. Names are case-insensitive. Qualified forms (`no-cache="set-cookie"`) count for the whole answer.
+ */
+import { parseDictionary } from 'structured-headers'
+
+/** Times in seconds; undefined where the directive is missing. */
+export interface Directives {
+  readonly maxAge: number | undefined
+  readonly sMaxAge: number | undefined
+  readonly staleWhileRevalidate: number | undefined
+  readonly staleIfError: number | undefined
+  readonly minFresh: number | undefined
+  /** Infinity without an argument. */
+  readonly maxStale: number | undefined
+  /** Lower-case names of all directives. */
+  readonly names: ReadonlySet<string>
+}
+
+/** Larger numbers of seconds are this one (RFC 9111 section 1.2.2). */
+export const secondsMax = 2 ** 31
+
+type Argument = string | true
+
+export const noDirectives: Directives = fromArguments([])
+
+/** Of all lines of the field, joined with commas. */
+export function parseCacheControl(field: string | undefined): Directives {
+  if (field === undefined) return noDirectives
+  return fromArguments(split(field).map(readItem))
+}
+
+/** Undefined where the field is missing, empty, or no dictionary: then `Cache-Control` counts. */
+export function parseTargetedCacheControl(field: string | undefined): Directives | undefined {
+  if (field === undefined) return undefined
+  let dictionary: ReturnType<typeof parseDictionary>
+  try {
+    dictionary = parseDictionary(field)
+  } catch {
+    // Malformed fields are ignored as a whole (RFC 9213 section 2.1).
+    return undefined
+  }
+  if (dictionary.size === 0) return undefined
+  const items: [string, Argument][] = []
+  for (const [name, [value]] of dictionary) {
+    if (value === false) continue
+    // Of a type that no number has: text that is no number.
+    items.push([name, value === true ? true : typeof value === 'number' ? String(value) : '?'])
+  }
+  return fromArguments(items)
+}
+
+function fromArguments(items: readonly (readonly [string, Argument])[]): Directives {
+  const seconds = (wanted: string, withoutArgument = 0): number | undefined => {
+    let smallest: number | undefined
+    for (const [name, argument] of items) {
+      if (name !== wanted) continue
+      const value = argument === true ? withoutArgument : /^\d+$/.test(argument) ? Number(argument) : 0
+      smallest = Math.min(smallest ?? Infinity, value)
+    }
+    return smallest === undefined || smallest === Infinity ? smallest : Math.min(smallest, secondsMax)
+  }
+  return {
+    maxAge: seconds('max-age'),
+    sMaxAge: seconds('s-maxage'),
+    staleWhileRevalidate: seconds('stale-while-revalidate'),
+    staleIfError: seconds('stale-if-error'),
+    minFresh: seconds('min-fresh'),
+    maxStale: seconds('max-stale', Infinity),
+    names: new Set(items.map(([name]) => name)),
+  }
+}
+
+/** At commas outside of quoted strings; a string without an end reaches to the end. */
+function split(field: string): string[] {
+  const items: string[] = []
+  let start = 0
+  let isQuoted = false
+  for (let i = 0; i < field.length; i++) {
+    const character = field[i]
+    if (isQuoted && character === '\\') i++
+    else if (character === '"') isQuoted = !isQuoted
+    else if (character === ',' && !isQuoted) {
+      items.push(field.slice(start, i))
+      start = i + 1
+    }
+  }
+  items.push(field.slice(start))
+  return items.map(item => item.trim()).filter(item => item !== '')
+}
+
+function readItem(item: string): [string, Argument] {
+  const equals = item.indexOf('=')
+  if (equals < 0) return [item.toLowerCase(), true]
+  // White space around the sign is not allowed: then the argument is no number, and the name still counts.
+  const name = item.slice(0, equals)
+  const argument = item.slice(equals + 1)
+  if (name !== name.trimEnd() || argument !== argument.trimStart()) return [name.trimEnd().toLowerCase(), '?']
+  const quoted = /^"((?:[^"\\]|\\.)*)"$/s.exec(argument)?.[1]
+  return [name.toLowerCase(), quoted === undefined ? argument : quoted.replaceAll(/\\(.)/gs, '$1')]
+}

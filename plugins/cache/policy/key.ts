@@ -1,0 +1,93 @@
+/** The key of an answer: of which parts of a request it depends. Requests with the same key get the same answer. */
+import { createHash } from 'node:crypto'
+import type { CachePolicy } from './policy.ts'
+
+export interface KeyRequest {
+  /** Distribution, or another name of the space that keys are in. */
+  readonly space: string
+  /** Digest of the settings that shape answers: another one makes older entries unreachable. */
+  readonly shape: string
+  /** Lower case, without port. */
+  readonly host: string
+  /** Decoded. */
+  readonly path: string
+  /** Raw, without `?` and without parameters of signatures. */
+  readonly query: string
+  /** The values of a header and of a cookie. */
+  header(name: string): string | undefined
+  cookie(name: string): string | undefined
+}
+
+export interface CacheKey {
+  /** Lines, for operators. */
+  readonly text: string
+  /** 32 bytes: SHA-256 of the text. */
+  readonly id: Buffer
+}
+
+/** Dropped by `normalize`: they tell the page, not the server, where a visitor comes from. */
+const isTracking = (name: string) => name.startsWith('utm_') || name === 'fbclid' || name === 'gclid'
+/** Never in a key: each has rules of its own. */
+const unkeyed: ReadonlySet<string> = new Set(['authorization', 'cookie', 'range', 'host'])
+
+/** No two texts have the same line. */
+const lineOf = (text: string) =>
+  text.replaceAll(/[\r\n\\]/g, character => (character === '\n' ? '\\n' : character === '\r' ? '\\r' : '\\\\'))
+
+export function cacheKey(
+  request: KeyRequest,
+  { queryString, headers, cookies, normalize, includeHost }: CachePolicy['cacheKey'],
+): CacheKey {
+  const { space, shape, host, path, query } = request
+  const lines = ['v1', space, shape, includeHost ? host : '-', path, queryOf(query, queryString, normalize)]
+  for (const name of [...new Set(headers.map(one => one.toLowerCase()))].sort()) {
+    if (!unkeyed.has(name)) lines.push(`header:${name}=${request.header(name)?.trim() ?? ''}`)
+  }
+  for (const name of [...new Set(cookies)].sort()) lines.push(`cookie:${name}=${request.cookie(name)?.trim() ?? ''}`)
+  const text = lines.map(lineOf).join('\n')
+  return { text, id: createHash('sha256').update(text).digest() }
+}
+
+function queryOf(query: string, rule: string, isNormalized: boolean): string {
+  if (rule === 'none' || query === '') return ''
+  const [kind, list = ''] = rule.split(':') as [string, string?]
+  const named = new Set(list.split(',').filter(name => name !== ''))
+  const keeps = (name: string) => {
+    if (isNormalized && isTracking(name)) return false
+    return kind === 'all' || (kind === 'allow' ? named.has(name) : !named.has(name))
+  }
+  const kept = query.split('&').filter(pair => pair !== '' && keeps(nameOf(pair)))
+  if (!isNormalized) return kept.join('&')
+  // Parameters of one name stay in their order, which may mean something.
+  return kept
+    .map(pair => [nameOf(pair), recode(pair)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, pair]) => pair)
+    .join('&')
+}
+
+function nameOf(pair: string): string {
+  const equals = pair.indexOf('=')
+  return decoded(equals < 0 ? pair : pair.slice(0, equals))
+}
+
+/** One way of writing a name and a value. `+` may be a space, hence stays; so does what cannot be decoded. */
+function recode(pair: string): string {
+  return pair
+    .split(/([=+])/)
+    .map(part => {
+      if (part === '=' || part === '+') return part
+      const text = decoded(part)
+      return text === part && part.includes('%') ? part : encodeURIComponent(text)
+    })
+    .join('')
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // No valid escape: it means itself.
+    return text
+  }
+}

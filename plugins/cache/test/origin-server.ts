@@ -1,0 +1,89 @@
+/** A server that answers every host from an HTTP origin, through the cache: what the suite of HTTP caches and our own tests drive. */
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { definePlugin } from 'svc/kernel'
+import type { CacheAnswer, CacheOrigin, CacheService, EffectivePolicy, HeaderLine } from 'svc/plugins/cache/api'
+import type { Exchange } from 'svc/plugins/http/api'
+import http from 'svc/plugins/http/index'
+import iam from 'svc/plugins/iam/index'
+import metrics from 'svc/plugins/metrics/index'
+import tls from 'svc/plugins/tls/index'
+import { openPoints, startKernel } from 'svc/testing'
+import type { Test } from 'tap'
+import cache from '../index.ts'
+
+export interface CachedServer {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly cache: CacheService
+}
+
+export async function startCachedServer(
+  t: Test,
+  { originPort, policy }: { readonly originPort: number; readonly policy: EffectivePolicy },
+): Promise<CachedServer> {
+  const site = definePlugin({
+    name: 's3',
+    requires: ['http', 'cache'],
+    points: openPoints('s3.operation', 's3.observer'),
+    setup({ services, contribute }) {
+      const answer = (exchange: Exchange) => serve(exchange, services.cache, policy, originPort)
+      contribute('http.mount', 's3', { listener: 's3', handler: answer })
+      contribute('host.route', 'site', { stage: 'host', listeners: ['s3'], find: () => answer })
+    },
+  })
+  const kernel = await startKernel({
+    plugins: [iam, metrics, tls, http, cache, site],
+    config: {
+      iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
+      http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
+      tls: {},
+    },
+  })
+  t.teardown(() => kernel.stop())
+  const { port } = kernel.services.http.listeners().find(({ name }) => name === 's3') as { port: number }
+  return { url: `http://127.0.0.1:${port}`, cache: kernel.services.cache }
+}
+
+async function serve(
+  { request, response, host }: Exchange,
+  cache: CacheService,
+  policy: EffectivePolicy,
+  port: number,
+) {
+  const [path, query = ''] = (request.url as string).split('?') as [string, string?]
+  const method = request.method as string
+  const key = { space: 'site', shape: '', host: host.replace(/:\d+$/, ''), path, query }
+  const served = { method, headers: request.headers, key, policy, honorsDirectives: true }
+  let answer: CacheAnswer
+  try {
+    answer = await cache.serve(served, originOf(request, port))
+  } catch {
+    // The origin cannot be reached: a gateway says so.
+    response.writeHead(502)
+    response.end()
+    return
+  }
+  response.writeHead(answer.status, answer.headers.flat() as string[])
+  if (answer.body === undefined || Buffer.isBuffer(answer.body)) response.end(answer.body)
+  else await pipeline(answer.body, response).catch(() => response.destroy())
+}
+
+function originOf(visitor: IncomingMessage, port: number): CacheOrigin {
+  const hasBody = visitor.headers['content-length'] !== undefined || visitor.headers['transfer-encoding'] !== undefined
+  return {
+    fetch: ({ method, headers }) =>
+      new Promise((resolve, reject) => {
+        const sent = httpRequest({ host: '127.0.0.1', port, method, path: visitor.url, headers: headers as never })
+        sent.on('error', reject)
+        sent.on('response', message => {
+          const lines: HeaderLine[] = []
+          for (let i = 0; i < message.rawHeaders.length; i += 2)
+            lines.push([message.rawHeaders[i] as string, message.rawHeaders[i + 1] as string])
+          resolve({ status: message.statusCode as number, headers: lines, body: message })
+        })
+        if (hasBody) visitor.pipe(sent)
+        else sent.end()
+      }),
+  }
+}
