@@ -488,7 +488,7 @@ t.test('more connections than allowed are closed at once', async t => {
   let answered = ''
   for (let tries = 0; tries < 9000 && !answered.includes('GET /4'); tries++) {
     await delay(10)
-  const fourth = await connectRaw(server.s3Port)
+    const fourth = await connectRaw(server.s3Port)
     await fourth.send('GET /4 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n').catch(() => {})
     answered = await fourth.closed()
   }
