@@ -41,6 +41,7 @@ export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutes
       })
     }
     const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+      if (isSignedByS3Client(request)) return reply.callNotFound()
       reply.header('cache-control', 'no-store')
       if (page === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
       const nonce = random.bytes(16).toString('base64')
@@ -53,4 +54,9 @@ export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutes
       fastify.get(path, { config: { operation: 'ConsolePage' } }, answer)
     }
   }
+}
+
+/** A client of S3 or of the Admin API that has the wrong address: a page would only confuse it. */
+function isSignedByS3Client({ headers, url }: FastifyRequest): boolean {
+  return /^AWS/.test(headers.authorization ?? '') || /[?&](X-Amz-Signature|AWSAccessKeyId)=/i.test(url)
 }

@@ -84,6 +84,11 @@ t.test('what belongs to the API, or is no file, is not the page', async t => {
   }
   t.equal((await ask('/assets/../index.html')).status, 403)
   t.equal((await ask('/buckets', {}, 'POST')).status, 404)
+  // A client of S3 with the wrong address.
+  const signed = { authorization: 'AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request' }
+  t.equal((await ask('/', signed)).status, 404)
+  t.equal((await ask('/photos/a?X-Amz-Signature=1')).status, 404)
+  t.equal((await ask('/', { authorization: 'Basic YTpi' })).status, 200)
 })
 
 t.test('files are cached for a year, and come compressed to whoever takes that', async t => {
