@@ -150,7 +150,7 @@ t.test('another folder of that name removes nothing', { timeout: 240_000 }, asyn
   renameSync(join(folder, 'disk'), join(folder, 'elsewhere'))
   await until(t, 'it is missed', () => watching.said.stderr.includes('There is no file or folder'))
   mkdirSync(join(folder, 'disk'))
-  await until(t, 'and not taken for another', () => watching.said.stderr.includes('is another folder'))
+  await until(t, 'and not taken for another', () => watching.said.stderr.includes('is not the folder that was watched'))
   t.equal(await keysIn('home/watched/disk'), 'disk/a')
   t.equal(await watching.ended, 1)
 })
