@@ -19,9 +19,11 @@ interface Package {
 const read = (path: string): Package => JSON.parse(readFileSync(join(root, path), 'utf8'))
 
 const packages = globSync('contrib/*/package.json', { cwd: root }).sort()
-const byDefault = packages.filter(path => read(path).svc?.default === true).map(path => path.split('/')[1]!)
+/** Packages that are no plugins have libraries that a dependency of the server may load, too. */
+const loaded = packages.filter(path => read(path).svc?.default === true)
+const byDefault = loaded.map(path => path.split('/')[1]!)
 const own = read('package.json').dependencies ?? {}
-const clients = [...new Set(packages.flatMap(path => Object.keys(read(path).dependencies ?? {})))].filter(
+const clients = [...new Set(loaded.flatMap(path => Object.keys(read(path).dependencies ?? {})))].filter(
   name => own[name] === undefined,
 )
 
