@@ -109,7 +109,7 @@ export interface PluginContext<
   ): void
   /** An extension point that this plugin owns (named in `points`). */
   point<P extends Owned>(name: P): Point<ExtensionPoints[P]>
-  /** Adds a background worker: it runs from when all plugins of all threads serve until before this plugin's `drain`. Only during `setup`. */
+  /** Adds a background worker: it runs from when all plugins of its thread serve, in the main thread those of all threads, until before this plugin's `drain`. Only during `setup`. */
   background(worker: BackgroundWorker): void
 }
 

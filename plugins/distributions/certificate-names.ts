@@ -1,4 +1,5 @@
 /** Step 5 of a request: whether the certificate of its own connection, where TLS ends at this server, covers the host that it names. */
+import type { ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import type { Exchange } from 'svc/plugins/http/api'
 
@@ -12,10 +13,12 @@ const answers = new WeakMap<object, Map<string, boolean>>()
 export function isCovered({ request }: Pick<Exchange, 'request'>, host: string): boolean {
   const socket = request.socket as TLSSocket
   if (socket.encrypted !== true) return true
-  let known = answers.get(socket)
+  // Over HTTP/2 each stream has another object for the socket.
+  const connection = (request as { readonly stream?: ServerHttp2Stream }).stream?.session ?? socket
+  let known = answers.get(connection)
   if (known === undefined || known.size >= hostsMax) {
     known = new Map()
-    answers.set(socket, known)
+    answers.set(connection, known)
   }
   let covered = known.get(host)
   if (covered === undefined) {

@@ -194,7 +194,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open({}, /404 GET .*policies/)
     const dialog = page.getByRole('dialog')
     await signIn(page, accessKey, secretKey, '/policies')
     await page.getByRole('button', { name: 'Create policy' }).click()
@@ -212,6 +212,12 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: 'photos-only', exact: true }).waitFor()
 
+    await page.getByRole('button', { name: 'Create policy' }).click()
+    await dialog.getByLabel('Name').fill('photos-only')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('There is a policy “photos-only” already').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
     await page.getByRole('link', { name: 'Users' }).click()
     await page.getByRole('button', { name: 'Create user' }).click()
     await dialog.getByLabel('User').fill('anna')
@@ -227,6 +233,11 @@ if (withoutBrowser !== false) {
     t.same(anna.flaws, [])
     await anna.close()
 
+    await page.getByRole('button', { name: 'New secret key anna' }).click()
+    await dialog.getByRole('button', { name: 'New secret key' }).click()
+    const renewed = await page.getByLabel('Secret key').inputValue()
+    t.not(renewed, secret)
+    await page.getByRole('button', { name: 'I have kept it' }).click()
     await page.getByRole('button', { name: 'Delete anna' }).click()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('cell', { name: 'anna', exact: true }).waitFor({ state: 'detached' })
@@ -237,10 +248,17 @@ if (withoutBrowser !== false) {
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
     const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
     await signIn(page, accessKey, secretKey, '/buckets/photos?tab=settings')
-    await page.getByLabel('name=value').or(page.getByLabel('Tags')).fill('team=web\nstage=live')
+    for (const [index, name, value] of [
+      [1, 'team', 'web'],
+      [2, 'a=b', 'c'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Add tag' }).click()
+      await page.getByLabel(`Name of tag ${index}`).fill(name)
+      await page.getByLabel(`Value of tag ${index}`).fill(value)
+    }
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags: Saved.').waitFor()
-    t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', stage: 'live' } })
+    t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })
     await page.getByRole('tab', { name: 'Lifecycle' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('uploads that were never completed are removed after 7 days').waitFor()

@@ -1,4 +1,6 @@
+import { isCatalogError } from 'svc/kernel'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import type { ObjectsService, Upload } from 'svc/plugins/objects/api'
 import { readWriteConditions, unquoteEtag } from 'svc/plugins/s3/api'
 import { type Static, Type } from 'typebox'
 import { readUploadParameters, requireOnKey, UploadParameters, UploadQuery } from './upload-parameters.ts'
@@ -63,13 +65,15 @@ export default defineAdminOperation({
   uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, uploadId } = readUploadParameters(request)
-    const upload = await objects.getUpload(bucket, key, uploadId)
-    const given = request.body.parts ?? (await objects.listParts(upload, 0, partsMax)).parts
+    const upload = await findUpload(objects, bucket, key, uploadId)
+    const given = request.body.parts ?? (upload && (await objects.listParts(upload, 0, partsMax)).parts)
+    // Only a list of parts can show that a completion is the same one again.
+    if (given === undefined) throw adminErrors.upload_not_found()
     if (given.length === 0) throw adminErrors.invalid_part('The upload has no parts.')
     const parts = given.map(({ partNumber, etag }) => ({ partNumber, etag: unquoteEtag(etag) }))
     const conditions = readWriteConditions(request.headers)
     const stored = await objects.completeUpload({ bucket, key, uploadId, parts, conditions, origin: request.origin })
-    const { system, storageClass } = upload.attributes
+    const { system, storageClass } = upload?.attributes ?? (await objects.getObject(bucket, key))
     const answer: Static<typeof CompletedObject> = {
       key,
       ...(stored.versionId === undefined ? undefined : { versionId: stored.versionId }),
@@ -84,3 +88,22 @@ export default defineAdminOperation({
     return answer
   },
 })
+
+/**
+ * Undefined for an upload that is complete already: a client whose answer was lost asks again, and gets the same answer. Throws
+ * `upload_not_found`.
+ */
+async function findUpload(
+  objects: Pick<ObjectsService, 'getUpload' | 'requireCompletable'>,
+  bucket: string,
+  key: string,
+  uploadId: string,
+): Promise<Upload | undefined> {
+  await objects.requireCompletable(bucket, key, uploadId)
+  try {
+    return await objects.getUpload(bucket, key, uploadId)
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'NoSuchUpload') return undefined
+    throw error
+  }
+}

@@ -137,6 +137,10 @@ t.test('an upload over the Admin API only: resumed, completed, and refused where
     etag: done.json.etag,
   })
   t.equal(outcome(await complete()), '404 upload_not_found')
+  const listed = [...parts].map(({ partNumber, etag }: { partNumber: number; etag: string }) => ({ partNumber, etag }))
+  const again = await complete({ parts: listed })
+  t.same([outcome(again), again.json], ['200', done.json], 'whose answer was lost gets it again')
+  t.equal(outcome(await complete({ parts: listed.slice(1) })), '404 upload_not_found')
 
   const small = (await create({ key })).json.uploadId
   await root({ method: 'PUT', path: `${base}/${small}/parts/1?key=${encodeURIComponent(key)}`, body: 'a' })

@@ -40,9 +40,10 @@ export function urlOf(
 /** Calls an operation; throws `Problem`. */
 export async function call<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Answer<Id>> {
   const [method] = routes[id]!
-  const { params, query = {}, body, signal } = request
+  const { params, query = {}, body, ifMatch, signal } = request
   const headers: Record<string, string> = { accept: 'application/json', ...csrfHeaders() }
   if (body !== undefined) headers['content-type'] = 'application/json'
+  if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`
   let response: Response
   try {
     response = await fetch(urlOf(id, params, query), {
@@ -58,12 +59,13 @@ export async function call<Id extends OperationId>(id: Id, request: Request<Id> 
   }
   if (!response.ok) {
     const problem = await problemOf(response)
-    endSession(id, problem)
+    if (id !== 'login' && id !== 'getSession') endSessionAfter(problem)
     throw problem
   }
   return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
 }
 
-function endSession(id: OperationId, problem: Problem): void {
-  if (problem.status === 401 && id !== 'login' && id !== 'getSession') onSessionEnd()
+/** Of a request within a session: one that nobody is known to have sent ends it. */
+export function endSessionAfter({ status }: Problem): void {
+  if (status === 401) onSessionEnd()
 }

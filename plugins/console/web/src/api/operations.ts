@@ -21,6 +21,7 @@ import type deleteCertificate from '../../../../certificates/admin/delete-certif
 import type listCertificates from '../../../../certificates/admin/list-certificates.ts'
 import type renewCertificate from '../../../../certificates/admin/renew-certificate.ts'
 import type deleteDistribution from '../../../../distributions/admin/delete-distribution.ts'
+import type getDistribution from '../../../../distributions/admin/get-distribution.ts'
 import type listDistributions from '../../../../distributions/admin/list-distributions.ts'
 import type putDistribution from '../../../../distributions/admin/put-distribution.ts'
 import type listDnsProviders from '../../../../dns/admin/list-dns-providers.ts'
@@ -71,6 +72,7 @@ import type deleteUser from '../../../../users/admin/delete-user.ts'
 import type detachPolicies from '../../../../users/admin/detach-policies.ts'
 import type getGroup from '../../../../users/admin/get-group.ts'
 import type getPermissions from '../../../../users/admin/get-permissions.ts'
+import type getPolicy from '../../../../users/admin/get-policy.ts'
 import type listAccessKeys from '../../../../users/admin/list-access-keys.ts'
 import type listGroups from '../../../../users/admin/list-groups.ts'
 import type listPolicies from '../../../../users/admin/list-policies.ts'
@@ -122,6 +124,8 @@ interface Declarations {
   getGroup: typeof getGroup
   getKmsStatus: typeof getKmsStatus
   getPermissions: typeof getPermissions
+  getPolicy: typeof getPolicy
+  getDistribution: typeof getDistribution
   getRedundancy: typeof getRedundancy
   getServerInfo: typeof getServerInfo
   getSession: typeof getSession
@@ -190,6 +194,8 @@ export interface Request<Id extends OperationId> {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Given<Parts<Id>['query']>
   readonly body?: Given<Parts<Id>['body']>
+  /** The ETag of what is changed: the change fails where somebody else has been quicker. */
+  readonly ifMatch?: string
   readonly signal?: AbortSignal
 }
 

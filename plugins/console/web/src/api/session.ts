@@ -10,12 +10,20 @@ export interface SignedIn {
   readonly allowed: ReadonlySet<string>
 }
 
+let isFirst = true
+
 /** Null for whoever has not signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: Number.POSITIVE_INFINITY,
   queryFn: async (): Promise<SignedIn | null> => {
-    if (document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content === 'no') return null
+    // True when the page was loaded; later the session may be another.
+    const hadSession = document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content !== 'no'
+    if (isFirst && !hadSession) {
+      isFirst = false
+      return null
+    }
+    isFirst = false
     try {
       return await completed(await call('getSession'))
     } catch (error) {

@@ -5,10 +5,11 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
-import { whenSessionEnds } from '../api/client.ts'
+import { setCsrfToken, whenSessionEnds } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -22,7 +23,13 @@ const queryClient = new QueryClient({
   },
 })
 const router = createConsoleRouter(queryClient)
+// It is read once, and changes only by sign-in and sign-out.
+queryClient.setQueryDefaults(sessionQuery.queryKey, { gcTime: Number.POSITIVE_INFINITY })
 whenSessionEnds(() => {
+  // What the next one sees has to be what the next one may see.
+  queryClient.clear()
+  setCsrfToken('')
+  uploadQueue.pauseAll()
   queryClient.setQueryData(sessionQuery.queryKey, null)
   void router.invalidate()
 })

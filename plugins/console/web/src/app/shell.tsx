@@ -16,7 +16,10 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
+import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
+import { notifyFailure } from '../parts/failure.tsx'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { UploadPanel } from '../parts/uploads/upload-panel.tsx'
 import { texts } from '../texts/index.ts'
 import { type Page, pageGroups } from './pages.ts'
@@ -117,7 +120,13 @@ function SignOut() {
   const queryClient = useQueryClient()
   const router = useRouter()
   const leave = async () => {
-    await signOut().catch(() => {})
+    await uploadQueue.discard()
+    try {
+      await signOut()
+    } catch (error) {
+      // The cookie is the server's to take: who is not told stays signed in for whoever comes next.
+      if (!(error instanceof Problem && error.status === 401)) return notifyFailure(error)
+    }
     queryClient.clear()
     queryClient.setQueryData(sessionQuery.queryKey, null)
     await router.navigate({ to: '/sign-in' })

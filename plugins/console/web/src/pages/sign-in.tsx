@@ -6,7 +6,14 @@ import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signIn } from '../api/session.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
+
+/** Of this page's life. */
+let lastAccessKey: string | undefined
+
+/** Where a proxy has put the console; without a slash at its end. */
+const basePath = new URL(document.baseURI).pathname.replace(/\/$/, '')
 
 export function SignIn() {
   const { from } = useSearch({ from: '/sign-in' })
@@ -16,9 +23,12 @@ export function SignIn() {
   const entry = useMutation({
     mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
     async onSuccess(signedIn) {
+      // Uploads that a session's end has interrupted go on for their own user only.
+      if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) void uploadQueue.discard()
+      lastAccessKey = signedIn.session.accessKey
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
       // Only a path of our own: the address may have been given to the visitor by somebody else.
-      if (from !== undefined && /^\/(?!\/)/.test(from)) router.history.push(from)
+      if (from !== undefined && /^\/(?!\/)/.test(from)) router.history.push(basePath + from)
       else await router.navigate({ to: '/' })
     },
   })

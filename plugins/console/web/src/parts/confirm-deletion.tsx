@@ -13,7 +13,8 @@ export interface ConfirmDeletionProps {
   readonly isReady?: boolean
   /** What the button says; default: delete. */
   readonly action?: string
-  readonly onConfirm: () => Promise<void>
+  /** Then the dialog closes, unless it resolves with `stay`: something else has taken its place. */
+  readonly onConfirm: () => Promise<'stay' | undefined | void>
   readonly onClose: () => void
   readonly children: ReactNode
 }
@@ -21,7 +22,12 @@ export interface ConfirmDeletionProps {
 export function ConfirmDeletion(props: ConfirmDeletionProps) {
   const { title, typed, isReady = true, action = texts.common.delete, onConfirm, onClose, children } = props
   const [text, setText] = useState('')
-  const deletion = useMutation({ mutationFn: onConfirm, onSuccess: onClose })
+  const deletion = useMutation({
+    mutationFn: onConfirm,
+    onSuccess: outcome => {
+      if (outcome !== 'stay') onClose()
+    },
+  })
   return (
     <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': texts.common.close }}>
       <form

@@ -2,6 +2,7 @@
 import { Alert, Button, CopyButton, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { texts } from '../texts/index.ts'
+import { saveAs } from './save-as.ts'
 
 export interface SecretOnceProps {
   readonly accessKey: string
@@ -26,9 +27,7 @@ export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
         <Group justify="flex-end">
           <Button
             variant="default"
-            component="a"
-            href={`data:text/plain,${encodeURIComponent(file)}`}
-            download="credentials"
+            onClick={() => saveAs('credentials', file)}
             leftSection={<IconDownload size={16} aria-hidden />}
           >
             {texts.secrets.download}

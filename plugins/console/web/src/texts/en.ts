@@ -160,6 +160,8 @@ export const en = {
     cancel: 'Cancel upload',
     retry: 'Try again',
     clear: 'Clear what is done',
+    unreadable: (count: number, first: string) =>
+      `${count.toLocaleString('en')} could not be read, and are not uploaded. The first: ${first}`,
     waiting: 'waiting',
     paused: 'paused',
     done: 'done',
@@ -234,6 +236,7 @@ export const en = {
     own: 'own',
     view: 'View',
     document: 'Document',
+    taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
     place: (line: number, column: number) => `Line ${line}, column ${column}`,
     deleteTitle: (name: string) => `Delete policy ${name}?`,
     deleteText: (attached: number) =>
@@ -377,7 +380,10 @@ export const en = {
     encryptions: { none: 'none', AES256: 'with keys of this server (SSE-S3)', 'aws:kms': 'with a named key (SSE-KMS)' },
     key: 'Key',
     tags: 'Tags',
-    tagsHint: 'name=value, one a line',
+    tagName: (index: number) => `Name of tag ${index}`,
+    tagValue: (index: number) => `Value of tag ${index}`,
+    addTag: 'Add tag',
+    removeTag: (index: number) => `Remove tag ${index}`,
     block: 'Block public access',
     blockHint: 'Whatever policies and rules say, nobody gets in without credentials.',
     clusterBlocks: 'The whole deployment blocks public access.',

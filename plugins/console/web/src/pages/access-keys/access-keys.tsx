@@ -177,13 +177,16 @@ function CreateAccessKey({ mayManageOthers, onClose, onMade }: MadeProps & { rea
 }
 
 function RotateAccessKey({ accessKey, onClose, onMade }: MadeProps & { readonly accessKey: string }) {
-  const [made, setMade] = useState<{ accessKey: string; secretKey: string }>()
+  const rotate = async () => {
+    onMade(await call('rotateAccessKey', { params: { accessKey }, body: {} }))
+    return 'stay' as const
+  }
   return (
     <ConfirmDeletion
       title={texts.accessKeys.rotateTitle(accessKey)}
       action={texts.accessKeys.rotate}
-      onConfirm={async () => setMade(await call('rotateAccessKey', { params: { accessKey }, body: {} }))}
-      onClose={() => (made === undefined ? onClose() : onMade(made))}
+      onConfirm={rotate}
+      onClose={onClose}
     >
       <Text size="sm">{texts.users.newSecretText}</Text>
     </ConfirmDeletion>

@@ -30,6 +30,7 @@ export function Setting<Value>(props: SettingProps<Value>) {
       setChanged(undefined)
       notifications.show({ color: 'teal', message: `${title}: ${texts.common.saved}` })
       await queryClient.invalidateQueries({ queryKey: ['buckets'] })
+      await queryClient.invalidateQueries({ queryKey: ['bucket', bucket] })
     },
   })
   // Whoever may not read a setting need not see that there is one.

@@ -1,7 +1,9 @@
-import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
+import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { Setting } from './setting.tsx'
 
@@ -130,34 +132,48 @@ function BlockPublic({ bucket }: { bucket: string }) {
   )
 }
 
+type Tag = readonly [name: string, value: string]
+
 function Tags({ bucket }: { bucket: string }) {
   const params = { bucket }
-  const load = async (signal: AbortSignal) => {
+  const load = async (signal: AbortSignal): Promise<readonly Tag[]> => {
     const { tags } = await call('getBucketTags', { params, signal })
     return Object.entries(tags as Record<string, string>)
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n')
   }
-  const save = (text: string) => {
-    const lines = text.split('\n').filter(line => line.trim() !== '')
-    const tags = Object.fromEntries(
-      lines.map(line => {
-        const [name, ...rest] = line.split('=')
-        return [name!.trim(), rest.join('=').trim()]
-      }),
-    )
-    return call('setBucketTags', { params, body: { tags } })
-  }
+  const save = (tags: readonly Tag[]) =>
+    call('setBucketTags', { params, body: { tags: Object.fromEntries(tags.filter(([name]) => name !== '')) } })
   return (
-    <Setting bucket={bucket} id="tags" title={texts.bucket.tags} hint={texts.bucket.tagsHint} load={load} save={save}>
-      {(text, change) => (
-        <Textarea
-          aria-label={texts.bucket.tags}
-          autosize
-          minRows={2}
-          value={text}
-          onChange={event => change(event.currentTarget.value)}
-        />
+    <Setting bucket={bucket} id="tags" title={texts.bucket.tags} load={load} save={save}>
+      {(tags, change) => (
+        <Stack gap="xs">
+          {tags.map(([name, value], index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a tag has no identity but its place while it is typed
+            <Group key={index} gap="xs" wrap="nowrap">
+              <TextInput
+                aria-label={texts.bucket.tagName(index + 1)}
+                value={name}
+                flex={1}
+                onChange={event => change(tags.with(index, [event.currentTarget.value, value]))}
+              />
+              <TextInput
+                aria-label={texts.bucket.tagValue(index + 1)}
+                value={value}
+                flex={1}
+                onChange={event => change(tags.with(index, [name, event.currentTarget.value]))}
+              />
+              <Tool
+                label={texts.bucket.removeTag(index + 1)}
+                icon={IconX}
+                onClick={() => change(tags.toSpliced(index, 1))}
+              />
+            </Group>
+          ))}
+          <Group>
+            <Button variant="default" size="compact-sm" onClick={() => change([...tags, ['', '']])}>
+              {texts.bucket.addTag}
+            </Button>
+          </Group>
+        </Stack>
       )}
     </Setting>
   )

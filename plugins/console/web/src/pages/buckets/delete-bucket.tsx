@@ -27,7 +27,7 @@ export function DeleteBucket({ bucket, onClose }: { bucket: Bucket; onClose: () 
     <ConfirmDeletion
       title={texts.buckets.deleteTitle(name)}
       {...(!isEmpty && { typed: name })}
-      isReady={current.isSuccess}
+      isReady={current.isSuccess && current.isFetchedAfterMount && !current.isFetching}
       onConfirm={remove}
       onClose={onClose}
     >

@@ -118,9 +118,11 @@ function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
     } else {
       const params = { group: group.name }
       const status = isEnabled ? ('enabled' as const) : ('disabled' as const)
-      if (description !== group.description || status !== group.status) {
-        await call('updateGroup', { params, body: { description, status } })
+      const body = {
+        ...(description !== group.description && { description }),
+        ...(status !== group.status && { status }),
       }
+      if (Object.keys(body).length > 0) await call('updateGroup', { params, body })
       await changePolicies({ group: group.name }, group.policyNames, policyNames)
       const before = group.members ?? []
       const joined = members.filter(member => !before.includes(member))

@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
@@ -97,7 +97,11 @@ function DropZone({ bucket, prefix, children }: { bucket: string; prefix: string
       onDrop={event => {
         event.preventDefault()
         setOver(false)
-        void filesOfDrop(event.dataTransfer.items, prefix).then(chosen => uploadQueue.add(bucket, chosen))
+        void filesOfDrop(event.dataTransfer.items, prefix).then(({ chosen, unreadable }) => {
+          uploadQueue.add(bucket, chosen)
+          if (unreadable.length > 0)
+            notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
+        })
       }}
     >
       {children}

@@ -19,7 +19,8 @@ export interface DeleteEntriesProps {
 
 export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEntriesProps) {
   const queryClient = useQueryClient()
-  const { data } = useQuery(bucketQuery(bucket))
+  // What is said about versions has to be true now.
+  const { data, isFetchedAfterMount, isFetching } = useQuery({ ...bucketQuery(bucket), staleTime: 0 })
   const keys = entries.filter(({ kind }) => kind === 'object').map(({ id }) => id)
   const folders = entries.filter(({ kind }) => kind === 'folder').map(({ id }) => id)
   const isUndoable = data?.versioning === 'enabled'
@@ -37,7 +38,7 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
       onConfirm={remove}
       onClose={onClose}
       {...(folders.length > 0 && !isUndoable && { typed: bucket })}
-      isReady={data !== undefined}
+      isReady={isFetchedAfterMount && !isFetching && data !== undefined}
     >
       <Text size="sm">{texts.objects.deleteText(keys.length, folders.length)}.</Text>
       <Text size="sm">{isUndoable ? texts.objects.deleteVersioned : texts.objects.deleteForGood}</Text>

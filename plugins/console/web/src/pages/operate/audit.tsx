@@ -8,6 +8,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
 
 type Entry = Answer<'searchAudit'>['items'][number]
@@ -73,10 +74,7 @@ async function exportRecords(query: object): Promise<void> {
     lines.push(...page.items.map(item => JSON.stringify(item)))
     cursor = page.nextCursor
   } while (cursor !== '' && lines.length < exportedMax)
-  const url = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'application/x-ndjson' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: 'audit.ndjson' })
-  link.click()
-  URL.revokeObjectURL(url)
+  saveAs('audit.ndjson', `${lines.join('\n')}\n`, 'application/x-ndjson')
 }
 
 const columns: Column<Entry>[] = [

@@ -3,6 +3,7 @@ import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
@@ -27,7 +28,10 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   const save = async () => {
     if (!isFixed) {
       // As text: the places in the server's answer are places in what stands here.
-      await call('putPolicy', { params: { name: name.trim() }, body: { document: text } })
+      const params = { name: name.trim() }
+      if (policy === undefined && (await isTaken(params))) throw new Error(texts.policies.taken(params.name))
+      const ifMatch = policy === undefined ? {} : { ifMatch: policy.etag }
+      await call('putPolicy', { params, body: { document: text }, ...ifMatch })
       await queryClient.invalidateQueries({ queryKey: ['policies'] })
     }
   }
@@ -52,4 +56,14 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       <CheckedPolicy text={text} onChange={setText} isReadOnly={isFixed} />
     </FormDialog>
   )
+}
+
+async function isTaken(params: { readonly name: string }): Promise<boolean> {
+  try {
+    await call('getPolicy', { params })
+    return true
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return false
+    throw error
+  }
 }

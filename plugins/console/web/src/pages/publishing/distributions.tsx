@@ -18,9 +18,16 @@ export function Distributions() {
   const queryClient = useQueryClient()
   const [deleted, setDeleted] = useState<Distribution>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
-  const toggle = async (distribution: Distribution) => {
-    const body = { ...distribution, enabled: !distribution.enabled } as never
-    await call('putDistribution', { params: { id: distribution.id }, body }).catch(notifyFailure)
+  const toggle = async ({ id, enabled }: Distribution) => {
+    const params = { id }
+    try {
+      // The row may be old: everything but the switch stays as it is now.
+      const current = await call('getDistribution', { params })
+      const body = { ...current, enabled: !enabled } as never
+      await call('putDistribution', { params, body, ifMatch: current.etag })
+    } catch (error) {
+      notifyFailure(error)
+    }
     await refresh()
   }
   return (

@@ -39,9 +39,12 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
   }
   const change = async (existing: User) => {
     const params = { user: existing.accessKey }
-    if (description !== existing.description || status !== existing.status) {
-      await call('updateUser', { params, body: { description, status } })
+    // Only what was changed here: the row may be older than what others have changed.
+    const body = {
+      ...(description !== existing.description && { description }),
+      ...(status !== existing.status && { status }),
     }
+    if (Object.keys(body).length > 0) await call('updateUser', { params, body })
     await changePolicies({ user: existing.accessKey }, existing.policyNames, policyNames)
     if (groups.join() !== existing.groups.join()) await call('setUserGroups', { params, body: { groups } })
     await queryClient.invalidateQueries({ queryKey: ['users'] })

@@ -125,17 +125,18 @@ interface NewSecretProps {
 }
 
 function NewSecret({ user, onClose, onSecret }: NewSecretProps) {
-  const [made, setMade] = useState<string>()
   const change = async () => {
     const { secretKey } = await call('setUserSecretKey', { params: { user: user.accessKey }, body: {} })
-    setMade(secretKey)
+    if (secretKey === undefined) return undefined
+    onSecret(user.accessKey, secretKey)
+    return 'stay' as const
   }
   return (
     <ConfirmDeletion
       title={texts.users.newSecretTitle(user.accessKey)}
       action={texts.users.newSecret}
       onConfirm={change}
-      onClose={() => (made === undefined ? onClose() : onSecret(user.accessKey, made))}
+      onClose={onClose}
     >
       <Text size="sm">{texts.users.newSecretText}</Text>
     </ConfirmDeletion>

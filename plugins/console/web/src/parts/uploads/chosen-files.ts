@@ -7,23 +7,37 @@ export function filesOfInput(files: FileList, prefix: string): Chosen[] {
 }
 
 /** Of a drop, folders included. The entries have to be taken before anything is awaited. */
-export async function filesOfDrop(items: DataTransferItemList, prefix: string): Promise<Chosen[]> {
+export async function filesOfDrop(items: DataTransferItemList, prefix: string): Promise<Drop> {
   const entries = Array.from(items, item => item.webkitGetAsEntry()).filter(entry => entry !== null)
-  const chosen: Chosen[] = []
-  for (const entry of entries) await collect(entry, prefix, chosen)
-  return chosen
+  const drop: Drop = { chosen: [], unreadable: [] }
+  for (const entry of entries) await collect(entry, prefix, drop)
+  return drop
 }
 
-async function collect(entry: FileSystemEntry, prefix: string, chosen: Chosen[]): Promise<void> {
+export interface Drop {
+  readonly chosen: Chosen[]
+  /** Paths of what the browser could not read. */
+  readonly unreadable: string[]
+}
+
+async function collect(entry: FileSystemEntry, prefix: string, drop: Drop): Promise<void> {
+  try {
+    await read(entry, prefix, drop)
+  } catch {
+    drop.unreadable.push(prefix + entry.name)
+  }
+}
+
+async function read(entry: FileSystemEntry, prefix: string, drop: Drop): Promise<void> {
   if (entry.isFile) {
     const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))
-    chosen.push({ key: prefix + entry.name, file })
+    drop.chosen.push({ key: prefix + entry.name, file })
     return
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader()
   for (;;) {
     const found = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
     if (found.length === 0) return
-    for (const each of found) await collect(each, `${prefix}${entry.name}/`, chosen)
+    for (const each of found) await collect(each, `${prefix}${entry.name}/`, drop)
   }
 }

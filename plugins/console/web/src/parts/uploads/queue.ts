@@ -59,6 +59,19 @@ class UploadQueue {
     await upload.cancel()
   }
 
+  /** For a session that has ended: nothing goes on until somebody says so. */
+  pauseAll(): void {
+    for (const upload of this.#uploads) upload.pause()
+  }
+
+  /** Cancels everything, and forgets it. */
+  async discard(): Promise<void> {
+    const open = this.#uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled')
+    this.#uploads = []
+    this.#changed()
+    await Promise.all(open.map(upload => upload.cancel()))
+  }
+
   clearEnded(): void {
     this.#uploads = this.#uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled')
     this.#changed()
@@ -70,7 +83,7 @@ class UploadQueue {
 
   #fill(): void {
     while (this.#running < filesAtOnce) {
-      const next = this.#uploads.find(({ state }) => state === 'waiting')
+      const next = this.#uploads.find(upload => upload.state === 'waiting' && !this.#isSending(upload))
       if (next === undefined) return
       this.#running++
       void next.run().finally(() => {
@@ -79,6 +92,11 @@ class UploadQueue {
         this.#fill()
       })
     }
+  }
+
+  /** Two files with one key go one after the other, so that the later one is what stays. */
+  #isSending({ bucket, key }: Upload): boolean {
+    return this.#uploads.some(other => other.state === 'sending' && other.bucket === bucket && other.key === key)
   }
 
   #changed = (): void => {

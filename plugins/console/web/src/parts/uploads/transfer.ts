@@ -1,5 +1,5 @@
 /** Sends one piece of a file, with progress: `fetch` tells nothing of what has been sent. */
-import { csrfHeaders } from '../../api/client.ts'
+import { csrfHeaders, endSessionAfter } from '../../api/client.ts'
 import { Problem, problemOf, problemOfNetwork } from '../../api/problem.ts'
 
 export interface Transfer {
@@ -31,8 +31,17 @@ export function send<T>({ method, url, body, contentType, signal, onProgress }: 
     }
     request.onload = async () => {
       end()
-      if (request.status < 300) return resolve(JSON.parse(request.responseText) as T)
-      reject(await problemOf(new Response(request.responseText, { status: request.status })))
+      if (request.status >= 300) {
+        const problem = await problemOf(new Response(request.responseText, { status: request.status }))
+        endSessionAfter(problem)
+        return reject(problem)
+      }
+      try {
+        resolve(JSON.parse(request.responseText) as T)
+      } catch {
+        // A proxy has answered.
+        reject(problemOfNetwork())
+      }
     }
     if (signal.aborted) return reject(new DOMException('', 'AbortError'))
     signal.addEventListener('abort', abort)

@@ -39,15 +39,18 @@ export class Upload {
 
   /** Never rejects: the outcome is in `state` and `error`. */
   async run(): Promise<void> {
-    this.#abort = new AbortController()
+    const abort = new AbortController()
+    this.#abort = abort
     this.error = undefined
     this.#become('sending')
     try {
-      await (this.file.size > singleBytesMax ? this.#sendParts() : this.#sendWhole())
-      this.#become('done')
+      await (this.file.size > singleBytesMax ? this.#sendParts(abort.signal) : this.#sendWhole(abort.signal))
+      if (!abort.signal.aborted) this.#become('done')
     } catch (error) {
       // Whoever paused or cancelled has set the state.
-      if (this.#abort.signal.aborted) return
+      if (abort.signal.aborted) return
+      // Other parts of this run must not go on beside those of the next one.
+      abort.abort()
       this.error = error
       this.#become('failed')
     }
@@ -70,8 +73,18 @@ export class Upload {
     this.#abort.abort()
     const uploadId = this.#uploadId
     this.#uploadId = undefined
-    if (uploadId === undefined) return
+    if (uploadId !== undefined) await this.#abandon(uploadId)
+  }
+
+  async #abandon(uploadId: string): Promise<void> {
     await call('abortUpload', { params: { bucket: this.bucket, uploadId }, query: { key: this.key } }).catch(() => {})
+  }
+
+  async #begin(): Promise<string> {
+    const { bucket, key, file } = this
+    const body = { key, contentType: file.type || 'application/octet-stream' }
+    this.#uploadId ??= (await call('createUpload', { params: { bucket }, body })).uploadId
+    return this.#uploadId
   }
 
   #become(state: UploadState): void {
@@ -79,8 +92,7 @@ export class Upload {
     this.#onChange()
   }
 
-  async #sendWhole(): Promise<void> {
-    const { signal } = this.#abort
+  async #sendWhole(signal: AbortSignal): Promise<void> {
     await withRetries(signal, () =>
       send({
         method: 'POST',
@@ -94,17 +106,12 @@ export class Upload {
     this.#progress(1, this.file.size)
   }
 
-  async #sendParts(): Promise<void> {
+  async #sendParts(signal: AbortSignal): Promise<void> {
     const { bucket, key, file } = this
-    const { signal } = this.#abort
-    this.#uploadId ??= (
-      await call('createUpload', {
-        params: { bucket },
-        body: { key, contentType: file.type || 'application/octet-stream' },
-        signal,
-      })
-    ).uploadId
-    const uploadId = this.#uploadId
+    const uploadId = await this.#begin()
+    // Without the signal: an upload that has begun has to be known, to be aborted or continued.
+    if (this.state === 'cancelled') return this.#abandon(uploadId)
+    signal.throwIfAborted()
     const count = Math.ceil(file.size / this.#partBytes)
     const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts.has(number))
     const workers = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {

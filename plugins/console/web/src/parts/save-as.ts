@@ -1,0 +1,6 @@
+/** Saves text as a file. Its address is of this page alone, and is gone afterwards. */
+export function saveAs(name: string, text: string, type = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  URL.revokeObjectURL(url)
+}
