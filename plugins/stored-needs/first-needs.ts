@@ -45,6 +45,6 @@ export const firstNeeds: readonly NamedNeed[] = [
     plugin: 'quota',
     sign: { kind: 'record', name: 'bucket-quota' },
     has: 'a quota',
-    consequence: 'quotas that exist hold, but nobody can see or change them',
+    consequence: 'existing quotas are enforced, but cannot be read or changed',
   },
 ]
