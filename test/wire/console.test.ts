@@ -225,7 +225,7 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     await dialog.getByRole('button', { name: 'Create' }).click()
-    const secret = await page.getByLabel('Secret key').inputValue()
+    const secret = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     await page.getByRole('button', { name: 'I have kept it' }).click()
     const anna = await browser.open()
     await signIn(anna.page, 'anna', secret, '/buckets/photos')
@@ -235,7 +235,7 @@ if (withoutBrowser !== false) {
 
     await page.getByRole('button', { name: 'New secret key anna' }).click()
     await dialog.getByRole('button', { name: 'New secret key' }).click()
-    const renewed = await page.getByLabel('Secret key').inputValue()
+    const renewed = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     t.not(renewed, secret)
     await page.getByRole('button', { name: 'I have kept it' }).click()
     await page.getByRole('button', { name: 'Delete anna' }).click()
