@@ -38,12 +38,15 @@ export interface AccessRulesAdminOptions {
   readonly routes: () => AccessRouteFinder | undefined
 }
 
+/** What a caller has to be allowed, to be told whether there is one. */
+const actions = { user: 'admin:GetUser', group: 'admin:GetGroup', 'access-key': 'admin:ListServiceAccounts' } as const
+
 export function createAccessRulesAdmin(options: AccessRulesAdminOptions): AccessRulesAdmin {
   const { accessRules, iam, users, clock, routes } = options
 
   function unknown(request: Pick<AdminRequest, 'isAllowed'>, { set }: RulesOfBucket): MaybePromise<readonly string[]> {
     if (users === undefined || set === undefined) return []
-    const mayKnow = (kind: 'user' | 'group') => request.isAllowed(kind === 'user' ? 'admin:GetUser' : 'admin:GetGroup')
+    const mayKnow = (kind: keyof typeof actions) => request.isAllowed(actions[kind])
     return unknownPrincipals(set.ordered, { users, iam, mayKnow })
   }
 

@@ -8,8 +8,8 @@ import type { CompiledRule } from './compiled-rule.ts'
 export interface Directory {
   readonly users: Pick<UsersService, 'getGroup' | 'getUser'>
   readonly iam: Pick<IamService, 'credentials' | 'owner'>
-  /** Whether the caller may know which users, or groups, there are: about others nothing is said. */
-  readonly mayKnow: (kind: 'user' | 'group') => boolean
+  /** Whether the caller may know which users, groups or access keys there are: about others nothing is said. */
+  readonly mayKnow: (kind: 'user' | 'group' | 'access-key') => boolean
 }
 
 /** Names that one answer looks up. */
@@ -24,7 +24,10 @@ export async function unknownPrincipals(
     const id = `${kind}:${name}`
     let problem = known.get(id)
     if (problem === undefined && known.size < namesMax) {
-      problem = kind === 'group' ? groupProblem(name, users) : userProblem(name, users, iam)
+      problem =
+        kind === 'group'
+          ? groupProblem(name, users)
+          : userProblem(name, users, mayKnow('access-key') ? iam : { owner: iam.owner })
       known.set(id, problem)
     }
     return problem ?? Promise.resolve(undefined)
@@ -46,10 +49,10 @@ export async function unknownPrincipals(
 async function userProblem(
   name: string,
   users: Directory['users'],
-  iam: Directory['iam'],
+  iam: Pick<IamService, 'owner'> & Partial<Pick<IamService, 'credentials'>>,
 ): Promise<string | undefined> {
   if (name === userNameOf(iam.owner) || (await exists(() => users.getUser(name)))) return undefined
-  const found = await iam.credentials(name)
+  const found = await iam.credentials?.(name)
   if (found === undefined) return `the user "${name}", who does not exist: create the user, or check the name.`
   const owner = userNameOf(found.identity)
   return `"${name}", which is an access key and no user: write "${owner}", the user of this key, with all keys of it.`
