@@ -1,7 +1,7 @@
 /**
  * Estimates the cost of a bucket's rules for the worst request when they are stored, so that no request takes more than some milliseconds.
- * One unit is about 4 µs of CPU for a key of `textCharsMax` characters: with `costMax` the worst key and headers take at most 5 ms, 2 ms on
- * average (`test/perf/evaluation.ts` prints it).
+ * One unit is about 4 µs of CPU for a key of `textCharsMax` characters: with `costMax` the worst key and headers are to take at most 5 ms
+ * (`test/perf/evaluation.ts` prints what they take).
  */
 import type { CompiledRule } from './compiled-rule.ts'
 import type { RegexList } from './matching.ts'

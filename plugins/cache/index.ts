@@ -7,7 +7,7 @@ import { cachePoints } from './points.ts'
 
 export default definePlugin({
   name: 'cache',
-  description: 'The cache of answers of distributions.',
+  description: 'An HTTP cache that other plugins serve through.',
   provides: ['cache'],
   points: cachePoints,
   config: CacheConfig,

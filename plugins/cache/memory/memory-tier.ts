@@ -3,7 +3,7 @@ import type { CacheTier, TierRecord } from '../api.ts'
 import { Ghosts } from './ghosts.ts'
 import { Sieve } from './sieve.ts'
 
-/** What an entry costs beside its bytes: objects, the key as text, its place in the map. Measured by test/perf/memory.ts. */
+/** What an entry costs beside its bytes: objects, the key as text, its place in the map. An estimate, not measured yet. */
 export const entryOverheadBytes = 512
 /** Bodies up to this size enter at once, larger ones at their second request. */
 export const atOnceBytesMax = 64 * 1024

@@ -1,5 +1,5 @@
 /** Short lists of names: groups of a user, policies of a group. */
-import { Badge, Group } from '@mantine/core'
+import { Badge, Group, Text } from '@mantine/core'
 
 export function Names({ names }: { names: readonly string[] }) {
   return (
@@ -10,6 +10,20 @@ export function Names({ names }: { names: readonly string[] }) {
         </Badge>
       ))}
     </Group>
+  )
+}
+
+/** A name, and below it in small letters what somebody has noted about it. */
+export function Titled({ name, note, isBad = false }: { name: string; note: string; isBad?: boolean }) {
+  return (
+    <>
+      {name}
+      {note !== '' && (
+        <Text size="xs" c={isBad ? 'red' : 'dimmed'}>
+          {note}
+        </Text>
+      )}
+    </>
   )
 }
 

@@ -11,7 +11,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -89,16 +89,7 @@ function columnsOf(setOpen: (open: Open) => void, toggle: (key: AccessKey) => vo
   return [
     {
       title: texts.signIn.accessKey,
-      render: ({ accessKey, name }) => (
-        <>
-          {accessKey}
-          {name !== '' && (
-            <Text size="xs" c="dimmed">
-              {name}
-            </Text>
-          )}
-        </>
-      ),
+      render: ({ accessKey, name }) => <Titled name={accessKey} note={name} />,
     },
     { title: texts.accessKeys.user, render: ({ user }) => user },
     {

@@ -116,7 +116,7 @@ function BlockPublic({ bucket }: { bucket: string }) {
       title={texts.bucket.block}
       hint={texts.bucket.blockHint}
       load={signal => call('getBucketBlockPublic', { params, signal })}
-      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } as never })}
+      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } })}
     >
       {(block, change) => (
         <>

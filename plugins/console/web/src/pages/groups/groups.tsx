@@ -10,7 +10,7 @@ import { changePolicies } from '../../parts/change-policies.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { Names, State } from '../../parts/names.tsx'
+import { Names, State, Titled } from '../../parts/names.tsx'
 import { NamesInput } from '../../parts/names-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -51,16 +51,7 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
   return [
     {
       title: texts.common.name,
-      render: ({ name, description }) => (
-        <>
-          {name}
-          {description !== '' && (
-            <Text size="xs" c="dimmed">
-              {description}
-            </Text>
-          )}
-        </>
-      ),
+      render: ({ name, description }) => <Titled name={name} note={description} />,
     },
     { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
     { title: texts.groups.members, isNumber: true, render: ({ memberCount }) => memberCount },

@@ -71,7 +71,7 @@ function CreateKey({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const [id, setId] = useState('')
   const create = async () => {
-    await call('createKmsKey', { body: { id: id.trim() } as never })
+    await call('createKmsKey', { body: { id: id.trim() } })
     await queryClient.invalidateQueries({ queryKey: ['kms-keys'] })
   }
   return (

@@ -1,18 +1,11 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
+import type { LogLine } from '../../../../../logs/api.ts'
 import type { Column } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
-
-interface LogLine {
-  readonly time: string
-  readonly level: string
-  readonly component: string
-  readonly msg: string
-  readonly error?: string
-}
 
 export function Logs() {
   const [level, setLevel] = useState('')

@@ -1,8 +1,7 @@
-import { Text } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { Names, State } from '../../parts/names.tsx'
+import { Names, State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 
 type Plugin = Answer<'listPlugins'>['items'][number]
@@ -24,12 +23,7 @@ const columns: Column<Plugin>[] = [
   {
     title: texts.common.name,
     render: ({ name, description, error }) => (
-      <>
-        {name}
-        <Text size="xs" c={error === undefined ? 'dimmed' : 'red'}>
-          {error ?? description}
-        </Text>
-      </>
+      <Titled name={name} note={error ?? description} isBad={error !== undefined} />
     ),
   },
   {

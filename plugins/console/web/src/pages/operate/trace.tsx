@@ -1,26 +1,12 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
+import type { TraceLine } from '../../../../../trace/api.ts'
 import { formatBytes } from '../../parts/format.ts'
 import type { Column } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
-
-interface TraceLine {
-  readonly time: string
-  readonly type: string
-  readonly operation: string
-  readonly status: number
-  readonly durationMs: number
-  readonly method: string
-  readonly path: string
-  readonly bytesReceived: number
-  readonly bytesSent: number
-  readonly user: string
-  readonly client: string
-  readonly error?: string
-}
 
 export function Trace() {
   const [type, setType] = useState('')

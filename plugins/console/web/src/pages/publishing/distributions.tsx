@@ -8,7 +8,7 @@ import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -23,7 +23,7 @@ export function Distributions() {
     try {
       // The row may be old: everything but the switch stays as it is now.
       const current = await call('getDistribution', { params })
-      const body = { ...current, enabled: !enabled } as never
+      const body = { ...current, enabled: !enabled }
       await call('putDistribution', { params, body, ifMatch: current.etag })
     } catch (error) {
       notifyFailure(error)
@@ -61,16 +61,7 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
   return [
     {
       title: texts.common.name,
-      render: ({ id, comment }) => (
-        <>
-          {id}
-          {comment !== '' && (
-            <Text size="xs" c="dimmed">
-              {comment}
-            </Text>
-          )}
-        </>
-      ),
+      render: ({ id, comment }) => <Titled name={id} note={comment} />,
     },
     {
       title: texts.publishing.domains,

@@ -51,7 +51,7 @@ function TestProvider({ name, onClose }: { name: string; onClose: () => void }) 
   const test = async () => {
     const { ok, record, step, error, durationMs } = await call('testDnsProvider', {
       params: { name },
-      body: { domain: domain.trim() } as never,
+      body: { domain: domain.trim() },
     })
     if (!ok) throw new Error(texts.publishing.testFailed(step, error))
     notifications.show({ color: 'teal', message: texts.publishing.testWorked(record, durationMs) })

@@ -8,7 +8,7 @@ import { useSignedIn } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 
 type Share = Answer<'listShares'>['items'][number]
@@ -41,16 +41,7 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
   return [
     {
       title: texts.shares.object,
-      render: share => (
-        <>
-          {share.bucket}/{share.key}
-          {share.description !== '' && (
-            <Text size="xs" c="dimmed">
-              {share.description}
-            </Text>
-          )}
-        </>
-      ),
+      render: ({ bucket, key, description }) => <Titled name={`${bucket}/${key}`} note={description} />,
     },
     { title: texts.shares.owner, render: ({ owner }) => owner },
     { title: texts.shares.expires, render: ({ expiresAt }) => formatDate(expiresAt) },

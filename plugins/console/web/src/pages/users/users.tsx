@@ -9,7 +9,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { Names, State } from '../../parts/names.tsx'
+import { Names, State, Titled } from '../../parts/names.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -59,16 +59,7 @@ function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
   return [
     {
       title: texts.users.name,
-      render: ({ accessKey, description }) => (
-        <>
-          {accessKey}
-          {description !== '' && (
-            <Text size="xs" c="dimmed">
-              {description}
-            </Text>
-          )}
-        </>
-      ),
+      render: ({ accessKey, description }) => <Titled name={accessKey} note={description} />,
     },
     { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
     { title: texts.users.groups, render: ({ groups }) => <Names names={groups} /> },
