@@ -23,6 +23,8 @@ export interface Glob {
   readonly costPerCharacter: number
   /** The common prefix of all texts that match. */
   readonly literalStart: string
+  /** Of its tables, about. */
+  readonly memoryBytes: number
 }
 
 const slash = 0x2f
@@ -30,6 +32,10 @@ const asciiCount = 128
 /** Finding the row of a character that is not ASCII takes as long as so many steps. */
 const lookupCost = 2
 const anyOne = -1
+/** Memory of one sequence: without wildcards but a star; with tables; of each row of these, beside its bits. */
+const literalBytes = 500
+const tablesBytes = 1500
+const rowBytes = 200
 /** Maximum number of patterns that the braces of one expand to. */
 const alternativesMax = 64
 
@@ -47,7 +53,8 @@ export function compileGlob(pattern: string, kind: GlobKind): Glob {
   const costPerCharacter = matchers.reduce((sum, one) => sum + one.costPerCharacter, 0)
   if (matchers.length === 1) return matchers[0]!
   const literalStart = matchers.map(one => one.literalStart).reduce(commonStart)
-  return { costPerCharacter, literalStart, matches: text => matchers.some(one => one.matches(text)) }
+  const memoryBytes = matchers.reduce((sum, one) => sum + one.memoryBytes, 0)
+  return { costPerCharacter, literalStart, memoryBytes, matches: text => matchers.some(one => one.matches(text)) }
 }
 
 /** `a{b,c}d` is `abd` and `acd`. A backslash takes the meaning from the next character, here and in `parse`. */
@@ -124,7 +131,8 @@ function compileSequence(sequence: Sequence, kind: GlobKind): Glob {
   const stars = stays.flatMap((stay, state) => (stay === 0 ? [] : [state]))
   if (!tokens.includes(anyOne)) {
     const text = String.fromCodePoint(...tokens)
-    if (stars.length === 0) return { costPerCharacter: 0, literalStart: text, matches: other => other === text }
+    if (stars.length === 0)
+      return { costPerCharacter: 0, literalStart: text, memoryBytes: literalBytes, matches: other => other === text }
     if (stars.length === 1 && stays[stars[0]!] === 2) return compileOneStar(tokens, stars[0]!)
   }
   return compileBits(sequence, kind)
@@ -138,6 +146,7 @@ function compileOneStar(tokens: readonly number[], star: number): Glob {
   return {
     costPerCharacter: 0,
     literalStart: start,
+    memoryBytes: literalBytes,
     matches: text => text.length >= lengthMin && text.startsWith(start) && text.endsWith(end),
   }
 }
@@ -174,6 +183,7 @@ function compileBits({ tokens, stays }: Sequence, kind: GlobKind): Glob {
   return {
     costPerCharacter: words + lookupCost,
     literalStart: start,
+    memoryBytes: tablesBytes + (rows.size + 4) * (rowBytes + 4 * words),
     matches(text) {
       if (!text.startsWith(start)) return false
       states.fill(0)
