@@ -29,8 +29,9 @@ export interface Glob {
 
 const slash = 0x2f
 const asciiCount = 128
-/** Finding the row of a character that is not ASCII takes as long as so many steps. */
+/** Finding the row of a character takes as long as so many steps: of one that is ASCII, of another. */
 const lookupCost = 2
+const mapLookupCost = 4
 const anyOne = -1
 /** Memory of one sequence: without wildcards but a star; with tables; of each row of these, beside its bits. */
 const literalBytes = 500
@@ -179,9 +180,10 @@ function compileBits({ tokens, stays }: Sequence, kind: GlobKind): Glob {
   const last = tokens.length
   const states = new Int32Array(words)
   // Nearly all characters of keys: an array is read faster than a map.
+  const isAscii = [...rows.keys()].every(code => code < asciiCount)
   const asciiRows = Array.from({ length: asciiCount }, (_, code) => rows.get(code) ?? wild)
   return {
-    costPerCharacter: words + lookupCost,
+    costPerCharacter: words + (isAscii ? lookupCost : mapLookupCost),
     literalStart: start,
     memoryBytes: tablesBytes + (rows.size + 4) * (rowBytes + 4 * words),
     matches(text) {
@@ -191,7 +193,7 @@ function compileBits({ tokens, stays }: Sequence, kind: GlobKind): Glob {
       for (let at = 0; at < text.length; at++) {
         const code = text.codePointAt(at)!
         if (code > 0xffff) at++
-        const row = code < asciiCount ? asciiRows[code]! : (rows.get(code) ?? wild)
+        const row = code < asciiCount ? asciiRows[code]! : ((isAscii ? undefined : rows.get(code)) ?? wild)
         const staying = isPath && code === slash ? staysAlways : staysInSegment
         if (advance(states, row, staying) === 0) return false
       }

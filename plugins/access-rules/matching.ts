@@ -142,6 +142,7 @@ type Wanted = { readonly text: string } | { readonly key: string }
 export interface CaptureCondition {
   readonly regex: CompiledRegex
   readonly wanted: ReadonlyMap<string, Wanted>
+  readonly normalizeKey: NormalizeKey
 }
 
 const propertyForm = /^\$\{([A-Za-z]{2,16}:[A-Za-z0-9_./-]{1,100})\}$/
@@ -180,17 +181,21 @@ export function readCaptureEquals(
       wanted.set(group, { text: normalizeKey(text) })
     }
   }
-  return { regex, wanted }
+  return { regex, wanted, normalizeKey }
 }
 
-export function capturesEqual({ regex, wanted }: CaptureCondition, { text, request }: RequestView): boolean {
+export function capturesEqual(
+  { regex, wanted, normalizeKey }: CaptureCondition,
+  { text, request }: RequestView,
+): boolean {
   const captures = regex.capture(text)
   if (captures === undefined) return false
   for (const [group, value] of wanted) {
     const captured = captures.get(group)
     if (captured === undefined) return false
-    const isEqual = 'text' in value ? captured === value.text : request.values(value.key)?.includes(captured) === true
-    if (!isEqual) return false
+    // A property comes from a directory, in whatever form of Unicode; what is captured is in that of keys.
+    const values = 'text' in value ? [value.text] : (request.values(value.key)?.map(normalizeKey) ?? [])
+    if (!values.includes(captured)) return false
   }
   return true
 }

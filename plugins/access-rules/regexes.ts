@@ -17,6 +17,8 @@ export const regexBytesMax = 6 * 1024 * 1024
 
 /** Memory of the deterministic automaton of a set, in each thread; beyond it a text is matched without one. */
 const automatonBytesMax = 64 * 1024
+/** A state that is entered without an automaton takes as long as so many that are part of one. */
+const simulatedCost = 3
 /** Bounds of the automaton that is walked to measure an expression, and of the steps of the walk. */
 const measuredBytesMax = 256 * 1024
 const measuredStepsMax = 20_000
@@ -154,7 +156,7 @@ interface AutomatonState {
   readonly nfaStates: readonly number[]
 }
 
-/** States that an expression can be in at once. */
+/** States that an expression can be in at once, as many as take their time. */
 export function widthOf(regex: Regex, instructionCount: number): number {
   const set = newSet([regex], measuredBytesMax)
   const anchor = anchorOf(regex)
@@ -173,7 +175,7 @@ export function widthOf(regex: Regex, instructionCount: number): number {
       const isEnd = kind === automaton.numClasses
       const character = isEnd ? -1 : kind === 0 ? 0 : automaton.classBounds[kind - 1]!
       const next = steps > measuredStepsMax ? null : automaton.step(state, kind, character, anchor)
-      if (next === null) return Math.max(width, instructionCount)
+      if (next === null) return Math.max(width, instructionCount) * simulatedCost
       if (seen.has(next)) continue
       seen.add(next)
       open.push(next)

@@ -36,7 +36,7 @@ for (const workers of ['0', '2']) {
         `http://127.0.0.1:${server.port}/photos/secret/b`,
       ]) {
         const [plain, query] = path.split('?')
-        const headers = path.includes('attributes') ? { 'x-amz-object-attributes': 'ETag' } : {}
+        const headers: Record<string, string> = path.includes('attributes') ? { 'x-amz-object-attributes': 'ETag' } : {}
         t.match(await anonymous(plain!, { query, headers }), /^(403 AccessDenied|404 NoSuchKey|400 \w+)$/, path)
       }
       t.equal(await anonymous('/photos/secret%c0%afb'), '400 InvalidURI', 'overlong UTF-8')
