@@ -28,6 +28,7 @@ import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
+import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
@@ -44,7 +45,7 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
-  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'queue', 'rateLimits'],
+  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'objectOwnership', 'queue', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -109,6 +110,7 @@ export default definePlugin({
       ports,
       normalizeKey,
       keyGroups,
+      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
       hasBucketLogs: bucketLogs !== undefined,
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })

@@ -53,7 +53,8 @@ function isShown(writer: Distribution, reader: Distribution): boolean {
   return keys.startsWith(reader.origin.pathPrefix) || reader.origin.pathPrefix.startsWith(keys)
 }
 
-function isPublicWebsite({ mode, defaultBehavior, behaviors }: Distribution): boolean {
+/** Everybody may read something of it. */
+export function isPublicWebsite({ mode, defaultBehavior, behaviors }: StoredDistribution): boolean {
   const accesses = [defaultBehavior, ...behaviors].map(({ access }) => access ?? defaultBehavior.access ?? 'public')
   return mode === 'website' && accesses.includes('public')
 }

@@ -44,7 +44,7 @@ export interface Saved {
 
 export interface SavingOptions {
   readonly registry: Registry<Ready>
-  readonly objects: Pick<ObjectsService, 'getBucket' | 'listObjects'>
+  readonly objects: Pick<ObjectsService, 'getBucket'>
   readonly certificates: DistributionCertificates
   readonly modes: () => ReadonlyMap<string, DistributionMode>
   readonly names: ServerNames
@@ -52,6 +52,8 @@ export interface SavingOptions {
   readonly normalizeKey: (key: string) => string
   /** Undefined: there is no signed access. */
   readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'requireIn'> | undefined
+  /** Of a distribution that is right: why it answers not as it seems to. */
+  readonly warningsOf: (distribution: Distribution) => Promise<readonly string[]>
   /** Access logs can be written into buckets. */
   readonly hasBucketLogs: boolean
 }
@@ -60,7 +62,8 @@ export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving(options: SavingOptions): SaveDistribution {
-  const { registry, objects, certificates, modes, names, ports, normalizeKey, keyGroups, hasBucketLogs } = options
+  const { registry, objects, certificates, modes, names, ports, normalizeKey, keyGroups, hasBucketLogs, warningsOf } =
+    options
 
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
@@ -159,7 +162,7 @@ export function createSaving(options: SavingOptions): SaveDistribution {
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
       return { id, value, also, ...condition }
     })
-    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
+    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!) }
   }
 }
 
@@ -206,19 +209,6 @@ function invalid(problems: readonly DistributionProblem[]): Error {
   return distributionErrors.invalid_distribution(`${element === '' ? 'This' : element} ${sentenceEnd(message)}`, {
     cause: problems,
   })
-}
-
-/** Paths below /svc/ on the S3 listener belong to the server, for any host. */
-async function warningsOf(
-  { origin: { bucket, pathPrefix } }: Distribution,
-  objects: Pick<ObjectsService, 'listObjects'>,
-): Promise<readonly string[]> {
-  const prefix = `${pathPrefix}svc/`
-  const { objects: found } = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter: '', maxKeys: 1 })
-  if (found.length === 0) return []
-  return [
-    `The bucket has objects below ${prefix}: on the S3 listener the server keeps the paths below /svc/ for itself.`,
-  ]
 }
 
 /** As clients read it. */
