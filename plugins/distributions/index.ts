@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import 'svc/plugins/stored-needs/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { type AccessLog, createAccessLog, createLineLog } from './access-log.ts'
 import { createAccessRoutes } from './access-routes.ts'
@@ -129,6 +130,16 @@ export default definePlugin({
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
     contribute('accessRules.route', 'distributions', createAccessRoutes(registry), { optional: true })
+    contribute(
+      'stored.need',
+      'distributions',
+      {
+        sign: { kind: 'document', name: 'distribution' },
+        has: 'distribution',
+        consequence: 'no domain of a distribution is answered, but as S3',
+      },
+      { optional: true },
+    )
     let isStarted = false
     contribute(
       'certificate.user',

@@ -18,7 +18,7 @@ export {
 } from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
-export { bucketDocuments, parseDocumentKey } from './keys.ts'
+export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
   /** Singular, kebab-case, unique, and never changed: it is part of the stored format. Example: `iam-user`. */
