@@ -8,6 +8,8 @@ export interface Validators {
   /** With quotes, strong. */
   readonly etag: string
   readonly modifiedMs: number
+  /** Its form depends on what the client takes: a date then names no form, and bytes of two forms do not go together. */
+  readonly varies: boolean
 }
 
 export function checkConditions(headers: IncomingHttpHeaders, { etag, modifiedMs }: Validators): 200 | 304 | 412 {
@@ -21,16 +23,26 @@ export function checkConditions(headers: IncomingHttpHeaders, { etag, modifiedMs
   return isAfter(modifiedMs, headers['if-modified-since']) === false ? 304 : 200
 }
 
+/**
+ * The validator that a 304 names: of the forms of the object the one that the client has, so that its cache knows what it may keep; and
+ * `current`, that of a 200, where the client names none.
+ */
+export function notModifiedEtag(headers: IncomingHttpHeaders, { etag }: Validators, current: string): string {
+  const named = (headers['if-none-match'] ?? '').split(',').map(item => item.trim().replace(/^W\//, ''))
+  return named.find(tag => plainEtags(tag) === etag) ?? current
+}
+
 /** The range to answer with; undefined is the whole, `unsatisfiable` 416. */
 export function chooseRange(
   headers: IncomingHttpHeaders,
-  { etag, modifiedMs }: Validators,
+  { etag, modifiedMs, varies }: Validators,
   sizeBytes: number,
 ): ByteRange | 'unsatisfiable' | undefined {
   const { range } = headers
   if (range === undefined) return undefined
   const ifRange = headers['if-range'] as string | undefined
-  if (ifRange !== undefined && ifRange !== etag && ifRange !== httpDate(modifiedMs)) return undefined
+  const isSame = ifRange === undefined || ifRange === etag || (!varies && ifRange === httpDate(modifiedMs))
+  if (!isSame) return undefined
   try {
     return readRange(range, sizeBytes)
   } catch (error) {

@@ -14,7 +14,7 @@ import { type AccessDecision, type AccessServices, decideAccess } from './access
 import { send } from './answer.ts'
 import { compileBehaviors, keyOf, type ReadyBehavior } from './behaviors.ts'
 import { chooseForm, collect } from './coding.ts'
-import { checkConditions, chooseRange, type Validators } from './conditions.ts'
+import { checkConditions, chooseRange, notModifiedEtag, type Validators } from './conditions.ts'
 import { contentTypeOf } from './content-types.ts'
 import type { Origin } from './origin.ts'
 import { decodePath, encodePath } from './path.ts'
@@ -147,14 +147,14 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     }
     const { headers: asked } = visit.exchange.request
     const etag = quoteEtag(version.etag)
-    const validators: Validators = { etag, modifiedMs: version.modifiedMs }
     const { varies, coding } = chooseForm(asked, headers, version.sizeBytes)
+    const validators: Validators = { etag, modifiedMs: version.modifiedMs, varies }
     if (varies) more.push('Vary', 'Accept-Encoding')
     const condition = checkConditions(asked, validators)
     if (condition === 412) throw new WebRefusal(412)
     if (condition === 304) {
       headers.apply([['Content-Type', '']])
-      if (coding !== undefined) headers.set('ETag', codedEtag(etag, coding))
+      headers.set('ETag', notModifiedEtag(asked, validators, coding === undefined ? etag : codedEtag(etag, coding)))
       return send(visit, { status: 304, headers, more, data: undefined, sizeBytes: 0 })
     }
     const { sizeBytes } = version

@@ -115,7 +115,7 @@ t.test('documents of distributions', async t => {
       ['/redirects/0', { redirects: [{ from: '/:a', to: '/:b' }] }],
       ['/redirects/0', { redirects: [{ toHost: 'evil.test/x' }] }],
       ['/errorPages/0/path', { errorPages: [{ status: 404, path: '/../x' }] }],
-      ['/logging/target', { logging: { target: 'bucket:logs/' } }],
+      ['/logging/target', { logging: { target: 'elsewhere' } }],
       ['/defaultBehavior/signing/keyGroup', { defaultBehavior: { access: 'signed' } }],
       ['/defaultBehavior/access', { mode: 's3', defaultBehavior: { access: 'signed' } }],
     ]
