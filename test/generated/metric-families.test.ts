@@ -117,6 +117,7 @@ const table: Readonly<Record<string, Row>> = {
 const unproven = new Set([
   'svc_audit_dropped_total',
   'svc_bucket_logging_dropped_total',
+  'svc_distribution_log_dropped_total',
   'svc_heal_failed_total',
   'svc_heal_scrub_damaged_total',
   'svc_heal_scrub_passes_total',
