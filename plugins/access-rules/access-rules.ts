@@ -74,7 +74,7 @@ const denyEverything: BucketRules = Object.freeze({
 export function createAccessRules(options: AccessRulesOptions): AccessRules {
   const { store, policy, objectOwnership, config, log, invalidRules } = options
   const documents = bucketDocument(store, { name: 'access-rules', schema: StoredRules })
-  const usable = documents.compiled(compileStored)
+  const usable = documents.compiled(compileStored, ({ set }) => set?.memoryBytes ?? 0)
   const normalizeKey = keyNormalizerOf(config)
   // The catalogue is complete only when every plugin is set up.
   const context = (): RuleContext => ({ actions: policy.actions(), normalizeKey })

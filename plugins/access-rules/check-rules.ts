@@ -2,10 +2,10 @@
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type CompiledRule, compileRule, type RuleContext } from './compiled-rule.ts'
-import { costMax, costOf } from './cost.ts'
+import { costMax, costOf, headerCostOf } from './cost.ts'
 import { RegexList } from './matching.ts'
+import { memoryBytesMax, memoryOfRegexes, memoryOfRule } from './memory.ts'
 import { type AccessRuleProblem, Problems } from './problems.ts'
-import { instructionsMax } from './regexes.ts'
 import { AccessRule, priorityDefault } from './rule.ts'
 import { RuleSet } from './rule-set.ts'
 
@@ -19,19 +19,26 @@ export function checkRules(sent: readonly unknown[], context: RuleContext): Chec
   const rules = sent.flatMap((value, index) => readShape(value, index, problems))
   checkIds(rules, problems)
   const regexes = new RegexList()
-  const compiled = rules.map(({ rule, index }) => {
+  const compiled: CompiledRule[] = []
+  const spent = { headers: 0, memoryBytes: 0 }
+  for (const { rule, index } of rules) {
+    // The rest would only take time: rules that cost too much are refused as a whole.
+    if (spent.headers > costMax || spent.memoryBytes > memoryBytesMax) break
     problems.rule = index
     problems.id = rule.id
     const one = compileRule(rule, context, regexes, problems)
-    requireInstructions(regexes, problems)
-    return one
-  })
+    compiled.push(one)
+    spent.headers += headerCostOf(one)
+    spent.memoryBytes += memoryOfRule(one)
+  }
   problems.rule = -1
   problems.id = ''
+  const memoryBytes = spent.memoryBytes + memoryOfRegexes(regexes)
   if (problems.list.length === 0) checkCost(compiled, regexes, problems)
+  if (problems.list.length === 0) checkMemory(memoryBytes, problems)
   if (problems.list.length > 0)
     return { rules: undefined, set: undefined, problems: problems.list.toSorted((a, b) => a.rule - b.rule) }
-  return { rules: rules.map(({ rule }) => rule), set: new RuleSet(compiled, regexes.regexes), problems: undefined }
+  return { rules: rules.map(({ rule }) => rule), set: new RuleSet(compiled, regexes), problems: undefined }
 }
 
 /** Of rules that were checked when they were stored. Undefined where they are not right any more. */
@@ -47,7 +54,7 @@ export function compileStoredRules(
     return compileRule(rule, context, regexes, problems)
   })
   const [problem] = problems.list
-  return problem === undefined ? { set: new RuleSet(compiled, regexes.regexes) } : { problem }
+  return problem === undefined ? { set: new RuleSet(compiled, regexes) } : { problem }
 }
 
 interface ReadRule {
@@ -103,17 +110,6 @@ function checkIds(rules: readonly ReadRule[], problems: Problems): void {
   }
 }
 
-/** Stops a set that is too large before it is compiled as a whole. */
-function requireInstructions({ compiled }: RegexList, problems: Problems): void {
-  const count = compiled.reduce((sum, { instructionCount }) => sum + instructionCount, 0)
-  if (count <= instructionsMax || problems.list.some(({ field }) => field === 'match.pattern')) return
-  const repeats = 'counted repetitions such as x{1000} are written out'
-  problems.add(
-    'match.pattern',
-    `makes the regexes of the bucket too large, ${count} of ${instructionsMax} steps: ${repeats}`,
-  )
-}
-
 function checkCost(rules: readonly CompiledRule[], regexes: RegexList, problems: Problems): void {
   const { total, ...parts } = costOf(rules, regexes)
   if (total <= costMax) return
@@ -121,6 +117,16 @@ function checkCost(rules: readonly CompiledRule[], regexes: RegexList, problems:
   problems.add(
     '',
     `all rules together cost ${total} for the worst request, ${cost} of it ${words[dearest as keyof typeof parts]}; at most ${costMax} is allowed`,
+  )
+}
+
+function checkMemory(bytes: number, problems: Problems): void {
+  if (bytes <= memoryBytesMax) return
+  const [needed, allowed] = [bytes, memoryBytesMax].map(size => (size / 2 ** 20).toFixed(1))
+  const hint = 'use groups instead of many users, and fewer alternatives in braces'
+  problems.add(
+    '',
+    `all rules together need ${needed} MiB of memory in each thread: ${hint}; at most ${allowed} are allowed`,
   )
 }
 

@@ -1,7 +1,6 @@
 /** Compiles one rule, or collects its problems; compares a compiled rule with a request. */
 
 import { suggest } from 'svc/kernel'
-import type { Identity } from 'svc/plugins/iam/api'
 import type { NormalizeKey, PolicyAction } from 'svc/plugins/policy/api'
 import { type Condition, readConditions } from './conditions.ts'
 import {
@@ -110,19 +109,20 @@ export function expandAction(text: string, byName: ReadonlyMap<string, string>):
  * known, an allow does not match, and a deny may. `isPublicBlocked`: the principal `*` of an allow does not count.
  */
 export function mismatchOf(rule: CompiledRule, view: RequestView, isPublicBlocked: boolean): Mismatch | undefined {
-  const { principals, isDeny, pattern, conditions, captures } = rule
-  const { request } = view
+  const { principals, isDeny } = rule
   const isOfEverybody = principals.everybody && (isDeny || !isPublicBlocked)
-  if (!isOfEverybody && !isNamed(principals, request.identity as Identity | undefined)) return 'principal'
+  if (!isOfEverybody && !isNamed(principals, view.request.identity)) return 'principal'
+  return circumstantialMismatchOf(rule, view)
+}
+
+/** The same for a rule that is known to name the caller. */
+export function circumstantialMismatchOf(rule: CompiledRule, view: RequestView): Mismatch | undefined {
+  const { isDeny, pattern, conditions, captures } = rule
   if (!fits(rule, view)) return 'match'
-  for (const condition of conditions)
-    if (condition.holds(view) !== true && !isUnknown(condition, view, isDeny)) return condition.name
+  for (const condition of conditions) if (!(condition.holds(view) ?? isDeny)) return condition.name
   if (captures === undefined || pattern.isEverything || isAnyPart(view) || view.isTooLong) return undefined
   return capturesEqual(captures, view) ? undefined : 'captureEquals'
 }
-
-const isUnknown = (condition: Condition, view: RequestView, isDeny: boolean): boolean =>
-  isDeny && condition.holds(view) === undefined
 
 /** A listing of a part of the keys: an allow applies to keys that it allows, a deny only if it applies to all of them. */
 const isAnyPart = ({ isListing, request }: RequestView): boolean => isListing && request.isPartial

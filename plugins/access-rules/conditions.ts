@@ -1,5 +1,5 @@
 /** The `conditions` of a rule except `captureEquals`. All of them must match. */
-import { isInBlock, parseBlock } from 'svc/plugins/policy/api'
+import { isInBlock, parseBlock, parseInstant } from 'svc/plugins/policy/api'
 import { foldCase } from './fold-case.ts'
 import { compileGlob, type Glob } from './glob.ts'
 import { quote } from './principals.ts'
@@ -20,12 +20,16 @@ export interface Condition {
   holds(view: RequestView): boolean | undefined
   /** Steps for each character of a header, at most. */
   readonly costPerCharacter: number
+  /** Of its tables, about; without the texts themselves. */
+  readonly memoryBytes: number
 }
 
 export function readConditions(conditions: AccessRuleConditions, problems: Problems): readonly Condition[] {
   const found: Condition[] = []
   const add = (name: string, holds: Condition['holds'], globs: readonly Glob[] = []) => {
-    found.push({ name, holds, costPerCharacter: globs.reduce((sum, glob) => sum + glob.costPerCharacter, 0) })
+    const sum = (of: (glob: Glob) => number) => globs.reduce((total, glob) => total + of(glob), 0)
+    const [costPerCharacter, memoryBytes] = [sum(glob => glob.costPerCharacter), sum(glob => glob.memoryBytes)]
+    found.push({ name, holds, costPerCharacter, memoryBytes })
   }
   const { sourceIp, notSourceIp, secureTransport, timeWindow, methods, host, referer, headers } = conditions
   if (secureTransport !== undefined) add('secureTransport', ({ facts }) => facts && facts.secure === secureTransport)
@@ -82,7 +86,8 @@ function valueMatches(
   change: (text: string) => string = text => text,
 ): boolean | undefined {
   if (facts === undefined) return undefined
-  const value = facts.headers[name]
+  // A name may be that of a property that every object has.
+  const value = Object.hasOwn(facts.headers, name) ? facts.headers[name] : undefined
   if (value === undefined) return false
   const text = typeof value === 'string' ? value : value.join(', ')
   if (text.length > valueCharsMax) return undefined
@@ -110,8 +115,8 @@ const instantForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z
 function readTimeWindow({ from, to }: NonNullable<AccessRuleConditions['timeWindow']>, problems: Problems) {
   const read = (name: 'from' | 'to', text: string | undefined, otherwise: number): number => {
     if (text === undefined) return otherwise
-    const timeMs = instantForm.test(text) ? Date.parse(text) : Number.NaN
-    if (!Number.isNaN(timeMs)) return timeMs
+    const timeMs = instantForm.test(text) ? parseInstant(text) : undefined
+    if (timeMs !== undefined) return timeMs
     problems.add(`conditions.timeWindow.${name}`, `${quote(text)} is no time: write 2030-01-31T08:00:00Z`)
     return otherwise
   }
@@ -130,8 +135,11 @@ function readBlocks(name: string, texts: readonly string[], problems: Problems) 
     problems.add(`conditions.${name}[${index}]`, `${quote(text)} is no address and no block such as 192.0.2.0/24`)
     return []
   })
-  return ({ address }: RequestView): boolean | undefined =>
-    address === undefined ? undefined : blocks.some(block => isInBlock(address, block))
+  return ({ address }: RequestView): boolean | undefined => {
+    if (address === undefined) return undefined
+    for (const block of blocks) if (isInBlock(address, block)) return true
+    return false
+  }
 }
 
 const hostForm = /^(\*\.)?((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/

@@ -30,13 +30,17 @@ export function costOf(rules: readonly CompiledRule[], { regexes, compiled }: Re
     regexes,
     (regex, index) => widthOf(regex, compiled[index]!.instructionCount) * passes[index]!,
   )
-  const conditions = rules.flatMap(rule => rule.conditions)
   const cost = {
     regexes: states * stateCost,
     globs: globWords(rules) * globWordCost,
-    headers: conditions.reduce((sum, { costPerCharacter }) => sum + costPerCharacter, 0) * headerWordCost,
+    headers: rules.reduce((sum, rule) => sum + headerCostOf(rule), 0),
   }
   return { ...cost, total: cost.regexes + cost.globs + cost.headers }
+}
+
+/** Of the referers and headers of one rule. */
+export function headerCostOf({ conditions }: CompiledRule): number {
+  return conditions.reduce((sum, { costPerCharacter }) => sum + costPerCharacter, 0) * headerWordCost
 }
 
 /**

@@ -23,13 +23,20 @@ export interface Glob {
   readonly costPerCharacter: number
   /** The common prefix of all texts that match. */
   readonly literalStart: string
+  /** Of its tables, about. */
+  readonly memoryBytes: number
 }
 
 const slash = 0x2f
 const asciiCount = 128
-/** Finding the row of a character that is not ASCII takes as long as so many steps. */
+/** Finding the row of a character takes as long as so many steps: of one that is ASCII, of another. */
 const lookupCost = 2
+const mapLookupCost = 4
 const anyOne = -1
+/** Memory of one sequence: without wildcards but a star; with tables; of each row of these, beside its bits. */
+const literalBytes = 500
+const tablesBytes = 1500
+const rowBytes = 200
 /** Maximum number of patterns that the braces of one expand to. */
 const alternativesMax = 64
 
@@ -47,7 +54,8 @@ export function compileGlob(pattern: string, kind: GlobKind): Glob {
   const costPerCharacter = matchers.reduce((sum, one) => sum + one.costPerCharacter, 0)
   if (matchers.length === 1) return matchers[0]!
   const literalStart = matchers.map(one => one.literalStart).reduce(commonStart)
-  return { costPerCharacter, literalStart, matches: text => matchers.some(one => one.matches(text)) }
+  const memoryBytes = matchers.reduce((sum, one) => sum + one.memoryBytes, 0)
+  return { costPerCharacter, literalStart, memoryBytes, matches: text => matchers.some(one => one.matches(text)) }
 }
 
 /** `a{b,c}d` is `abd` and `acd`. A backslash takes the meaning from the next character, here and in `parse`. */
@@ -124,7 +132,8 @@ function compileSequence(sequence: Sequence, kind: GlobKind): Glob {
   const stars = stays.flatMap((stay, state) => (stay === 0 ? [] : [state]))
   if (!tokens.includes(anyOne)) {
     const text = String.fromCodePoint(...tokens)
-    if (stars.length === 0) return { costPerCharacter: 0, literalStart: text, matches: other => other === text }
+    if (stars.length === 0)
+      return { costPerCharacter: 0, literalStart: text, memoryBytes: literalBytes, matches: other => other === text }
     if (stars.length === 1 && stays[stars[0]!] === 2) return compileOneStar(tokens, stars[0]!)
   }
   return compileBits(sequence, kind)
@@ -138,6 +147,7 @@ function compileOneStar(tokens: readonly number[], star: number): Glob {
   return {
     costPerCharacter: 0,
     literalStart: start,
+    memoryBytes: literalBytes,
     matches: text => text.length >= lengthMin && text.startsWith(start) && text.endsWith(end),
   }
 }
@@ -170,10 +180,12 @@ function compileBits({ tokens, stays }: Sequence, kind: GlobKind): Glob {
   const last = tokens.length
   const states = new Int32Array(words)
   // Nearly all characters of keys: an array is read faster than a map.
+  const isAscii = [...rows.keys()].every(code => code < asciiCount)
   const asciiRows = Array.from({ length: asciiCount }, (_, code) => rows.get(code) ?? wild)
   return {
-    costPerCharacter: words + lookupCost,
+    costPerCharacter: words + (isAscii ? lookupCost : mapLookupCost),
     literalStart: start,
+    memoryBytes: tablesBytes + (rows.size + 4) * (rowBytes + 4 * words),
     matches(text) {
       if (!text.startsWith(start)) return false
       states.fill(0)
@@ -181,7 +193,7 @@ function compileBits({ tokens, stays }: Sequence, kind: GlobKind): Glob {
       for (let at = 0; at < text.length; at++) {
         const code = text.codePointAt(at)!
         if (code > 0xffff) at++
-        const row = code < asciiCount ? asciiRows[code]! : (rows.get(code) ?? wild)
+        const row = code < asciiCount ? asciiRows[code]! : ((isAscii ? undefined : rows.get(code)) ?? wild)
         const staying = isPath && code === slash ? staysAlways : staysInSegment
         if (advance(states, row, staying) === 0) return false
       }

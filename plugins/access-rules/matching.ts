@@ -4,7 +4,15 @@ import { foldCase } from './fold-case.ts'
 import { compileGlob, GlobError } from './glob.ts'
 import { quote } from './principals.ts'
 import type { Problems } from './problems.ts'
-import { type CompiledRegex, compileRegex, literalStartOf, patternBytesMax, type Regex, RegexError } from './regexes.ts'
+import {
+  type CompiledRegex,
+  compileRegex,
+  literalStartOf,
+  patternBytesMax,
+  type Regex,
+  RegexError,
+  regexBytesMax,
+} from './regexes.ts'
 import type { RequestView } from './request-view.ts'
 import type { AccessRuleMatch } from './rule.ts'
 
@@ -17,6 +25,8 @@ export interface Pattern {
   readonly literalStart: string
   /** Of a glob: steps for each character. */
   readonly costPerCharacter: number
+  /** Of a glob: of its tables, about. */
+  readonly memoryBytes: number
   /** Of a regex. */
   readonly regex: CompiledRegex | undefined
   /** Its place in the set of the bucket; -1 of other types. */
@@ -28,19 +38,40 @@ export class RegexList {
   readonly regexes: Regex[] = []
   readonly compiled: CompiledRegex[] = []
   readonly #indexes = new Map<string, number>()
+  #memoryBytes = 0
 
-  /** Throws RegexError. */
+  /** No other is compiled. */
+  get isFull(): boolean {
+    return this.#memoryBytes > regexBytesMax
+  }
+
+  /** Throws RegexError, also for the one that is too much. */
   add(regex: Regex): number {
     const name = `${regex.isCaseInsensitive} ${regex.source}`
     const known = this.#indexes.get(name)
     if (known !== undefined) return known
-    this.compiled.push(compileRegex(regex))
+    const compiled = compileRegex(regex)
+    this.compiled.push(compiled)
     this.#indexes.set(name, this.regexes.length)
+    this.#memoryBytes += compiled.memoryBytes
+    if (this.isFull) {
+      const size = `take more than ${regexBytesMax / 2 ** 20} MiB`
+      const why =
+        'counted repetitions such as x{1000} are written out, and classes such as \\pL take much wherever they stand'
+      throw new RegexError(`makes the regexes of the bucket too large, they ${size}: ${why}`)
+    }
     return this.regexes.push(regex) - 1
   }
 }
 
-const noRegex = { isEverything: false, literalStart: '', costPerCharacter: 0, regex: undefined, regexIndex: -1 }
+const noRegex = {
+  isEverything: false,
+  literalStart: '',
+  costPerCharacter: 0,
+  memoryBytes: 0,
+  regex: undefined,
+  regexIndex: -1,
+}
 const everything: Pattern = { ...noRegex, isEverything: true, matches: () => true }
 
 export function readMatch(
@@ -88,12 +119,13 @@ function globPattern(pattern: string, isCaseInsensitive: boolean): Pattern {
   const matches: Pattern['matches'] = isCaseInsensitive
     ? view => glob.matches(view.folded)
     : ({ text }) => glob.matches(text)
-  const { costPerCharacter, literalStart } = glob
-  return { ...noRegex, matches, costPerCharacter, literalStart: isCaseInsensitive ? '' : literalStart }
+  const { costPerCharacter, memoryBytes, literalStart } = glob
+  return { ...noRegex, matches, costPerCharacter, memoryBytes, literalStart: isCaseInsensitive ? '' : literalStart }
 }
 
 function regexPattern(regex: Regex, regexes: RegexList): Pattern {
-  if (regex.source === '') return everything
+  // The rules are refused already: to compile the rest would take time and tell nothing.
+  if (regex.source === '' || regexes.isFull) return everything
   const index = regexes.add(regex)
   return {
     ...noRegex,
@@ -110,6 +142,7 @@ type Wanted = { readonly text: string } | { readonly key: string }
 export interface CaptureCondition {
   readonly regex: CompiledRegex
   readonly wanted: ReadonlyMap<string, Wanted>
+  readonly normalizeKey: NormalizeKey
 }
 
 const propertyForm = /^\$\{([A-Za-z]{2,16}:[A-Za-z0-9_./-]{1,100})\}$/
@@ -148,17 +181,21 @@ export function readCaptureEquals(
       wanted.set(group, { text: normalizeKey(text) })
     }
   }
-  return { regex, wanted }
+  return { regex, wanted, normalizeKey }
 }
 
-export function capturesEqual({ regex, wanted }: CaptureCondition, { text, request }: RequestView): boolean {
+export function capturesEqual(
+  { regex, wanted, normalizeKey }: CaptureCondition,
+  { text, request }: RequestView,
+): boolean {
   const captures = regex.capture(text)
   if (captures === undefined) return false
   for (const [group, value] of wanted) {
     const captured = captures.get(group)
     if (captured === undefined) return false
-    const isEqual = 'text' in value ? captured === value.text : request.values(value.key)?.includes(captured) === true
-    if (!isEqual) return false
+    // A property comes from a directory, in whatever form of Unicode; what is captured is in that of keys.
+    const values = 'text' in value ? [value.text] : (request.values(value.key)?.map(normalizeKey) ?? [])
+    if (!values.includes(captured)) return false
   }
   return true
 }

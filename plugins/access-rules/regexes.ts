@@ -12,11 +12,13 @@ import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js'
 export const textCharsMax = 1024
 /** UTF-8 bytes of a pattern, of any type. */
 export const patternBytesMax = 1024
-/** Of all expressions of a bucket together; before they are measured. */
-export const instructionsMax = 20_000
+/** Of all expressions of a bucket together, in memory; before they are measured. */
+export const regexBytesMax = 6 * 1024 * 1024
 
 /** Memory of the deterministic automaton of a set, in each thread; beyond it a text is matched without one. */
 const automatonBytesMax = 64 * 1024
+/** A state that is entered without an automaton takes as long as so many that are part of one. */
+const simulatedCost = 3
 /** Bounds of the automaton that is walked to measure an expression, and of the steps of the walk. */
 const measuredBytesMax = 256 * 1024
 const measuredStepsMax = 20_000
@@ -27,10 +29,10 @@ export interface Regex {
 }
 
 export class RegexError extends Error {
-  /** Offset in the source. */
-  readonly position: number
+  /** Offset in the source; undefined if it is about the whole. */
+  readonly position: number | undefined
 
-  constructor(message: string, position: number) {
+  constructor(message: string, position?: number) {
     super(message)
     this.position = position
   }
@@ -40,6 +42,8 @@ export interface CompiledRegex {
   /** Names of its groups. */
   readonly groups: readonly string[]
   readonly instructionCount: number
+  /** Of its program, and of its part in the set of the bucket, about. */
+  readonly memoryBytes: number
   /** The groups of the first match; undefined where there is none. Groups that did not take part are left out. */
   capture(text: string): ReadonlyMap<string, string> | undefined
 }
@@ -56,6 +60,7 @@ export function compileRegex({ source, isCaseInsensitive }: Regex): CompiledRege
   return {
     groups,
     instructionCount: compiled.programSize(),
+    memoryBytes: memoryOf(compiled),
     capture(text) {
       const matcher = compiled.matcher(text)
       if (!matcher.find()) return undefined
@@ -67,6 +72,20 @@ export function compileRegex({ source, isCaseInsensitive }: Regex): CompiledRege
       )
     },
   }
+}
+
+/** Of the library's program; measured. A class such as `\\pL` has hundreds of ranges, and each place where it stands a copy of them. */
+const instructionBytes = 300
+const rangeBytes = 8
+
+/** Of the library, as `Automaton` is. */
+interface Program {
+  readonly re2Input: { readonly prog: { readonly inst: readonly { readonly runes?: { readonly length: number } }[] } }
+}
+
+function memoryOf(compiled: RE2JS): number {
+  const { inst } = (compiled as unknown as Program).re2Input.prog
+  return inst.reduce((sum, { runes }) => sum + instructionBytes + (runes?.length ?? 0) * rangeBytes, 0)
 }
 
 function syntaxError(source: string, cause: unknown): RegexError {
@@ -137,7 +156,7 @@ interface AutomatonState {
   readonly nfaStates: readonly number[]
 }
 
-/** States that an expression can be in at once. */
+/** States that an expression can be in at once, as many as take their time. */
 export function widthOf(regex: Regex, instructionCount: number): number {
   const set = newSet([regex], measuredBytesMax)
   const anchor = anchorOf(regex)
@@ -156,7 +175,7 @@ export function widthOf(regex: Regex, instructionCount: number): number {
       const isEnd = kind === automaton.numClasses
       const character = isEnd ? -1 : kind === 0 ? 0 : automaton.classBounds[kind - 1]!
       const next = steps > measuredStepsMax ? null : automaton.step(state, kind, character, anchor)
-      if (next === null) return Math.max(width, instructionCount)
+      if (next === null) return Math.max(width, instructionCount) * simulatedCost
       if (seen.has(next)) continue
       seen.add(next)
       open.push(next)

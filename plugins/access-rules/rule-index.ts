@@ -1,6 +1,6 @@
 /**
- * Selects the rules that may match a request without comparing each: one bit per rule, in the order in which rules decide, and bit sets by
- * caller, by the literal beginning of the pattern and by regex. Only the selected rules are compared one by one.
+ * Selects the rules that may match a request without comparing each: one bit per rule, in the order in which rules decide, found by
+ * action, by caller, by the literal beginning of the pattern and by regex. Only the selected rules are compared one by one.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import { userNameOf } from 'svc/plugins/policy/api'
@@ -10,27 +10,32 @@ import type { RequestView } from './request-view.ts'
 type Bits = Int32Array
 
 /** Of a literal beginning; more characters would tell few rules apart and take memory. */
-const indexedCharsMax = 32
+export const indexedCharsMax = 32
 
 interface Node {
   /** Rules whose literal prefix ends here. */
-  bits: Bits | undefined
-  readonly next: Map<number, Node>
+  rules: number[] | undefined
+  next: Map<number, Node> | undefined
 }
+
+/** For each name the rules that have it: mostly one, so that a bit set for each name would be larger. */
+type RulesByName<K> = Map<K, number[]>
 
 export class RuleIndex {
   readonly #words: number
   readonly #everybody: Bits
   /** The same while public access is blocked. */
   readonly #everybodyBlocked: Bits
-  readonly #users = new Map<string, Bits>()
-  readonly #groups = new Map<string, Bits>()
-  readonly #root: Node = { bits: undefined, next: new Map() }
+  readonly #byAction = new Map<string, Bits>()
+  readonly #users: RulesByName<string> = new Map()
+  readonly #groups: RulesByName<string> = new Map()
+  readonly #root: Node = { rules: undefined, next: undefined }
   readonly #anyStart: Bits
   readonly #regexes: Bits
-  readonly #byRegex = new Map<number, Bits>()
+  readonly #byRegex: RulesByName<number> = new Map()
   readonly #callers: Bits
   readonly #starts: Bits
+  readonly #matched: Bits
 
   /** In the order in which they decide. */
   constructor(rules: readonly CompiledRule[]) {
@@ -42,25 +47,26 @@ export class RuleIndex {
     this.#regexes = empty()
     this.#callers = empty()
     this.#starts = empty()
-    const addTo = <K>(map: Map<K, Bits>, key: K, index: number) => {
-      const bits = map.get(key) ?? empty()
-      set(bits, index)
-      map.set(key, bits)
-    }
-    for (const [index, { principals, isDeny, pattern }] of rules.entries()) {
+    this.#matched = empty()
+    for (const [index, { actions, principals, isDeny, pattern }] of rules.entries()) {
+      for (const action of actions) {
+        const bits = this.#byAction.get(action) ?? empty()
+        set(bits, index)
+        this.#byAction.set(action, bits)
+      }
       if (principals.everybody) set(this.#everybody, index)
       if (principals.everybody && isDeny) set(this.#everybodyBlocked, index)
-      for (const user of principals.users) addTo(this.#users, user, index)
-      for (const group of principals.groups) addTo(this.#groups, group, index)
+      for (const user of principals.users) add(this.#users, user, index)
+      for (const group of principals.groups) add(this.#groups, group, index)
       if (pattern.regexIndex >= 0) {
         set(this.#regexes, index)
-        addTo(this.#byRegex, pattern.regexIndex, index)
+        add(this.#byRegex, pattern.regexIndex, index)
       }
       if (pattern.literalStart === '') set(this.#anyStart, index)
       else {
         const node = this.#nodeOf(pattern.literalStart.slice(0, indexedCharsMax))
-        node.bits ??= empty()
-        set(node.bits, index)
+        node.rules ??= []
+        node.rules.push(index)
       }
     }
   }
@@ -69,9 +75,10 @@ export class RuleIndex {
     let node = this.#root
     for (let at = 0; at < start.length; at++) {
       const code = start.charCodeAt(at)
+      node.next ??= new Map()
       let next = node.next.get(code)
       if (next === undefined) {
-        next = { bits: undefined, next: new Map() }
+        next = { rules: undefined, next: undefined }
         node.next.set(code, next)
       }
       node = next
@@ -79,19 +86,21 @@ export class RuleIndex {
     return node
   }
 
-  /** Valid until it is called again. No rule that matches is missing. */
-  candidates(view: RequestView, isPublicBlocked: boolean): Bits {
+  /** Valid until it is called again; undefined where no rule has the action. No rule that matches is missing. */
+  candidates(view: RequestView, isPublicBlocked: boolean): Bits | undefined {
     const { request, isTooLong } = view
+    const ofAction = this.#byAction.get(request.action)
+    if (ofAction === undefined) return undefined
     const bits = this.#callersOf(request.identity, isPublicBlocked)
+    keep(bits, ofAction)
     // There every pattern counts as matching, of some rules.
     if (isTooLong || (view.isListing && request.isPartial)) return bits
     keep(bits, this.#startsOf(view.text))
     if (!intersects(bits, this.#regexes)) return bits
-    for (let word = 0; word < bits.length; word++) {
-      let matched = 0
-      for (const regex of view.matchedRegexes) matched |= this.#byRegex.get(regex)?.[word] ?? 0
-      bits[word]! &= ~this.#regexes[word]! | matched
-    }
+    const matched = this.#matched
+    matched.fill(0)
+    for (const regex of view.matchedRegexes) join(matched, this.#byRegex.get(regex))
+    for (let word = 0; word < bits.length; word++) bits[word]! &= ~this.#regexes[word]! | matched[word]!
     return bits
   }
 
@@ -109,20 +118,26 @@ export class RuleIndex {
     bits.set(this.#anyStart)
     let node: Node | undefined = this.#root
     for (let at = 0; at < text.length; at++) {
-      node = node.next.get(text.charCodeAt(at))
+      node = node.next?.get(text.charCodeAt(at))
       if (node === undefined) break
-      join(bits, node.bits)
+      join(bits, node.rules)
     }
     return bits
   }
+}
+
+function add<K>(map: RulesByName<K>, name: K, index: number): void {
+  const known = map.get(name)
+  if (known === undefined) map.set(name, [index])
+  else known.push(index)
 }
 
 function set(bits: Bits, index: number): void {
   bits[index >>> 5]! |= 1 << (index & 31)
 }
 
-function join(bits: Bits, others: Bits | undefined): void {
-  if (others !== undefined) for (let word = 0; word < bits.length; word++) bits[word]! |= others[word]!
+function join(bits: Bits, rules: readonly number[] | undefined): void {
+  if (rules !== undefined) for (const index of rules) set(bits, index)
 }
 
 function keep(bits: Bits, others: Bits): void {

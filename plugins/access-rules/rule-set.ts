@@ -3,8 +3,10 @@
  * with the same one a deny: they stand in this order, so that the first that matches decides.
  */
 import type { BucketRules, RuleDecision, RuleRequest } from 'svc/plugins/policy/api'
-import { type CompiledRule, mismatchOf } from './compiled-rule.ts'
-import { createRegexSet, type Regex, type RegexSet } from './regexes.ts'
+import { type CompiledRule, circumstantialMismatchOf } from './compiled-rule.ts'
+import type { RegexList } from './matching.ts'
+import { memoryOfRegexes, memoryOfRule } from './memory.ts'
+import { createRegexSet, type RegexSet } from './regexes.ts'
 import { RequestView } from './request-view.ts'
 import { RuleIndex } from './rule-index.ts'
 
@@ -13,16 +15,18 @@ export class RuleSet {
   readonly ordered: readonly CompiledRule[]
   /** A rule allows something to everybody. */
   readonly isPublic: boolean
-  readonly #byAction = new Map<string, { readonly rules: readonly CompiledRule[]; readonly index: RuleIndex }>()
+  /** In each thread, about. */
+  readonly memoryBytes: number
+  readonly #index: RuleIndex
   readonly #regexes: RegexSet | undefined
 
-  constructor(rules: readonly CompiledRule[], regexes: readonly Regex[]) {
+  constructor(rules: readonly CompiledRule[], list: RegexList) {
+    const { regexes } = list
+
     this.ordered = rules.toSorted((a, b) => a.rule.priority - b.rule.priority || Number(b.isDeny) - Number(a.isDeny))
     this.isPublic = rules.some(rule => rule.isPublic)
-    for (const action of new Set(rules.flatMap(({ actions }) => [...actions]))) {
-      const relevant = this.ordered.filter(({ actions }) => actions.has(action))
-      this.#byAction.set(action, { rules: relevant, index: new RuleIndex(relevant) })
-    }
+    this.#index = new RuleIndex(this.ordered)
+    this.memoryBytes = rules.reduce((sum, rule) => sum + memoryOfRule(rule), memoryOfRegexes(list))
     this.#regexes = regexes.length === 0 ? undefined : createRegexSet(regexes)
   }
 
@@ -32,15 +36,13 @@ export class RuleSet {
 
   /** The rule that decides; undefined where none matches. */
   find(request: RuleRequest, isPublicBlocked: boolean): CompiledRule | undefined {
-    const about = this.#byAction.get(request.action)
-    if (about === undefined) return undefined
-    const { rules, index } = about
     const view = this.view(request)
-    const bits = index.candidates(view, isPublicBlocked)
+    const bits = this.#index.candidates(view, isPublicBlocked)
+    if (bits === undefined) return undefined
     for (let word = 0; word < bits.length; word++) {
       for (let left = bits[word]!; left !== 0; left &= left - 1) {
-        const rule = rules[(word << 5) + 31 - Math.clz32(left & -left)]!
-        if (mismatchOf(rule, view, isPublicBlocked) === undefined) return rule
+        const rule = this.ordered[(word << 5) + 31 - Math.clz32(left & -left)]!
+        if (circumstantialMismatchOf(rule, view) === undefined) return rule
       }
     }
     return undefined

@@ -1,15 +1,16 @@
 import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { createLossLog } from 'svc/plugins/delivery/api'
+import { createLogObjects } from 'svc/plugins/log-objects/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/auth-sigv4/api'
 import 'svc/plugins/iam/api'
 import 'svc/plugins/s3/api'
 import { bucketDocument } from 'svc/plugins/store/api'
-import { createCollector } from './collector.ts'
 import { BucketLoggingConfig } from './config.ts'
-import { createDeliverer } from './deliverer.ts'
-import { LoggingStatus } from './logging-status.ts'
+import { account } from './log-line.ts'
+import { dayOf, keyOfLog, type LogDestination, LoggingStatus } from './logging-status.ts'
+import { createObserver } from './observer.ts'
 import getBucketLogging from './s3/get-bucket-logging.ts'
 import putBucketLogging from './s3/put-bucket-logging.ts'
 
@@ -27,7 +28,7 @@ export default definePlugin({
     const { region } = authSigv4
     const documents = bucketDocument(store, { name: 'bucket-logging', schema: LoggingStatus })
     contribute('archive.section', documents.name, { documents }, { optional: true })
-    const ready = documents.compiled(({ value }) => value)
+    const destinations = documents.compiled(({ id, value }): LogDestination => ({ source: id, status: value }))
     const topic = queue.topic('bucket-logging')
     const losses = createLossLog({
       counter: metrics.counter({
@@ -39,17 +40,26 @@ export default definePlugin({
       log,
       message: 'lines of access logs are lost: they came faster than they could be queued',
     })
-    const collector = createCollector({
-      statusOf: ready.get,
+    const objectsOfLogs = createLogObjects<LogDestination>({
+      objects,
       topic,
-      ownerId: iam.owner.ownerId,
-      clock,
+      intervalMs,
+      ports,
       log,
+      partOf: dayOf,
+      keyOf: ({ source, status }, times) =>
+        keyOfLog({ status, account, region, source, ...times, random: ports.random }),
+      system: { contentType: 'text/plain' },
       onLost: losses.add,
     })
-    contribute('s3.observer', 'bucket-logging', collector.observe)
-    const deliverer = createDeliverer({ objects, topic, region, intervalMs, ports, log })
-    background(deliverer.worker)
-    return { internal: { bucketLogging: documents }, drain: deliverer.stop, stop: collector.stop }
+    const observe = createObserver({
+      destinationOf: destinations.get,
+      add: objectsOfLogs.add,
+      ownerId: iam.owner.ownerId,
+      log,
+    })
+    contribute('s3.observer', 'bucket-logging', observe)
+    background(objectsOfLogs.worker)
+    return { internal: { bucketLogging: documents }, drain: objectsOfLogs.drain, stop: objectsOfLogs.stop }
   },
 })

@@ -17,6 +17,17 @@ export const LoggingStatus = Type.Object(
 
 export type LoggingStatus = Static<typeof LoggingStatus>
 
+/** Of lines. Stored with them. */
+export interface LogDestination {
+  readonly source: string
+  readonly status: LoggingStatus
+}
+
+/** With `event-time`, lines of different days are in different objects. */
+export function dayOf({ status }: LogDestination, eventMs: number): string {
+  return status.keyFormat === 'event-time' ? new Date(eventMs).toISOString().slice(0, 10) : ''
+}
+
 export interface KeyParts {
   readonly status: LoggingStatus
   readonly account: string

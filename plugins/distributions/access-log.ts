@@ -1,4 +1,4 @@
-/** A line for each request, to the log of the server: JSON, or as Apache writes it. */
+/** A line for each request, to the log of the server or into a bucket: JSON, or as Apache writes it. */
 import type { Logger } from 'svc/kernel'
 import { redactQuery } from 'svc/plugins/trace/api'
 import type { Visit } from './api.ts'
@@ -12,9 +12,19 @@ export interface AccessRecord {
 
 export type AccessLog = (record: AccessRecord) => void
 
-export function createAccessLog(log: Logger, format: 'json' | 'combined'): AccessLog {
+export type AccessLogFormat = 'json' | 'combined'
+
+/** Into the log of the server. */
+export function createAccessLog(log: Logger, format: AccessLogFormat): AccessLog {
   if (format === 'combined') return record => log.info({ component: 'access', line: combinedLine(record) }, 'access')
   return record => log.info({ component: 'access', access: accessFields(record) }, 'access')
+}
+
+/** Elsewhere, as lines. `write`: without a newline, with the time of the request. */
+export function createLineLog(format: AccessLogFormat, write: (line: string, timeMs: number) => void): AccessLog {
+  const lineOf =
+    format === 'combined' ? combinedLine : (record: AccessRecord): string => JSON.stringify(accessFields(record))
+  return record => write(lineOf(record), record.timeMs)
 }
 
 export function accessFields({ visit, status, timeMs, durationMs }: AccessRecord) {

@@ -20,6 +20,14 @@ export const distributionsConfig = Type.Object({
     description:
       'Routes no host to a distribution, on any listener, to recover from a faulty one. The Admin API works.',
   }),
+  logIntervalMs: Type.Integer({
+    variable: 'SVC_DISTRIBUTION_LOG_INTERVAL',
+    format: 'duration',
+    minimum: 100,
+    maximum: 86_400_000,
+    default: 60_000,
+    description: 'How often access logs of distributions are written as objects into their target buckets.',
+  }),
   unknownHost: Type.Enum(['path-style', 'misdirected'], {
     variable: 'SVC_UNKNOWN_HOST',
     default: 'path-style',

@@ -3,6 +3,7 @@ import { compileAddresses } from './address-list.ts'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution } from './document.ts'
 import { normalizeAlias } from './hosts.ts'
+import { parseLogTarget } from './log-target.ts'
 import { compilePattern, patternWidth } from './patterns.ts'
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -45,9 +46,7 @@ export function documentProblems(distribution: Distribution): readonly Distribut
   if (secret !== undefined && (!token.test(secret.name) || noSecretHeaders.has(secret.name.toLowerCase()))) {
     problems.push({ element: '/restrictions/originSecretHeader/name', message: 'is no header that can carry a secret' })
   }
-  if (logging.target !== undefined && logging.target !== 'log') {
-    problems.push({ element: '/logging/target', message: 'can only be log: access logs in buckets are not built yet' })
-  }
+  check('/logging/target', () => parseLogTarget(logging.target))
   return problems
 }
 

@@ -144,7 +144,9 @@ const commonFields = {
     {
       accessLog: Type.Optional(Type.Boolean()),
       format: Type.Optional(Type.Enum(['json', 'combined'])),
-      target: Type.Optional(Type.String({ maxLength: 255 })),
+      target: Type.Optional(
+        text(255, '`log` (default): the log of the server. `bucket:<bucket>/<prefix>`: objects in a bucket.'),
+      ),
     },
     { ...strict, default: {} },
   ),

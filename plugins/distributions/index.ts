@@ -3,8 +3,9 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import 'svc/plugins/stored-needs/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
-import { createAccessLog } from './access-log.ts'
+import { type AccessLog, createAccessLog, createLineLog } from './access-log.ts'
 import { createAccessRoutes } from './access-routes.ts'
 import createDistribution from './admin/create-distribution.ts'
 import deleteDistribution from './admin/delete-distribution.ts'
@@ -16,16 +17,19 @@ import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import signDistributionUrl from './admin/sign-distribution-url.ts'
 import testDistribution from './admin/test-distribution.ts'
 import type { DistributionMode } from './api.ts'
+import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
+import { logBucketOf, logPrefixOf } from './log-target.ts'
 import { serverNames } from './names.ts'
 import { distributionPoints } from './points.ts'
 import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
+import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
@@ -42,7 +46,7 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
-  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'rateLimits'],
+  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'objectOwnership', 'queue', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -59,8 +63,11 @@ export default definePlugin({
     ],
   },
   config: distributionsConfig,
-  setup({ config, services, ports, threads, log, point, contribute }) {
-    const { http, store, objects, keyGroups, rateLimits, metrics = noMetrics } = services
+  setup({ config, services, ports, threads, log, point, contribute, background }) {
+    const { http, store, objects, keyGroups, queue, rateLimits, metrics = noMetrics } = services
+    const bucketLogs =
+      queue && createBucketLogs({ objects, queue, metrics, intervalMs: config.logIntervalMs, ports, log })
+    if (bucketLogs !== undefined) background(bucketLogs.worker)
     const modePoint = point('distribution.mode')
     let modes: ReadonlyMap<string, DistributionMode> = new Map()
     const names = serverNames(config)
@@ -71,16 +78,25 @@ export default definePlugin({
       refusesUnknown: config.unknownHost === 'misdirected',
       isOff: config.noDistributions,
     }
+    function accessLogOf(distribution: Distribution): AccessLog | undefined {
+      const { accessLog = false, format = 'json' } = distribution.logging
+      if (!accessLog) return undefined
+      const target = logBucketOf(distribution)
+      if (target === undefined) return createAccessLog(log, format)
+      // Nothing that answers requests may depend on the log.
+      if (bucketLogs === undefined) return undefined
+      const destination = { distribution: distribution.id, prefix: logPrefixOf(distribution.id, target) }
+      return createLineLog(format, (line, timeMs) => bucketLogs.add(target.bucket, destination, line, timeMs))
+    }
     /** Without limits a draft spends no token, and changes no limit that is in force. */
     function compile(distribution: Distribution, limits: Limits | undefined = rateLimits): Ready {
       const mode = modes.get(distribution.mode)
       if (mode === undefined) throw new TypeError(`no loaded plugin serves the mode ${distribution.mode}`)
-      const { accessLog = false, format = 'json' } = distribution.logging
       return {
         distribution,
         server: mode.compile(distribution),
         restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits }),
-        accessLog: accessLog ? createAccessLog(log, format) : undefined,
+        accessLog: accessLogOf(distribution),
       }
     }
     const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
@@ -95,6 +111,8 @@ export default definePlugin({
       ports,
       normalizeKey,
       keyGroups,
+      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
+      hasBucketLogs: bucketLogs !== undefined,
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
@@ -112,6 +130,16 @@ export default definePlugin({
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
     contribute('accessRules.route', 'distributions', createAccessRoutes(registry), { optional: true })
+    contribute(
+      'stored.need',
+      'distributions',
+      {
+        sign: { kind: 'document', name: 'distribution' },
+        has: 'distribution',
+        consequence: 'no domain of a distribution is answered, but as S3',
+      },
+      { optional: true },
+    )
     let isStarted = false
     contribute(
       'certificate.user',
@@ -152,6 +180,8 @@ export default definePlugin({
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
         if (threads.isMain) await reportUnserved()
       },
+      drain: bucketLogs?.drain,
+      stop: bucketLogs?.stop,
     }
   },
 })

@@ -10,6 +10,7 @@ import { type Distribution, type DistributionInput, reservedIds, type StoredDist
 import { documentProblems } from './document-problems.ts'
 import { distributionErrors } from './errors.ts'
 import { covers, normalizeAlias } from './hosts.ts'
+import { logBucketOf, logExposure, logPrefixOf } from './log-target.ts'
 import { reservedBy, type ServerNames } from './names.ts'
 import { showSecret, storeSecret } from './origin-secret.ts'
 import { distributionsMax, type Registry } from './registry.ts'
@@ -26,6 +27,8 @@ export type MayManage = (bucket: string) => MaybePromise<boolean>
 export interface SaveRequest {
   readonly input: DistributionInput
   readonly mayManage: MayManage
+  /** Whether the caller may write objects below this prefix. */
+  readonly mayWrite: (bucket: string, prefix: string) => MaybePromise<boolean>
   readonly ifMatch?: string
   readonly ifNoneMatch?: '*'
   /** Checks all and stores nothing. */
@@ -41,7 +44,7 @@ export interface Saved {
 
 export interface SavingOptions {
   readonly registry: Registry<Ready>
-  readonly objects: Pick<ObjectsService, 'getBucket' | 'listObjects'>
+  readonly objects: Pick<ObjectsService, 'getBucket'>
   readonly certificates: DistributionCertificates
   readonly modes: () => ReadonlyMap<string, DistributionMode>
   readonly names: ServerNames
@@ -49,13 +52,18 @@ export interface SavingOptions {
   readonly normalizeKey: (key: string) => string
   /** Undefined: there is no signed access. */
   readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'requireIn'> | undefined
+  /** Of a distribution that is right: why it answers not as it seems to. */
+  readonly warningsOf: (distribution: Distribution) => Promise<readonly string[]>
+  /** Access logs can be written into buckets. */
+  readonly hasBucketLogs: boolean
 }
 
 export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving(options: SavingOptions): SaveDistribution {
-  const { registry, objects, certificates, modes, names, ports, normalizeKey, keyGroups } = options
+  const { registry, objects, certificates, modes, names, ports, normalizeKey, keyGroups, hasBucketLogs, warningsOf } =
+    options
 
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
@@ -92,7 +100,36 @@ export function createSaving(options: SavingOptions): SaveDistribution {
     return found
   }
 
-  return async ({ input, mayManage, ifMatch, ifNoneMatch, dryRun }) => {
+  /** The log of a distribution, and the logs of others that its pages could show. */
+  async function checkLog(
+    built: Distribution,
+    others: readonly Stored[],
+    mayWrite: SaveRequest['mayWrite'],
+  ): Promise<void> {
+    const target = logBucketOf(built)
+    if (target !== undefined) {
+      if (!hasBucketLogs) {
+        throw adminErrors.not_implemented('Access logs in buckets need the plugin queue, which is not loaded.')
+      }
+      await objects.getBucket(target.bucket)
+      if (!(await mayWrite(target.bucket, logPrefixOf(built.id, target)))) {
+        throw adminErrors.access_denied(`To write the log into ${target.bucket} you need s3:PutObject there.`)
+      }
+    }
+    const exposed = logExposure(
+      built,
+      others.map(({ id, value }) => ({ ...value, id })),
+    )
+    if (exposed === undefined) return
+    const isOwn = exposed.writer === built.id
+    const through = exposed.reader === built.id ? 'its own pages' : `the pages of ${exposed.reader}`
+    const message = isOwn
+      ? `lies where everybody could read it, through ${through}: choose another bucket or prefix`
+      : `has the access log of the distribution ${exposed.writer}, which everybody could read then`
+    throw invalid([{ element: isOwn ? '/logging/target' : '/origin', message }])
+  }
+
+  return async ({ input, mayManage, mayWrite, ifMatch, ifNoneMatch, dryRun }) => {
     refuseUnbuilt(input, keyGroups !== undefined)
     let distribution: Distribution | undefined
     let isNew = false
@@ -113,6 +150,7 @@ export function createSaving(options: SavingOptions): SaveDistribution {
         throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
       const others = all.filter(({ id }) => id !== built.id)
       await checkAliases(built, others, names, mayManage)
+      await checkLog(built, others, mayWrite)
       const ofCertificates = await certificates.prepare(built, before?.value)
       const also = (tx: TransactionBuilder) => {
         ofCertificates(tx)
@@ -124,7 +162,7 @@ export function createSaving(options: SavingOptions): SaveDistribution {
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
       return { id, value, also, ...condition }
     })
-    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
+    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!) }
   }
 }
 
@@ -171,19 +209,6 @@ function invalid(problems: readonly DistributionProblem[]): Error {
   return distributionErrors.invalid_distribution(`${element === '' ? 'This' : element} ${sentenceEnd(message)}`, {
     cause: problems,
   })
-}
-
-/** Paths below /svc/ on the S3 listener belong to the server, for any host. */
-async function warningsOf(
-  { origin: { bucket, pathPrefix } }: Distribution,
-  objects: Pick<ObjectsService, 'listObjects'>,
-): Promise<readonly string[]> {
-  const prefix = `${pathPrefix}svc/`
-  const { objects: found } = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter: '', maxKeys: 1 })
-  if (found.length === 0) return []
-  return [
-    `The bucket has objects below ${prefix}: on the S3 listener the server keeps the paths below /svc/ for itself.`,
-  ]
 }
 
 /** As clients read it. */

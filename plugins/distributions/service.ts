@@ -43,7 +43,11 @@ export interface DistributionsAdmin {
    * `draft` instead of what is stored: checked like a change, and not stored; throws what `save` throws. Throws `distribution_not_found`,
    * and `invalid_argument` for a URL that is not of this distribution.
    */
-  test(id: string, request: TestRequest, draft?: Pick<SaveRequest, 'input' | 'mayManage'>): Promise<TestResult>
+  test(
+    id: string,
+    request: TestRequest,
+    draft?: Pick<SaveRequest, 'input' | 'mayManage' | 'mayWrite'>,
+  ): Promise<TestResult>
   route(
     host: string,
     listener: ListenerName,

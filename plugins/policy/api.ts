@@ -25,6 +25,7 @@ export type {
   PolicyKind,
   StatementDocument,
 } from './document.ts'
+export { parseInstant } from './instant.ts'
 export { kmsKeyIdOf } from './kms-key-id.ts'
 export type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 export { createPrepared, type Prepared } from './prepared.ts'

@@ -18,7 +18,7 @@ export {
 } from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
-export { bucketDocuments, parseDocumentKey } from './keys.ts'
+export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
   /** Singular, kebab-case, unique, and never changed: it is part of the stored format. Example: `iam-user`. */
@@ -128,8 +128,11 @@ export interface Collection<T> {
    * changes may have been missed, and every SVC_CACHE_RESYNC_INTERVAL. Returns a function that ends the watch.
    */
   watch(listener: (change: DocumentChange<T>) => void, onResync?: () => void): () => void
-  /** To be called during set-up. The compiled value is cached with its document, and dropped with it. */
-  compiled<C>(compile: (document: StoredDocument<T>) => C): CompiledDocuments<C>
+  /**
+   * To be called during set-up. The compiled value is cached with its document, and dropped with it. `bytesOf`: about how much memory it
+   * takes, where a small document can make a large one; it counts with the documents of the collection.
+   */
+  compiled<C>(compile: (document: StoredDocument<T>) => C, bytesOf?: (compiled: C) => number): CompiledDocuments<C>
   /**
    * Why a document cannot be read; undefined if it can, or if it does not exist. For callers to whom a missing document means more rights
    * than the document would give.

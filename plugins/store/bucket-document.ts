@@ -43,7 +43,7 @@ export function bucketDocument<Schema extends TSchema>(
     get: bucket => documents.get(bucket),
     list: request => documents.list(request),
     watch: (listener, onResync) => documents.watch(listener, onResync),
-    compiled: compile => documents.compiled(compile),
+    compiled: (compile, bytesOf) => documents.compiled(compile, bytesOf),
     problem: bucket => documents.problem(bucket),
     read(bucket, unreadable) {
       const document = documents.get(bucket)

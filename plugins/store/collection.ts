@@ -77,14 +77,17 @@ export class DocumentCollection implements Collection<unknown> {
     return chain(this.#entry(id), entry => entry.problem)
   }
 
-  compiled<C>(compile: (document: StoredDocument<unknown>) => C): CompiledDocuments<C> {
+  compiled<C>(
+    compile: (document: StoredDocument<unknown>) => C,
+    bytesOf: (compiled: C) => number = () => 0,
+  ): CompiledDocuments<C> {
     if (this.#compiledForms === compiledFormsMax) {
       throw new RangeError(
         `store: ${this.declared.name} has ${compiledFormsMax} compiled forms; they are declared once`,
       )
     }
     const form = this.#compiledForms++
-    const compiledOf = (entry: Entry): C | undefined => {
+    const compiledOf = (id: string, entry: Entry): C | undefined => {
       const { document } = entry
       if (document === undefined) return undefined
       entry.compiled ??= []
@@ -94,13 +97,15 @@ export class DocumentCollection implements Collection<unknown> {
       if (known !== undefined) return known.value
       const value = compile(document)
       forms[form] = { value }
+      const bytes = bytesOf(value)
+      if (bytes > 0) this.#cache.grow(id, entry, bytes)
       return value
     }
     return {
       get: id => {
         const entry = this.#cache.get(id)
         const isFresh = entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation
-        return isFresh ? compiledOf(entry) : chain(this.#read(id), compiledOf)
+        return isFresh ? compiledOf(id, entry) : chain(this.#read(id), read => compiledOf(id, read))
       },
     }
   }
@@ -133,9 +138,17 @@ export class DocumentCollection implements Collection<unknown> {
   /** The cached entry, with its compiled values, if it has the same record; otherwise a new one. */
   #entryOf(id: string, slot: number, record: Uint8Array | undefined): Entry {
     if (record === undefined)
-      return { sequence: 0, document: undefined, problem: undefined, slot, generation: 0, compiled: undefined }
+      return {
+        sequence: 0,
+        document: undefined,
+        problem: undefined,
+        slot,
+        generation: 0,
+        compiledBytes: 0,
+        compiled: undefined,
+      }
     const known = this.#remembered(id, record)
-    return known ?? { ...this.decode(id, record), slot, generation: 0, compiled: undefined }
+    return known ?? { ...this.decode(id, record), slot, generation: 0, compiledBytes: 0, compiled: undefined }
   }
 
   /** Reports a record that cannot be read. */
@@ -336,6 +349,7 @@ const nothing: Entry = Object.freeze({
   problem: undefined,
   slot: 0,
   generation: 0,
+  compiledBytes: 0,
   compiled: undefined,
 })
 

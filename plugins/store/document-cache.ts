@@ -12,6 +12,8 @@ export interface Entry extends Decoded {
   readonly slot: number
   /** The slot's counter when the record was read: see generations.ts. */
   generation: number
+  /** Memory of its compiled values, as far as whoever compiles them says it. */
+  compiledBytes: number
   /** By number of the compiled form; filled on demand. */
   compiled: unknown[] | undefined
 }
@@ -22,6 +24,8 @@ export interface DocumentCache {
   peek(id: string): Entry | undefined
   /** `sizeBytes`: of the record. */
   set(id: string, entry: Entry, sizeBytes: number): void
+  /** The entry holds so many bytes more, of what was made of its document. Does nothing if it is not cached any more. */
+  grow(id: string, entry: Entry, bytes: number): void
   delete(id: string): void
   /** Ids of all entries. */
   ids(): string[]
@@ -42,7 +46,21 @@ export function createDocumentCache(bytesMax: number): DocumentCache {
     set(id, entry, sizeBytes) {
       forget(id)
       if (entry.document === undefined) absent.set(id, entry)
-      else documents?.set(id, entry, { size: sizeBytes * memoryFactor + entryOverheadBytes })
+      else {
+        const plain = sizeBytes * memoryFactor + entryOverheadBytes
+        documents?.set(id, entry, {
+          size: entry.compiledBytes === 0 ? plain : Math.min(plain + entry.compiledBytes, bytesMax),
+        })
+      }
+    },
+    grow(id, entry, bytes) {
+      entry.compiledBytes += bytes
+      if (documents?.peek(id) !== entry) return
+      const size = documents.info(id)!.size!
+      // The size of the same value would stay as it is.
+      documents.delete(id)
+      // One document always has room: else it would be compiled for each request.
+      documents.set(id, entry, { size: Math.min(size + bytes, bytesMax) })
     },
     delete: forget,
     ids: () => [...(documents?.keys() ?? []), ...absent.keys()],

@@ -77,6 +77,11 @@ export function bucketDocuments(): [Buffer, Buffer] {
   return [Buffer.from([table, part.bucket]), Buffer.from([table, part.bucket + 1])]
 }
 
+/** The documents of a collection that is not of buckets: start (inclusive) and end (exclusive). */
+export function globalDocuments(collection: string): [Buffer, Buffer] {
+  return collectionRange('global', collection, '')
+}
+
 /** All documents: start and end. */
 export function allDocuments(): [Buffer, Buffer] {
   return [Buffer.from([recordTable.document, part.bucket]), Buffer.from([recordTable.document, part.global + 1])]

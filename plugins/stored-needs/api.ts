@@ -9,12 +9,14 @@ import type { RecordFeature } from 'svc/plugins/objects/api'
 export type StoredSign =
   /** A bucket has a document in this collection of `store`, whose scope is `bucket`. */
   | { readonly kind: 'bucket-document'; readonly name: string }
+  /** There is a document in this collection of `store`, which is not of buckets. */
+  | { readonly kind: 'document'; readonly name: string }
   /** A record of a bucket, a version or an upload shows this feature. */
   | { readonly kind: 'record'; readonly name: RecordFeature }
 
 export interface StoredNeed {
   readonly sign: StoredSign
-  /** Completes "The bucket has": `a policy`. */
+  /** Completes "The bucket has": `a policy`; of `document` the name of one: `distribution`. */
   readonly has: string
   /** Completes "Without it": a clause without a full stop. */
   readonly consequence: string

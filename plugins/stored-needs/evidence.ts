@@ -2,23 +2,23 @@
 import type { MaybePromise } from 'svc/kernel'
 import { placeOfRecord, type RecordFeature, recordFeatures } from 'svc/plugins/objects/api'
 import type { Cursor, RecordKey } from 'svc/plugins/storage/api'
-import { bucketDocuments, parseDocumentKey } from 'svc/plugins/store/api'
+import { bucketDocuments, globalDocuments, parseDocumentKey } from 'svc/plugins/store/api'
 import type { NamedNeed } from './named-need.ts'
 
 /** Reads stored records: `StorageService.scan`, or `peekScan` for a dry run. Undefined if nothing was ever stored. */
 export type Scan = <T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T) => MaybePromise<T | undefined>
 
 export interface Evidence {
-  /** Number of buckets with the sign; for a search that ends with the first match, 1 means at least one. */
+  /** Number of buckets with the sign, or of documents; for a search that ends with the first match, 1 means at least one. */
   readonly count: number
   /** The first of them. */
-  readonly bucket: string
+  readonly name: string
 }
 
 interface Search {
   readonly ranges: readonly (readonly [start: Buffer, end: Buffer])[]
-  /** The bucket of this record, if the record has the sign. */
-  bucketOf(key: Buffer, cursor: Cursor): string | undefined
+  /** The bucket or the document of this record, if the record has the sign. */
+  nameOf(key: Buffer, cursor: Cursor): string | undefined
   /** Whether one match is enough, because there may be any number of records. */
   readonly endsWithFirst: boolean
 }
@@ -46,9 +46,9 @@ export async function findEvidence(
       start = await scan(start, end, cursor => {
         for (let count = 0; cursor.next(); count++) {
           if (count === sliceMax) return Buffer.from(cursor.key)
-          const bucket = search.bucketOf(cursor.key, cursor)
-          if (bucket === undefined) continue
-          found = { count: (found?.count ?? 0) + 1, bucket: found?.bucket ?? bucket }
+          const name = search.nameOf(cursor.key, cursor)
+          if (name === undefined) continue
+          found = { count: (found?.count ?? 0) + 1, name: found?.name ?? name }
           if (search.endsWithFirst) return undefined
         }
         return undefined
@@ -65,18 +65,21 @@ function searchFor(need: NamedNeed): Search | undefined {
     return {
       ranges: [bucketDocuments()],
       endsWithFirst: false,
-      bucketOf(key) {
+      nameOf(key) {
         const place = parseDocumentKey(key)
         return place?.collection === name ? place.id : undefined
       },
     }
+  }
+  if (kind === 'document') {
+    return { ranges: [globalDocuments(name)], endsWithFirst: false, nameOf: key => parseDocumentKey(key)?.id }
   }
   if (kind !== 'record' || !Object.hasOwn(recordFeatures, name)) return undefined
   const { ranges, shows } = recordFeatures[name as RecordFeature]
   return {
     ranges,
     endsWithFirst: isCostly(need),
-    bucketOf: (key, cursor) => (shows(key, asBuffer(cursor.value)) ? placeOfRecord(key).bucket : undefined),
+    nameOf: (key, cursor) => (shows(key, asBuffer(cursor.value)) ? placeOfRecord(key).bucket : undefined),
   }
 }
 
@@ -85,9 +88,12 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** Describes the data that was found, as a clause. */
-export function describeEvidence({ has }: NamedNeed, evidence: Evidence | 'unknown'): string {
+export function describeEvidence({ sign, has }: NamedNeed, evidence: Evidence | 'unknown'): string {
   if (evidence === 'unknown') return `this release cannot tell whether a bucket has ${has}`
-  const { count, bucket } = evidence
-  if (count === 1) return `the bucket "${bucket}" has ${has}`
-  return `${count} buckets have ${has}, "${bucket}" among them`
+  const { count, name } = evidence
+  if (sign.kind === 'document') {
+    return count === 1 ? `there is the ${has} "${name}"` : `there are ${count} ${has}s, "${name}" among them`
+  }
+  if (count === 1) return `the bucket "${name}" has ${has}`
+  return `${count} buckets have ${has}, "${name}" among them`
 }

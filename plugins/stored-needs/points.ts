@@ -9,6 +9,7 @@ export const storedNeedsPoints = {
       {
         sign: Type.Union([
           Type.Object({ kind: Type.Literal('bucket-document'), name: Type.String({ minLength: 1 }) }),
+          Type.Object({ kind: Type.Literal('document'), name: Type.String({ minLength: 1 }) }),
           Type.Object({ kind: Type.Literal('record'), name: Type.Enum(Object.keys(recordFeatures)) }),
         ]),
         has: Type.String({ minLength: 1 }),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
+import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
 import { dryRun, dryRunWith, startServer } from './server.ts'
 
@@ -59,3 +60,35 @@ for (const [what, name] of [
     t.equal(checks['stored-needs'], 'started without "bucket-policy", which stored data needs')
   })
 }
+
+t.test('distributions: a start without their plugin is refused by name, and taken when they are gone', async t => {
+  const server = await startServer()
+  t.teardown(server.remove)
+  const client = createClient(server)
+  t.teardown(() => client.destroy())
+  const admin = createAdminClient(server)
+  await client.send(new CreateBucketCommand({ Bucket: 'photos' }))
+  const publish = (id: string) =>
+    admin.call('PUT', `/distributions/${id}`, { id, aliases: [`${id}.example.test`], origin: { bucket: 'photos' } })
+  await publish('blog')
+  const without = { SVC_PLUGINS: '["svc/plugins/standard",{"disable":["distributions","website","s3-domains"]}]' }
+  const missed = (reason: string) =>
+    `The plugin "distributions" is not loaded, but stored data needs it: ${reason}. Without it no domain of a distribution is answered`
+  t.equal(await server.stop(), 0)
+  t.match(dryRunWith(without, server.drive), missed('there is the distribution "blog"'))
+  const error = await server.start(without).catch((cause: Error) => cause)
+  t.ok(error instanceof Error && error.message.includes('there is the distribution'), String(error))
+  await server.start({})
+  await createAdminClient(server).call('PUT', '/distributions/site', {
+    id: 'site',
+    aliases: ['site.example.test'],
+    origin: { bucket: 'photos' },
+  })
+  t.equal(await server.stop(), 0)
+  t.match(dryRunWith(without, server.drive), missed('there are 2 distributions, "blog" among them'))
+  await server.start({})
+  for (const id of ['blog', 'site']) await createAdminClient(server).call('DELETE', `/distributions/${id}`)
+  t.equal(await server.stop(), 0)
+  await server.start(without)
+  t.notOk(server.startup.startedWithout, 'without distributions nothing needs the plugin')
+})

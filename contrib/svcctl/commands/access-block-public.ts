@@ -57,6 +57,7 @@ function lineOf({ bucket, enabled, mode, cluster, effective }: Block): string {
   if (bucket === '') {
     return enabled ? `Public access is blocked in every bucket; the mode is ${mode}.` : 'Public access is not blocked.'
   }
-  if (!effective) return `Public access to ${bucket} is not blocked.`
+  if (!effective)
+    return `Public access to ${bucket} is not blocked as a whole; single flags of its public access block are not shown here.`
   return `Public access to ${bucket} is blocked${cluster ? `, as in every bucket (${mode})` : ''}${enabled ? ' by its own block' : ''}.`
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
 import { cacheControlOf } from '../distributions/cache-headers.ts'
-import { type DistributionPlace, findDistribution, noteWarnings, putDistribution } from '../distributions/document.ts'
+import { type DistributionPlace, findDistribution, putDistribution } from '../distributions/document.ts'
 import { S3Error, usageError } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import { folderPrefix, type RemoteTarget } from '../target.ts'
@@ -61,10 +61,13 @@ export default defineCommand<Options>({
     await makeBucket(context, target)
     const count = await uploadAll(context, path, target)
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
-    const created = await publish(context, place, target, { domain, spa })
+    const { isNew, warnings } = await publish(place, target, { domain, spa })
     const address = `http://${domain.find(each => !each.startsWith('*.')) ?? first}/`
-    const record = { status: created ? 'published' : 'updated', distribution: place.id, files: count, address }
-    context.output.result(record, `${count} files of ${basename(path)} are on ${address}`)
+    const record = { status: isNew ? 'published' : 'updated', distribution: place.id, files: count, address, warnings }
+    const are = warnings.length === 0 ? 'are' : 'will be'
+    context.output.result(record, `${count} files of ${basename(path)} ${are} on ${address}`)
+    for (const warning of warnings) context.output.note(warning.replaceAll('ALIAS', alias))
+    if (warnings.length > 0) return
     context.output.note(
       'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
     )
@@ -131,11 +134,10 @@ async function uploadAll(context: Context, path: string, target: RemoteTarget): 
 }
 
 async function publish(
-  context: Context,
   place: DistributionPlace,
   { bucket, key }: RemoteTarget,
   { domain, spa }: { readonly domain: readonly string[]; readonly spa: boolean | undefined },
-): Promise<boolean> {
+): Promise<{ readonly isNew: boolean; readonly warnings: readonly string[] }> {
   const before = await findDistribution(place)
   const behavior = { indexDocument: 'index.html', ...(spa ? { spaFallback: 'index.html' } : {}) }
   const document =
@@ -147,6 +149,6 @@ async function publish(
           origin: { ...before.origin, bucket, pathPrefix: key },
           defaultBehavior: { ...behavior, ...before.defaultBehavior },
         }
-  noteWarnings(context, await putDistribution(place, document, { ifMatch: before?.etag }))
-  return before === undefined
+  const { warnings = [] } = await putDistribution(place, document, { ifMatch: before?.etag })
+  return { isNew: before === undefined, warnings }
 }

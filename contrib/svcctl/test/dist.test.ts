@@ -84,6 +84,20 @@ t.test('publish makes bucket, objects and distribution; a second run keeps chang
   t.equal((await run(['dist', 'publish', 'document.json', '--domain', 'x.test'])).code, 2, 'a folder is needed')
 })
 
+t.test('publish says what is missing, and what to do about it', async t => {
+  const publish = () => succeeds(t, 'dist', 'publish', 'site', '--domain', 'www.example.test')
+  const unreachable = await publish()
+  t.match(unreachable.stdout, /^4 files of site will be on http:\/\/www\.example\.test\/\n/)
+  t.match(unreachable.stderr, 'No listener answers for distributions: start the server with SVC_WEB_ADDRESS')
+  await succeeds(t, 'access', 'block-public', 'home/www.example.test', 'on')
+  t.match((await publish()).stderr, 'svcctl access block-public home/www.example.test off')
+  await succeeds(t, 'access', 'block-public', 'home/www.example.test', 'off')
+  await succeeds(t, 'access', 'block-public', 'home', 'on')
+  t.match((await publish()).stderr, /in the whole server is blocked[\s\S]*svcctl access block-public home off/)
+  await succeeds(t, 'access', 'block-public', 'home', 'off')
+  t.notMatch((await publish()).stderr, 'is blocked')
+})
+
 t.test('create, list, resolve, disable, rotate, remove', async t => {
   await run(['mb', 'home/media'])
   await succeeds(

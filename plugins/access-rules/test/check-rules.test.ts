@@ -1,4 +1,5 @@
 /** What is refused when rules are stored, and how it is told. */
+import { RE2JS } from 're2js'
 import t from 'tap'
 import { problemsOf, rule } from './rules.ts'
 
@@ -55,6 +56,14 @@ t.test('each problem has its rule, its field and its position', async t => {
     [
       { conditions: { timeWindow: { from: 'today' } } },
       'conditions.timeWindow.from@0: "today" is no time: write 2030-01-31T08:00:00Z',
+    ],
+    [
+      { conditions: { timeWindow: { to: '2030-02-30T00:00:00Z' } } },
+      'conditions.timeWindow.to@0: "2030-02-30T00:00:00Z" is no time: write 2030-01-31T08:00:00Z',
+    ],
+    [
+      { conditions: { timeWindow: { to: '2030-01-01T24:00:00Z' } } },
+      'conditions.timeWindow.to@0: "2030-01-01T24:00:00Z" is no time: write 2030-01-31T08:00:00Z',
     ],
     [{ conditions: { timeWindow: {} } }, 'conditions.timeWindow@0: has neither "from" nor "to"'],
     [
@@ -127,4 +136,27 @@ t.test('expressions that could cost more than the budget are refused, and ordina
     problemsOf(...globs(() => 'x*', { conditions: { headers: { 'x-a': '*?b*' } } })),
     costs('patterns of headers'),
   )
+})
+
+t.test('rules that would take much memory in each thread are refused, before the rest is compiled', async t => {
+  const many = (fields: (index: number) => object) =>
+    Array.from({ length: 200 }, (_, index) => ({ ...rule({ id: `r${index}` }), ...fields(index) }))
+  const alternatives = Array.from({ length: 60 }, (_, index) => `${index}q?*x`)
+  const globs = many(index => ({ match: { type: 'glob', pattern: `${index}-{${alternatives}}` } }))
+  t.match(problemsOf(...globs), [/^-1 @0: all rules together need \d+\.\d MiB of memory in each thread/])
+  t.same(problemsOf(...globs.slice(0, 20)), [])
+  const { compile: compileRegex } = RE2JS
+  let compilations = 0
+  RE2JS.compile = (...args) => {
+    compilations++
+    return compileRegex.apply(RE2JS, args)
+  }
+  t.teardown(() => {
+    RE2JS.compile = compileRegex
+  })
+  const classes = many(index => ({ match: { type: 'regex', pattern: `x${index}${'\\pL'.repeat(300)}` } }))
+  t.match(problemsOf(...classes), [/^\d match\.pattern@0: makes the regexes of the bucket too large/])
+  t.ok(compilations < 10, `${compilations} compilations`)
+  const users = many(index => ({ principals: Array.from({ length: 100 }, (_, user) => `user-${index}-${user}`) }))
+  t.same(problemsOf(...users), [], 'names of users, as many as there may be')
 })

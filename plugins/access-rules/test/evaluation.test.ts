@@ -193,4 +193,41 @@ t.test('captures equal a text or a property of the caller', async t => {
   t.equal(decide(team, { key: 'team/staff', identity: ada }), 'allow r')
   t.equal(decide(team, { key: 'all/staff', identity: ada }), 'none')
   t.equal(decide(team, { key: 'team/', identity: ada }), 'none', 'a group that took no part')
+  const signedIn = { ...ada, claims: { 'jwt:name': ['Ze\u0301', 'x'] } }
+  const named = (effect: 'allow' | 'deny') =>
+    compile({
+      ...rule({ effect }),
+      match: { type: 'regex', pattern: '^home/(?P<who>\\pL+)/' },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a property of the caller
+      conditions: { captureEquals: { who: '${jwt:name}' } },
+    })
+  t.equal(
+    decide(named('allow'), { key: 'home/Z\u00e9/x', identity: signedIn }),
+    'allow r',
+    'in another form of Unicode',
+  )
+  t.equal(decide(named('deny'), { key: 'home/Z\u00e9/x', identity: signedIn }), 'deny r')
+  t.equal(decide(named('allow'), { key: 'home/Z\u00e9\u0301/x', identity: signedIn }), 'none', 'one accent more')
+  t.equal(decide(named('allow'), { key: 'home/z\u00e9/x', identity: signedIn }), 'none', 'in another case')
+})
+
+t.test('a time window is one of instants, whatever the clocks on walls do', async t => {
+  // The hour that clocks in Berlin show twice.
+  const window = { from: '2026-10-25T02:30:00+02:00', to: '2026-10-25T02:30:00+01:00' }
+  const set = compile({ ...rule(), conditions: { timeWindow: window } })
+  const at = (time: string) => decide(set, { facts: { timeMs: Date.parse(time) } })
+  t.equal(at('2026-10-25T00:29:59.999Z'), 'none')
+  t.equal(at('2026-10-25T00:30:00Z'), 'allow r')
+  t.equal(at('2026-10-25T01:29:59.999Z'), 'allow r')
+  t.equal(at('2026-10-25T01:30:00Z'), 'none')
+})
+
+t.test('headers are looked up by their name alone', async t => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
+    const conditions = { headers: { [name]: '*' } }
+    t.equal(decide(compile({ ...rule(), conditions })), 'none', name)
+    t.equal(decide(compile({ ...rule({ effect: 'deny' }), conditions })), 'none', name)
+    const sent = { headers: { [name.toLowerCase()]: 'x' } }
+    t.equal(decide(compile({ ...rule(), conditions }), { facts: sent }), 'allow r', `${name} that is sent`)
+  }
 })

@@ -1,7 +1,7 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { DistributionInput } from '../document.ts'
 import type {} from '../service.ts'
-import { DistributionView, DryRun, manage, mayManageAs, savedView, saveErrors } from './distribution-request.ts'
+import { DistributionView, DryRun, manage, savedView, saveErrors, saverOf } from './distribution-request.ts'
 
 export default defineAdminOperation({
   id: 'createDistribution',
@@ -20,7 +20,7 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { body: input, query } = request
     const { dryRun } = query
-    const saved = await distributions.save({ input, mayManage: mayManageAs(request), ifNoneMatch: '*', dryRun })
+    const saved = await distributions.save({ input, ...saverOf(request), ifNoneMatch: '*', dryRun })
     const view = savedView(saved, distributions)
     return dryRun ? replyWith(view, { status: 200 }) : view
   },

@@ -3,7 +3,7 @@ import { isCatalogError } from 'svc/kernel'
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { DistributionView } from '../document.ts'
-import type { MayManage, Saved } from '../saving.ts'
+import type { MayManage, Saved, SaveRequest } from '../saving.ts'
 import type { DistributionsAdmin } from '../service.ts'
 
 export const manage = 'admin:ManageDistributions'
@@ -27,18 +27,29 @@ export const saveErrors = [
   'not_implemented',
 ]
 
-/** A caller who is denied access to a bucket cannot publish it. */
-export function mayManageAs(request: Pick<AdminRequest, 'authorize'>): MayManage {
-  return async bucket => {
-    try {
-      await request.authorize([manage], { bucket })
-      return true
-    } catch (error) {
-      if (isCatalogError(error) && error.code === 'access_denied') return false
-      throw error
-    }
+type Asking = Pick<AdminRequest, 'authorize'>
+
+async function may(request: Asking, action: string, on: { bucket: string; key?: string }): Promise<boolean> {
+  try {
+    await request.authorize([action], on)
+    return true
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'access_denied') return false
+    throw error
   }
 }
+
+/** A caller who is denied access to a bucket cannot publish it. */
+export const mayManageAs =
+  (request: Asking): MayManage =>
+  bucket =>
+    may(request, manage, { bucket })
+
+/** The rights that saving asks about: who may not write into a bucket cannot have logs written there. */
+export const saverOf = (request: Asking): Pick<SaveRequest, 'mayManage' | 'mayWrite'> => ({
+  mayManage: mayManageAs(request),
+  mayWrite: (bucket, key) => may(request, 's3:PutObject', { bucket, key }),
+})
 
 export function savedView({ distribution, document, warnings }: Saved, distributions: DistributionsAdmin) {
   const view = distributions.view(distribution, document)

@@ -6,9 +6,9 @@ import {
   DryRun,
   IdParameters,
   manage,
-  mayManageAs,
   savedView,
   saveErrors,
+  saverOf,
 } from './distribution-request.ts'
 
 export default defineAdminOperation({
@@ -33,9 +33,8 @@ export default defineAdminOperation({
     if (ifNoneMatch !== undefined && ifNoneMatch !== '*') {
       throw adminErrors.invalid_argument('If-None-Match can only be *.')
     }
-    const mayManage = mayManageAs(request)
     const { dryRun } = query
-    const saved = await distributions.save({ input, mayManage, ifMatch, ifNoneMatch, dryRun })
+    const saved = await distributions.save({ input, ...saverOf(request), ifMatch, ifNoneMatch, dryRun })
     return replyWith(savedView(saved, distributions), { status: saved.isNew && !dryRun ? 201 : 200 })
   },
 })

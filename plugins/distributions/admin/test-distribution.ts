@@ -4,7 +4,7 @@ import type {} from 'svc/plugins/iam/api'
 import { Type } from 'typebox'
 import { DistributionInput } from '../document.ts'
 import type {} from '../service.ts'
-import { IdParameters, manage, mayManageAs, saveErrors } from './distribution-request.ts'
+import { IdParameters, manage, saveErrors, saverOf } from './distribution-request.ts'
 
 const DistributionTestRequest = Type.Object(
   {
@@ -82,7 +82,7 @@ export default defineAdminOperation({
     if (principal !== undefined && identity === undefined) {
       throw adminErrors.invalid_argument('/principal: there is no such access key, or it is disabled.')
     }
-    const change = draft && { input: draft, mayManage: mayManageAs(request) }
+    const change = draft && { input: draft, ...saverOf(request) }
     return distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs }, change)
   },
 })

@@ -294,6 +294,27 @@ t.test('a compiled value is cached as long as the document does not change', asy
   t.equal(await names.get('c'), undefined)
 })
 
+t.test('compiled values count in the cache with the memory that they take', async t => {
+  const cacheBytes = 64 * 1024
+  const bounded = await startStore(t, declare, { config: { cacheBytes } })
+  const collection = bounded.collections.users as unknown as DocumentCollection
+  let compilations = 0
+  const large = collection.compiled(
+    () => ++compilations,
+    () => 30_000,
+  )
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await bounded.collections.users.put(id, { name: id })
+    await until(() => isRemembered(bounded.collections.users, id))
+    await large.get(id)
+  }
+  t.ok(collection.cachedBytes > cacheBytes / 2 && collection.cachedBytes <= cacheBytes, `${collection.cachedBytes}`)
+  await large.get('d')
+  t.equal(compilations, 4)
+  await large.get('a')
+  t.equal(compilations, 5, 'the first had to go')
+})
+
 /** Writes a record without the store. */
 async function plant(collection: string, id: string, value: Buffer, scope: 'global' | 'bucket' = 'global') {
   await storage.execute('user.put', { key: documentKey(scope, collection, id), value })

@@ -333,7 +333,7 @@ t.test('the needs of 0.1.0 are those that its plugins contribute', async t => {
     },
     until: 'set-up',
   })
-  const later = new Set(['access-rules'])
+  const later = new Set(['access-rules', 'distributions'])
   const contributed = namedNeeds(kernel.point('stored.need').list()).filter(({ id }) => !later.has(id))
   t.same(mergeNeeds(contributed), mergeNeeds(firstNeeds))
 })

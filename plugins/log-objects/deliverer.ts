@@ -2,21 +2,11 @@
  * Writes what is queued as objects, in the main thread. Each round delivers what waited when it began and stops: the lines of an interval
  * come together in few objects. An object is written before its entries are deleted, so a crash in between writes its lines again.
  */
-import type { BackgroundWorker, Logger, Ports } from 'svc/kernel'
-import type { Body, ObjectsService } from 'svc/plugins/objects/api'
-import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
+import type { BackgroundWorker } from 'svc/kernel'
+import type { Body } from 'svc/plugins/objects/api'
+import type { Delivery, QueueEntry } from 'svc/plugins/queue/api'
 import { type QueuedLines, queuePrefix } from './collector.ts'
-import { account } from './log-line.ts'
-import { keyOfLog } from './logging-status.ts'
-
-export interface DelivererOptions {
-  readonly objects: Pick<ObjectsService, 'putObject'>
-  readonly topic: Pick<QueueTopic, 'deliver' | 'queues' | 'status'>
-  readonly region: string
-  readonly intervalMs: number
-  readonly ports: Ports
-  readonly log: Logger
-}
+import type { LogObjectsOptions } from './log-objects.ts'
 
 export interface Deliverer {
   readonly worker: BackgroundWorker
@@ -26,8 +16,8 @@ export interface Deliverer {
 const batchMax = 1000
 const timeoutMs = 60_000
 
-export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { objects, topic, region, intervalMs, ports, log } = options
+export function createDeliverer<D extends object>(options: LogObjectsOptions<D>): Deliverer {
+  const { objects, topic, intervalMs, ports, log, partOf, keyOf, system, encode = asItIs } = options
   const running = new Map<string, Delivery>()
 
   const end = async (queue: string) => {
@@ -51,7 +41,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         if (left <= 0) void end(queue)
       },
       onFailed: reason =>
-        log.warn({ target: queue.slice(queuePrefix.length), reason }, 'access logs wait: writing them failed'),
+        log.warn({ target: queue.slice(queuePrefix.length), reason }, 'lines of logs wait: writing them failed'),
     })
     running.set(queue, delivery)
   }
@@ -59,30 +49,28 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const write = async (target: string, entries: readonly QueueEntry[], written: Set<string>) => {
     const all = entries
       .filter(({ id }) => !written.has(id))
-      .map(({ id, payload }) => ({ id, ...(JSON.parse(payload.toString()) as QueuedLines) }))
-    const groups = Map.groupBy(all, ({ source, status, eventMs }) =>
-      JSON.stringify([
-        source,
-        status,
-        status.keyFormat === 'event-time' ? new Date(eventMs).toISOString().slice(0, 10) : '',
-      ]),
+      .map(({ id, payload }) => {
+        const { eventMs, lines, ...rest } = JSON.parse(payload.toString()) as QueuedLines<D>
+        return { id, eventMs, lines, destination: rest as unknown as D }
+      })
+    const groups = Map.groupBy(all, ({ destination, eventMs }) =>
+      JSON.stringify([destination, partOf(destination, eventMs)]),
     )
     for (const group of groups.values()) {
-      const { source, status, eventMs } = group[0]!
-      const { clock, random } = ports
-      const key = keyOfLog({ status, account, region, source, eventMs, deliveryMs: clock.now(), random })
+      const [{ destination, eventMs }] = group as [(typeof group)[0]]
+      const text = await encode(Buffer.from(group.map(({ lines }) => lines).join('')))
       try {
         await objects.putObject({
           bucket: target,
-          key,
-          attributes: { system: { contentType: 'text/plain' }, user: {}, storageClass: 'STANDARD' },
-          body: bodyOf(Buffer.from(group.map(({ lines }) => lines).join(''))),
+          key: keyOf(destination, { eventMs, deliveryMs: ports.clock.now() }),
+          attributes: { system, user: {}, storageClass: 'STANDARD' },
+          body: bodyOf(text),
           checksumAlgorithm: undefined,
         })
       } catch (error) {
         if ((error as { code?: unknown }).code !== 'NoSuchBucket') throw error
         // It was deleted: as on AWS, the lines are dropped.
-        log.warn({ source, target }, 'access logs are dropped: the target bucket does not exist any more')
+        log.warn({ destination, target }, 'lines of logs are dropped: the target bucket does not exist any more')
       }
       for (const { id } of group) written.add(id)
     }
@@ -103,6 +91,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     },
   }
 }
+
+const asItIs = (text: Buffer): Promise<Buffer> => Promise.resolve(text)
 
 function bodyOf(bytes: Buffer): Body {
   return {

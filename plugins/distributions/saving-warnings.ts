@@ -1,0 +1,54 @@
+/** Warnings about a distribution that is stored and right, and yet does not answer as it seems to. Each says what to do. */
+import type { HttpService } from 'svc/plugins/http/api'
+import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { Distribution } from './document.ts'
+import { isPublicWebsite } from './log-target.ts'
+import type { RoutingRules } from './routing.ts'
+
+export interface WarningsOptions {
+  readonly objects: Pick<ObjectsService, 'listObjects'>
+  readonly http: Pick<HttpService, 'listeners'>
+  readonly rules: Pick<RoutingRules, 'isOff' | 'onS3'>
+  /** Undefined: nothing blocks public access. */
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'clusterPublicAccess'> | undefined
+}
+
+export function createSavingWarnings({ objects, http, rules, objectOwnership }: WarningsOptions) {
+  function listenerWarnings(): readonly string[] {
+    if (rules.isOff)
+      return ['SVC_NO_DISTRIBUTIONS is set: no host is routed to a distribution. Start the server without it.']
+    const hasWeb = http.listeners().some(({ name }) => name === 'web' || name === 'web-tls')
+    if (hasWeb || rules.onS3) return []
+    return [
+      'No listener answers for distributions: start the server with SVC_WEB_ADDRESS (plain HTTP) or SVC_WEB_TLS_ADDRESS, or with SVC_S3_DISTRIBUTIONS=on to answer on the S3 listener.',
+    ]
+  }
+
+  async function blockWarnings(distribution: Distribution): Promise<readonly string[]> {
+    const { bucket } = distribution.origin
+    if (objectOwnership === undefined || !isPublicWebsite(distribution)) return []
+    if (!(await objectOwnership.blocks(bucket)).restrictPublicBuckets) return []
+    const { isBlocked } = await objectOwnership.clusterPublicAccess()
+    const [where, place] = isBlocked ? ['in the whole server', 'ALIAS'] : [`of the bucket ${bucket}`, `ALIAS/${bucket}`]
+    return [
+      `Public access ${where} is blocked: public pages answer 403. Give them signed or authenticated access, or remove the block (svcctl access block-public ${place} off).`,
+    ]
+  }
+
+  /** Paths below /svc/ on the S3 listener belong to the server, for any host. */
+  async function pathWarnings({ origin: { bucket, pathPrefix } }: Distribution): Promise<readonly string[]> {
+    const prefix = `${pathPrefix}svc/`
+    const { objects: found } = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter: '', maxKeys: 1 })
+    if (found.length === 0) return []
+    return [
+      `The bucket has objects below ${prefix}: on the S3 listener the server keeps the paths below /svc/ for itself.`,
+    ]
+  }
+
+  return async (distribution: Distribution): Promise<readonly string[]> => [
+    ...listenerWarnings(),
+    ...(await blockWarnings(distribution)),
+    ...(await pathWarnings(distribution)),
+  ]
+}
