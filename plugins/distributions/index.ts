@@ -28,15 +28,13 @@ import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
+import { createUses } from './uses.ts'
 import { createVisits, type Ready } from './visit.ts'
 
 type Limits = Pick<RateLimitsService, 'limiter'>
 
 /** In the place of limits. */
 const noLimits: Limits = { limiter: () => () => undefined }
-
-/** Distributions that are named as users of a DNS provider. */
-const usersShownMax = 1000
 
 export default definePlugin({
   name: 'distributions',
@@ -97,7 +95,8 @@ export default definePlugin({
       keyGroups,
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
-    contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
+    const uses = createUses(registry)
+    contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })
     const distributionsAdmin = createDistributionsAdmin({
       registry,
       save,
@@ -117,10 +116,7 @@ export default definePlugin({
       'certificate.user',
       'distributions',
       {
-        async useOf(certificate) {
-          const { found, fence } = await registry.where((value, id) => certificateOf({ ...value, id }) === certificate)
-          return { users: found.map(({ id, value }) => ({ name: id, domains: value.aliases })), fence }
-        },
+        uses: uses.certificates,
         async preferred(host) {
           // A table that is made before modes are known would be kept.
           if (!isStarted) return undefined
@@ -130,20 +126,11 @@ export default definePlugin({
       },
       { optional: true },
     )
-    contribute(
-      'dns.user',
-      'distributions',
-      {
-        async usersOf(provider) {
-          const { found, fence } = await registry.where(({ tls }) => tls.dnsProvider === provider)
-          return { ids: found.slice(0, usersShownMax).map(({ id }) => `distribution/${id}`), require: fence }
-        },
-      },
-      { optional: true },
-    )
+    contribute('dns.user', 'distributions', { uses: uses.dnsProviders }, { optional: true })
     async function reportUnserved(): Promise<void> {
-      const { found } = await registry.where(({ mode }) => !modes.has(mode))
-      for (const { id, value } of found) log.error({ distribution: id }, unserved(value.mode))
+      for (const { id, value } of await registry.all()) {
+        if (!modes.has(value.mode)) log.error({ distribution: id }, unserved(value.mode))
+      }
     }
     return {
       internal: { distributionsAdmin },

@@ -13,10 +13,10 @@
  * 3. Changes of one zone by one provider are made one after the other.
  * 4. No secret of a provider is in an answer, an error or the log.
  */
-import type { Clock, Logger, MaybePromise, ObjectOf } from 'svc/kernel'
+import type { Clock, Logger, ObjectOf } from 'svc/kernel'
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, TransactionBuilder } from 'svc/plugins/store/api'
 import type { TObject } from 'typebox'
 
 export { apiUrlProblem, quotedText } from './api-url.ts'
@@ -194,17 +194,6 @@ export interface DnsProviderKind<Schema extends TObject> {
 // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings, which only it and the schema know
 export type AnyDnsProviderKind = DnsProviderKind<any>
 
-/** A plugin whose documents name providers: these cannot be deleted while they are used. */
-export interface DnsProviderUser {
-  /**
-   * What uses a provider, at most 1000: `distribution/site`. `require` adds to the transaction of the deletion the conditions under which
-   * the answer still holds.
-   */
-  usersOf(
-    provider: string,
-  ): MaybePromise<{ readonly ids: readonly string[]; readonly require?: (tx: TransactionBuilder) => void }>
-}
-
 declare module 'svc/kernel' {
   interface Services {
     dns: DnsService
@@ -212,6 +201,7 @@ declare module 'svc/kernel' {
   }
   interface ExtensionPoints {
     'dns.provider': AnyDnsProviderKind
-    'dns.user': DnsProviderUser
+    /** A plugin whose documents name providers: `distribution/site`. */
+    'dns.user': DocumentUser
   }
 }
