@@ -20,7 +20,7 @@ export type CertificateState = 'pending' | 'valid' | 'expiring' | 'expired' | 'f
 
 export interface FailedDomain {
   readonly domain: string
-  /** The failed step: `validate`. */
+  /** The failed step: `preflight`, `order`, `publish`, `validate`. */
   readonly step: string
   /** The words of the CA, or ours. */
   readonly error: string
@@ -31,7 +31,7 @@ export interface AcmeView {
   /** Undefined: the one of SVC_ACME_CHALLENGE. */
   readonly challenge: ChallengeType | undefined
   readonly dnsProvider: string | undefined
-  /** The current step of an order (`account`, `order`, `publish`, `validate`, `finalize`, `download`); empty: none. */
+  /** The current step of an order (`account`, `preflight`, `order`, `publish`, `propagate`, `validate`, `finalize`, `download`); empty: none. */
   readonly step: string
   /** Failures in a row. */
   readonly attempts: number

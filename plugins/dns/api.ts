@@ -61,6 +61,21 @@ export interface DnsPublication {
   readonly publishedMs: number
 }
 
+/** A CAA record: `0 issue "authority.example; validationmethods=dns-01"`. */
+export interface CaaProperty {
+  readonly isCritical: boolean
+  /** In lower case. */
+  readonly tag: string
+  readonly value: string
+}
+
+export interface CaaRecords {
+  /** The name that has them: the domain, or one above it. */
+  readonly name: string
+  /** At least one. */
+  readonly properties: readonly CaaProperty[]
+}
+
 /** In every thread; the main thread does the work. Failures of DNS and of providers are `upstream_failure` with the extra `Step`. */
 export interface DnsService {
   /**
@@ -81,6 +96,10 @@ export interface DnsService {
   cleanUp(id: string): Promise<void>
   /** All published, and possibly published, values of all owners. At most 1000. */
   publications(): Promise<readonly DnsPublication[]>
+  /** The CAA records that apply to a domain (RFC 8659, 3); undefined: none. Rejects with a sentence where DNS does not tell. */
+  caa(domain: string, signal: AbortSignal): Promise<CaaRecords | undefined>
+  /** All IPv4 and IPv6 addresses of a host, as an authority finds them: not those of the hosts file. Rejects as `caa`. */
+  addresses(host: string, signal: AbortSignal): Promise<readonly string[]>
 }
 
 /** The configuration of a provider. Times in milliseconds. */
