@@ -41,6 +41,8 @@ export interface Challenges {
   ): Promise<void>
   /** Removes everything that was published for a certificate. */
   withdraw(certificate: string): Promise<void>
+  /** The certificates that something is published for. */
+  published(): Promise<ReadonlySet<string>>
   /** The key authorization for a token that is pending for this host. */
   findHttp(token: string, host: string): MaybePromise<string | undefined>
   readonly alpn: TlsChallenge
@@ -67,13 +69,11 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
     return { ...value, key: key.toString(), chain: chain.toString() }
   }
 
-  async function stored(certificate: string): Promise<StoredDocument<ChallengeDocument>[]> {
+  async function stored(): Promise<StoredDocument<ChallengeDocument>[]> {
     const found: StoredDocument<ChallengeDocument>[] = []
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
       const page: Awaited<ReturnType<typeof challenges.list>> = await challenges.list({ startAfter })
-      found.push(
-        ...page.documents.filter(({ value }) => value.certificate === certificate || !isLive({ value } as never)),
-      )
+      found.push(...page.documents)
       startAfter = page.next
     }
     return found
@@ -108,13 +108,19 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
     },
 
     async withdraw(certificate) {
-      const found = await stored(certificate)
+      const all = await stored()
+      const found = all.filter(each => each.value.certificate === certificate || !isLive(each))
       if (found.length > 0) {
         await store.transaction(tx => {
           for (const { id } of found.slice(0, 1000)) tx.delete(challenges, id)
         })
       }
       await dns.withdraw(certificate)
+    },
+
+    async published() {
+      const values = (await stored()).map(({ value }) => value.certificate)
+      return new Set([...values, ...(await dns.published())])
     },
 
     findHttp(token, host) {

@@ -10,10 +10,13 @@ export interface DnsValidation {
   publish(publications: readonly Publication[]): Promise<(() => Promise<void>) | undefined>
   /** Removes the published values of a certificate. */
   withdraw(certificate: string): Promise<void>
+  /** The certificates that have published values. */
+  published(): Promise<readonly string[]>
 }
 
 /** How long values outlive a restart, after which the order goes on with them. */
 const keepMs = 3_600_000
+const ownerPrefix = 'acme/'
 
 const missing =
   'The challenge dns-01 needs the plugin "dns", which is not loaded. Validate by http-01 or tls-alpn-01, or upload a certificate.'
@@ -21,7 +24,7 @@ const missing =
 /** `dns` is undefined where no loaded plugin publishes records. */
 export function createDnsValidation(dns: DnsService | undefined): DnsValidation {
   if (dns === undefined) return noDns
-  const ownerOf = (certificate: string) => `acme/${certificate}`
+  const ownerOf = (certificate: string) => `${ownerPrefix}${certificate}`
 
   async function publishOne({ certificate, dnsProvider, domain, keyAuthorization }: Publication): Promise<string> {
     if (dnsProvider === undefined)
@@ -44,6 +47,10 @@ export function createDnsValidation(dns: DnsService | undefined): DnsValidation 
       // A removal that fails is repeated by `dns` until the value is gone.
       await Promise.allSettled(own.map(({ id }) => dns.cleanUp(id)))
     },
+    async published() {
+      const owners = (await dns.publications()).map(({ owner }) => owner)
+      return owners.filter(owner => owner.startsWith(ownerPrefix)).map(owner => owner.slice(ownerPrefix.length))
+    },
   }
 }
 
@@ -63,4 +70,5 @@ const noDns: DnsValidation = {
     return undefined
   },
   async withdraw() {},
+  published: async () => [],
 }

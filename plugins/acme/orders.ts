@@ -283,6 +283,13 @@ export function createOrders(options: OrdersOptions): Orders {
     for (const id of askedAgainMs.keys()) if (!all.some(each => each.id === id)) askedAgainMs.delete(id)
   }
 
+  /** Ended orders whose challenges were still published when the server stopped. An order is stored before it publishes anything. */
+  async function withdrawEnded(): Promise<void> {
+    for (const id of await challenges.published()) {
+      if (!running.has(id) && (await documents.orders.get(id)) === undefined) await challenges.withdraw(id)
+    }
+  }
+
   /** Orders whose certificate is no longer requested. */
   async function forgetEnded(wanted: ReadonlySet<string>): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
@@ -309,6 +316,7 @@ export function createOrders(options: OrdersOptions): Orders {
       nextLookMs = clock.now() + lookEveryMs
       const all = await orders.list()
       await forgetEnded(new Set(all.map(({ id }) => id)))
+      await withdrawEnded()
       await askForWindows(all)
       for (const wanted of await orders.list()) {
         const { nextAttemptMs } = wanted.acme
