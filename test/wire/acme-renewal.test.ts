@@ -51,8 +51,9 @@ t.test('renewed by real orders under load', { skip: skipPebble || skipCurl }, as
     tls: { certificate: 'auto', challenge: 'http-01' },
     defaultBehavior: { access: 'public', indexDocument: 'index.html' },
   })
-  const settled = (isRight: (certificate: { state: string; fingerprint: string }) => boolean) =>
-    eventually(() => call('GET', '/certificates/site'), isRight)
+  type Seen = { readonly state: string; readonly fingerprint: string; readonly acme: { readonly lastError: string } }
+  const settled = (isRight: (certificate: Seen) => boolean) =>
+    eventually<Seen>(() => call('GET', '/certificates/site'), isRight)
   let { fingerprint, acme } = await settled(({ state }) => state === 'valid' || state === 'failed')
   t.equal(acme.lastError, '')
   const issued = [fingerprint]
