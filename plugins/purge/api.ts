@@ -10,6 +10,7 @@
  * 5. No secret of a webhook is in an answer, an error or the log.
  */
 import type { Clock, Logger, MaybePromise, ObjectOf, Random } from 'svc/kernel'
+import type { InvalidationSubscriber } from 'svc/plugins/cache/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { HttpClientAnswer, HttpClientRequest } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
@@ -152,8 +153,11 @@ export interface WebhookTestOutcome {
   readonly durationMs: number
 }
 
-/** In every thread. Errors are `purgeErrors`. */
-export interface PurgeService {
+/**
+ * In every thread. Errors are `purgeErrors`. The methods of `InvalidationSubscriber` are those of the contribution to `cache.invalidation`, for
+ * plugins that know of changes which the cache does not see.
+ */
+export interface PurgeService extends InvalidationSubscriber {
   /** The webhooks of a distribution, secrets masked. */
   webhooks(distribution: Distribution): MaybePromise<readonly WebhookDocument[]>
   /**

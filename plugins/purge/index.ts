@@ -48,7 +48,8 @@ export default definePlugin({
         })
       : undefined
     const webhooks = createWebhooks({ collection, kinds: () => kinds, urlProblem: outgoing.urlProblem })
-    contribute('cache.invalidation', 'purge', createSubscriber({ collection, topic }), { optional: true })
+    const subscriber = createSubscriber({ collection, topic })
+    contribute('cache.invalidation', 'purge', subscriber, { optional: true })
     if (lanes !== undefined) {
       background({
         name: 'lanes',
@@ -60,7 +61,7 @@ export default definePlugin({
       })
     }
     return {
-      services: { purge: createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock }) },
+      services: { purge: createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock, subscriber }) },
       async start() {
         kinds = createKinds(point('purge.webhook').list())
         await lanes?.start()

@@ -1,5 +1,6 @@
 /** The service in every thread; lanes are in the main thread, which the others call. */
 import { type Clock, chain, type Threads } from 'svc/kernel'
+import type { InvalidationSubscriber } from 'svc/plugins/cache/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { sentenceOf } from 'svc/plugins/queue/api'
@@ -25,9 +26,18 @@ export interface ServiceOptions {
   readonly kinds: () => Kinds
   readonly topic: Pick<QueueTopic, 'status'>
   readonly clock: Clock
+  readonly subscriber: InvalidationSubscriber
 }
 
-export function createService({ threads, webhooks, lanes, kinds, topic, clock }: ServiceOptions): PurgeService {
+export function createService({
+  threads,
+  webhooks,
+  lanes,
+  kinds,
+  topic,
+  clock,
+  subscriber,
+}: ServiceOptions): PurgeService {
   threads.handle('purge.states', (names: readonly string[]) => names.map(name => lanes?.get(name)?.state()))
   threads.handle('purge.test', ({ lane, operations }: { lane: string; operations: readonly PurgeOperation[] }) =>
     sendTest(lane, operations),
@@ -65,6 +75,7 @@ export function createService({ threads, webhooks, lanes, kinds, topic, clock }:
   }
 
   return {
+    ...subscriber,
     webhooks: webhooks.webhooks,
     prepare: webhooks.prepare,
     async status(distribution) {
