@@ -143,7 +143,8 @@ t.test('addresses: public ones by TLS, others only where they are allowed', asyn
   }
   await set(generic(`http://127.0.0.1:${receiver.port}/own`))
   const kept = generic(`http://127.0.0.1:${receiver.port}/other`)
-  await t.rejects(set({ ...kept, clientSecret: '*REDACTED*' }), { message: /clientSecret must be given again, because url changes/,
+  await t.rejects(set({ ...kept, clientSecret: '*REDACTED*' }), {
+    message: /clientSecret must be given again, because url changes/,
   })
   // A name that leads inside is found out at the connection.
   await set(generic('https://localhost:1/purge'))
