@@ -5,6 +5,7 @@
  * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
  */
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { Transaction } from 'svc/plugins/storage/api'
 import type { KeyRequest } from './policy/key.ts'
 import type { EffectivePolicy } from './policy/policy.ts'
 
@@ -137,11 +138,48 @@ export interface CacheService {
   usage(): TierUsage
 }
 
+export type InvalidationKind = 'path' | 'prefix' | 'glob' | 'regex' | 'tag' | 'domain' | 'all'
+
+/** What caches in front of this server have to forget. A request that names several kinds is told as several invalidations of one id. */
+export interface Invalidation {
+  /** Of the request, as the Admin API shows it; empty for a change of an object. */
+  readonly id: string
+  /** Undefined: every distribution. */
+  readonly distribution: string | undefined
+  readonly kind: InvalidationKind
+  /**
+   * `path`: decoded, with its leading slash, or an absolute URL, which names one host; `prefix`, `glob`, `regex`: a pattern of decoded paths;
+   * `tag`; `domain`: hosts. Empty for `all`.
+   */
+  readonly items: readonly string[]
+  /** Patterns match without regard to case. */
+  readonly isCaseInsensitive: boolean
+  /** The copies may be served as stale ones. */
+  readonly isSoft: boolean
+}
+
+/** A contribution to `cache.invalidation`, in every thread: whoever tells invalidations to caches in front of this server. */
+export interface InvalidationSubscriber {
+  /** Whether changes of objects of this distribution are told at all. Called in commits: synchronous and fast. */
+  wants(distribution: string): boolean
+  /**
+   * An object of the distribution changes: called in that commit, in the storage thread, synchronous and without I/O. What it puts into a
+   * queue is durable with the change, or not at all. A throw rolls back the change.
+   */
+  changed(tx: Transaction, invalidation: Invalidation): void
+  /**
+   * Somebody has requested it. Called once, in the thread that serves the request, when this node has forgotten what it selects and before
+   * the request is acknowledged. A rejection fails the request, which may be repeated.
+   */
+  requested(invalidation: Invalidation): MaybePromise<void>
+}
+
 declare module 'svc/kernel' {
   interface Services {
     cache: CacheService
   }
   interface ExtensionPoints {
     'cache.tier': CacheTierKind
+    'cache.invalidation': InvalidationSubscriber
   }
 }

@@ -1,7 +1,16 @@
-/** The extension point of the cache. */
+/** The extension points of the cache. */
 import { Type } from 'typebox'
 
+const method = Type.Function([], Type.Unknown())
+
 export const cachePoints = {
+  'cache.invalidation': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { wants: method, changed: method, requested: method },
+      { description: 'Tells invalidations to caches in front of this server.' },
+    ),
+  },
   'cache.tier': {
     cardinality: 'many',
     schema: Type.Object(

@@ -19,6 +19,7 @@ export {
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
 export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
+export { type DocumentUser, gatherUses, type NamedUser, type Uses, usedBy } from './uses.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
   /** Singular, kebab-case, unique, and never changed: it is part of the stored format. Example: `iam-user`. */
