@@ -22,6 +22,7 @@ import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
 import { serverNames } from './names.ts'
 import { distributionPoints } from './points.ts'
+import { createDistributions } from './reading.ts'
 import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
@@ -43,6 +44,7 @@ export default definePlugin({
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
   optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'rateLimits'],
+  provides: ['distributions'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -146,6 +148,7 @@ export default definePlugin({
       for (const { id, value } of found) log.error({ distribution: id }, unserved(value.mode))
     }
     return {
+      services: { distributions: createDistributions(registry) },
       internal: { distributionsAdmin },
       async start() {
         isStarted = true

@@ -2,6 +2,7 @@
 import { chain, definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/access-rules/api'
 import type {} from 'svc/plugins/bucket-policy/api'
+import type {} from 'svc/plugins/cache/api'
 import type {} from 'svc/plugins/distributions/api'
 import type {} from 'svc/plugins/key-groups/api'
 import type {} from 'svc/plugins/object-ownership/api'
@@ -15,10 +16,10 @@ export default definePlugin({
   name: 'website',
   description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
-  optional: ['accessRules', 'authSession', 'bucketPolicy', 'keyGroups'],
+  optional: ['accessRules', 'authSession', 'bucketPolicy', 'cache', 'keyGroups'],
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { accessRules, authSession, bucketPolicy, keyGroups, objectOwnership } = services
+    const { accessRules, authSession, bucketPolicy, cache, keyGroups, objectOwnership } = services
     // The cluster's block belongs to bucket policies; without that plugin only the flags of the bucket count.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
@@ -36,6 +37,7 @@ export default definePlugin({
             ...services,
             accessRules,
             authSession,
+            cache,
             keyGroups,
             blocksPublic,
             clock: ports.clock,
