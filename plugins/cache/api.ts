@@ -180,6 +180,15 @@ export interface CachedObject {
   open(start: number, length: number): Promise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
 }
 
+/** One answer of a distribution, for statistics. */
+export interface Served {
+  readonly distribution: string
+  readonly alias: string
+  readonly path: string
+  readonly result: CacheResult
+  readonly sentBytes: number
+}
+
 /** In every thread, each with a memory of its own. */
 export interface CacheService {
   /**
@@ -198,6 +207,8 @@ export interface CacheService {
   watch(bucket: string): MaybePromise<void>
   /** To be taken before the key is read. */
   fence(bucket: string, key: string): Fence
+  /** Counts an answer, when it has been sent. */
+  served(served: Served): void
   /** What operators have set, as of the last acknowledged change. */
   configuration(): MaybePromise<CacheConfiguration>
   usage(): TierUsage

@@ -56,8 +56,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
     if (policy === undefined) {
       const { id, createdMs, behaviors } = distribution
       const pathPattern = behaviors[index]?.pathPattern
-      const pattern = pathPattern && { pathPattern: JSON.stringify(pathPattern) }
-      policy = configuration.policyOf({ distribution: id, createdMs, alias, ...pattern })
+      policy = configuration.policyOf({ distribution: id, createdMs, alias, pathPattern })
       known.policies.set(place, policy)
     }
     return policy.isOff ? undefined : policy

@@ -5,7 +5,7 @@
  * path → redirects → behavior → preflight, method → access → cache → object, index, folder, fallback → conditions, range → answer
  */
 import type { Logger } from 'svc/kernel'
-import type { CacheService } from 'svc/plugins/cache/api'
+import type { CacheResult, CacheService } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionServer, Visit } from 'svc/plugins/distributions/api'
 import { type AccessDecision, type AccessServices, decideAccess } from './access.ts'
 import { send } from './answer.ts'
@@ -173,8 +173,16 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     }
   }
 
+  async function serveCounted(visit: Visit): Promise<void> {
+    await answered(visit, () => serve(visit))
+    if (cache === undefined || visit.cache === '' || visit.rehearsal !== undefined) return
+    const { alias, sentBytes } = visit
+    const { rawPath: path } = splitTarget(visit)
+    cache.served({ distribution: distribution.id, alias, path, result: visit.cache as CacheResult, sentBytes })
+  }
+
   return {
-    serve: visit => answered(visit, () => serve(visit)),
+    serve: serveCounted,
     refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
     behaviorOf(path) {
       const { index, access, keyGroup } = behaviorOf(decodePath(path, normalizeKey) ?? '')

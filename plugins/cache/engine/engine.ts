@@ -11,7 +11,7 @@
  *
  * Source: RFC 9111, RFC 5861, RFC 9211.
  */
-import { type Clock, isCatalogError, type Logger } from 'svc/kernel'
+import { type Clock, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { CacheAnswer, CacheLookup, CacheOrigin, CacheRequest, CacheResult, OriginAnswer } from '../api.ts'
 import { type Directives, parseCacheControl } from '../policy/directives.ts'
 import { isStorable } from '../policy/freshness.ts'
@@ -44,12 +44,14 @@ export interface EngineOptions {
   /** Whether fences still hold. */
   readonly holds?: Holds
   /** Which stored answers somebody has purged. */
-  readonly purges?: PurgeMarks
+  readonly purges?: Purges
 }
 
-export interface PurgeMarks {
-  /** Rises with each purge. */
+export interface Purges {
+  /** The number of the last purge that is known. */
   readonly sequence: number
+  /** Resolves when every acknowledged purge is known. */
+  current(): MaybePromise<void>
   /** Of an answer to this request. A soft purge lets it expire instead. */
   isDead(request: CacheRequest, variant: Variant): boolean
 }
@@ -60,7 +62,7 @@ const readsMax = 4096
 const unfinishedBytesMax = 64 * 1024 * 1024
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 const generationSlots = 4096
-const noPurges: PurgeMarks = { sequence: 0, isDead: () => false }
+const noPurges: Purges = { sequence: 0, current: () => undefined, isDead: () => false }
 
 interface Visit {
   readonly request: CacheRequest
@@ -75,7 +77,7 @@ const slotOf = (id: string) => ((id.charCodeAt(0) << 8) | id.charCodeAt(1)) % ge
 export class CacheEngine {
   readonly #clock: Clock
   readonly #holds: Holds
-  readonly #purges: PurgeMarks
+  readonly #purges: Purges
   readonly #refresh: Refresh
   readonly memory: Memory
   readonly collapsing: Collapsing
@@ -109,6 +111,8 @@ export class CacheEngine {
       id: idOf(request),
       asked: parseCacheControl(request.honorsDirectives ? askedOf(headers) : undefined),
     }
+    const purged = this.#purges.current()
+    if (purged instanceof Promise) await purged
     const variant = this.#find(visit)
     const nowMs = this.#clock.now()
     const { names } = visit.asked
@@ -127,7 +131,7 @@ export class CacheEngine {
   /** What is stored for the request and nobody has purged. */
   #find({ id, request }: Visit): Variant | undefined {
     const variant = findVariant(this.memory.entry(id), request.headers)
-    if (variant === undefined || variant.purgeSequence === this.#purges.sequence) return variant
+    if (variant === undefined || variant.purgeSequence >= this.#purges.sequence) return variant
     return this.#purges.isDead(request, variant) ? undefined : variant
   }
 

@@ -71,6 +71,7 @@ export async function receive(
     lines,
     body: Buffer.isBuffer(body) ? body : undefined,
     sizeBytes: sizeBytes ?? 0,
+    place: { distribution: request.key.space, host: request.key.host, path: request.key.path },
     record: record ?? (answer.record && { ...answer.record, fences: [] }),
     vary: varyOf(lines, request.headers),
     lifetime,

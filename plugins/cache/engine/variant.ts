@@ -14,10 +14,15 @@ export interface Variant {
   readonly sizeBytes: number
   /** Of an origin that has objects. */
   readonly record: StoredRecord | undefined
+  /** For purges. */
+  readonly place: VariantPlace
   /** Of the purge log, when it was read. */
   readonly purgeSequence: number
   /** Of the last purge that has let it expire. */
   softSequence: number
+  /** Up to which purge it was looked at for this host, and is alive. */
+  checkedSequence: number
+  checkedHost: string
   /** Request fields that `Vary` names, with their values. */
   readonly vary: readonly HeaderLine[]
   readonly etag: string | undefined
@@ -30,6 +35,13 @@ export interface Variant {
   /** No refresh in the background before this, after one has failed. */
   retryAtMs: number
   retryDelayMs: number
+}
+
+export interface VariantPlace {
+  readonly distribution: string
+  /** Of the request that it was read for; requests for other hosts may have the same entry. */
+  readonly host: string
+  readonly path: string
 }
 
 /** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
@@ -68,6 +80,7 @@ interface Received {
   readonly body: Buffer | undefined
   readonly sizeBytes: number
   readonly record: StoredRecord | undefined
+  readonly place: VariantPlace
   readonly purgeSequence: number
   readonly vary: readonly HeaderLine[]
   readonly lifetime: Lifetime
@@ -76,7 +89,8 @@ interface Received {
 }
 
 export function createVariant(received: Received): Variant {
-  const { status, lines, body, sizeBytes, record, purgeSequence, vary, lifetime, requestedMs, receivedMs } = received
+  const { status, lines, body, sizeBytes, record, place, purgeSequence, vary, lifetime, requestedMs, receivedMs } =
+    received
   const headers = joined(lines)
   return {
     status,
@@ -85,8 +99,11 @@ export function createVariant(received: Received): Variant {
     body,
     sizeBytes,
     record,
+    place,
     purgeSequence,
     softSequence: 0,
+    checkedSequence: 0,
+    checkedHost: '',
     vary,
     etag: headers.get('etag'),
     lastModified: headers.get('last-modified'),
@@ -123,6 +140,12 @@ export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
 
 /** Milliseconds that it is fresh; from 0 downwards it has expired. */
 export const freshForMs = (variant: Variant, nowMs: number) => variant.freshMs - ageMs(variant, nowMs)
+
+/** A soft purge: expired as of then, so that its stale windows count from then. */
+export function expireAt(variant: Variant, { atMs, number }: { readonly atMs: number; readonly number: number }): void {
+  variant.freshMs = Math.min(variant.freshMs, ageMs(variant, atMs))
+  variant.softSequence = number
+}
 
 /** The request fields that an answer depends on; white space around commas means nothing. */
 export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): readonly HeaderLine[] {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Logger, MaybePromise } from 'svc/kernel'
+import type { PathPattern } from 'svc/plugins/distributions/api'
 import { type EffectivePolicy, type LevelSettings, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
 import { allOf, type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy } from './fields.ts'
@@ -14,9 +15,13 @@ export interface PolicyPlace {
   /** When the distribution was created: settings of a former one of the same id do not count. */
   readonly createdMs: number
   readonly alias: string
-  /** Of the behavior, as JSON; undefined for the default. */
-  readonly pathPattern?: string
+  /** Of the behavior; undefined for the default. */
+  readonly pathPattern?: PathPattern | undefined
 }
+
+/** The same for the same pattern, whatever the order of its fields. */
+export const patternKey = ({ type, pattern, caseInsensitive = false }: PathPattern): string =>
+  `${type} ${caseInsensitive} ${pattern}`
 
 export interface PlacedPolicy extends EffectivePolicy {
   /** Of all that shapes answers. */
@@ -78,7 +83,7 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
         createdMs: value.distributionCreatedMs,
         cache: level(value.cache, what),
         domains: new Map(value.domains.map(({ host, cache }) => [host, level(cache, what)])),
-        behaviors: new Map(value.behaviors.map(one => [JSON.stringify(one.pathPattern), level(one.cache, what)])),
+        behaviors: new Map(value.behaviors.map(one => [patternKey(one.pathPattern), level(one.cache, what)])),
       })
     }
     const cluster = level(settings.cache, 'the cache settings of the cluster')
@@ -88,7 +93,7 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
         const found = sites.get(distribution)
         const site = found?.createdMs === createdMs ? found : undefined
         const domain = site?.domains.get(alias)
-        const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(pathPattern)
+        const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
         const named = {
           cluster,
           ...(site !== undefined && { distribution: site.cache }),
