@@ -5,12 +5,13 @@
  * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
  */
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { Distribution } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { Transaction } from 'svc/plugins/storage/api'
 import type { Fence } from './fence/fences.ts'
 import type { KeyRequest } from './policy/key.ts'
 import type { EffectivePolicy } from './policy/policy.ts'
-import type { CacheConfiguration } from './settings/configuration.ts'
+import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.ts'
 
 export type { Fence } from './fence/fences.ts'
 export type { KeyRequest } from './policy/key.ts'
@@ -207,6 +208,8 @@ export interface CacheService {
   watch(bucket: string): MaybePromise<void>
   /** To be taken before the key is read. */
   fence(bucket: string, key: string): Fence
+  /** Fields for operators: `X-Cache-Key` and `X-Cache-Policy` for who has the debug secret, `X-Cache-Node` where that is on. */
+  debugHeaders(request: CacheRequest): readonly HeaderLine[]
   /** Counts an answer, when it has been sent. */
   served(served: Served): void
   /** What operators have set, as of the last acknowledged change. */
@@ -250,6 +253,35 @@ export interface InvalidationSubscriber {
   requested(invalidation: Invalidation): MaybePromise<void>
 }
 
+/** A URL as a visitor would send it. */
+export interface InspectedRequest {
+  readonly distribution: Distribution
+  readonly alias: string
+  /** Without port. */
+  readonly host: string
+  /** Path and query, as they stand in a URL. */
+  readonly target: string
+  readonly headers: RequestHeaders
+}
+
+export interface InspectedSite {
+  /** Decoded. */
+  readonly path: string
+  readonly behavior: number
+  readonly bucket: string
+  /** That the path names; the index document or a fallback may be what answers. */
+  readonly key: string
+  readonly policy: PlacedPolicy
+  readonly cacheControl: string
+  readonly request: CacheRequest
+}
+
+/** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
+export interface CacheSite {
+  /** How the site would ask the cache. Undefined: it would refuse the path. */
+  inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
+}
+
 declare module 'svc/kernel' {
   interface Services {
     cache: CacheService
@@ -257,5 +289,6 @@ declare module 'svc/kernel' {
   interface ExtensionPoints {
     'cache.tier': CacheTierKind
     'cache.invalidation': InvalidationSubscriber
+    'cache.site': CacheSite
   }
 }

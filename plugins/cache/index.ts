@@ -12,6 +12,7 @@ import getCacheSettings from './admin/get-cache-settings.ts'
 import getCacheStats from './admin/get-cache-stats.ts'
 import getDistributionCache from './admin/get-distribution-cache.ts'
 import getInvalidation from './admin/get-invalidation.ts'
+import inspectCache from './admin/inspect-cache.ts'
 import listCachePolicies from './admin/list-cache-policies.ts'
 import listInvalidations from './admin/list-invalidations.ts'
 import putCachePolicy from './admin/put-cache-policy.ts'
@@ -23,6 +24,8 @@ import { CacheConfig } from './config.ts'
 import { createDerived } from './engine/derived.ts'
 import { CacheEngine } from './engine/engine.ts'
 import { createFencing } from './fence/fencing.ts'
+import { debugHeaders } from './inspect/debug.ts'
+import { createInspect } from './inspect/inspect.ts'
 import { registerFamilies } from './metrics.ts'
 import { cachePoints } from './points.ts'
 import { declarePurgeDocuments } from './purge/documents.ts'
@@ -56,6 +59,7 @@ export default definePlugin({
       validateCachePolicy,
       getCacheSettings,
       putCacheSettings,
+      inspectCache,
       getCacheStats,
       createInvalidation,
       listInvalidations,
@@ -111,7 +115,7 @@ export default definePlugin({
     const stats = createStats({
       threads,
       node,
-      mode: 'local',
+      mode: config.mode,
       invalidations: purgeCount,
       own: () => {
         const { entries, bytes, evictions } = engine.memory.usage
@@ -119,6 +123,15 @@ export default definePlugin({
         return { hosts: counters.hosts(), top: counters.top(), ...memory, isFront: threads.isFront }
       },
     })
+    const inspect = createInspect({
+      threads,
+      distributions,
+      sites: point('cache.site'),
+      memory: engine.memory,
+      now: clock.now,
+      current: intake.current,
+    })
+    const configuration = createConfigurations(documents, log)
     registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
@@ -130,7 +143,11 @@ export default definePlugin({
           watch: fencing.arm,
           fence: (bucket, key) => fencing.fences().take(bucket, key),
           served: counters.served,
-          configuration: createConfigurations(documents, log),
+          configuration,
+          debugHeaders(request) {
+            const read = configuration()
+            return read instanceof Promise ? [] : debugHeaders(request, read, node)
+          },
           usage: () => engine.memory.usage,
         },
       },
@@ -139,6 +156,8 @@ export default definePlugin({
           settings: createSettingsChanges(store, documents),
           purges,
           stats,
+          inspect,
+          mode: config.mode,
           distributions,
         }),
       },

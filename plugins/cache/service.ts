@@ -1,6 +1,7 @@
 /** The service of the operations of this plugin. */
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import { cacheErrors } from './errors.ts'
+import type { createInspect } from './inspect/inspect.ts'
 import type { PurgeFacts, Purges } from './purge/purges.ts'
 import { indexDocumentsOf, type PurgeInput } from './purge/selection.ts'
 import type { SettingsChanges } from './settings/changes.ts'
@@ -10,6 +11,10 @@ export interface CacheAdmin {
   readonly settings: SettingsChanges
   readonly purges: Pick<Purges, 'get' | 'list'>
   readonly stats: ReturnType<typeof createStats>
+  /** Of `SVC_CACHE_MODE`. */
+  readonly mode: string
+  /** Throws `distribution_not_found` and `invalid_cache_request`. */
+  readonly inspect: ReturnType<typeof createInspect>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
   /** Of one distribution, or of all. Resolves when it is in force. Throws `invalid_cache_request`. */
@@ -20,14 +25,15 @@ export interface CacheAdminOptions {
   readonly settings: SettingsChanges
   readonly purges: Purges
   readonly stats: ReturnType<typeof createStats>
+  readonly mode: string
+  readonly inspect: ReturnType<typeof createInspect>
   readonly distributions: DistributionsService | undefined
 }
 
-export function createCacheAdmin({ settings, purges, stats, distributions }: CacheAdminOptions): CacheAdmin {
+export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
+  const { purges, distributions } = options
   return {
-    settings,
-    purges,
-    stats,
+    ...options,
     async distribution(id) {
       const found = await distributions?.get(id)
       if (found === undefined) throw cacheErrors.distribution_not_found()

@@ -9,9 +9,11 @@ import type {
   CacheConfiguration,
   CacheLookup,
   CacheOrigin,
+  CacheRequest,
   CacheService,
   HeaderLine,
   PlacedPolicy,
+  RequestHeaders,
 } from 'svc/plugins/cache/api'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData, ObjectVersion } from 'svc/plugins/objects/api'
@@ -24,7 +26,10 @@ import { unsignedQuery } from './target.ts'
 
 export interface CachedSite {
   /** The policy of a request; undefined where nothing of it is cached. */
-  policyOf(visit: Visit, behavior: ReadyBehavior): MaybePromise<PlacedPolicy | undefined>
+  policyOf(visit: Pick<Visit, 'alias'>, behavior: ReadyBehavior): MaybePromise<PlacedPolicy | undefined>
+  /** Also one by which nothing is cached. `index`: of the behavior. */
+  placedPolicy(alias: string, index: number): Promise<PlacedPolicy>
+  requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest
   find(visit: Visit, asked: CachedRequest): Promise<Found>
 }
 
@@ -49,7 +54,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
   let known: { readonly configuration: CacheConfiguration; readonly policies: Map<string, PlacedPolicy> } | undefined
   const shapes = new Map<string, string>()
 
-  function placedPolicy(configuration: CacheConfiguration, alias: string, index: number): PlacedPolicy | undefined {
+  function placedPolicy(configuration: CacheConfiguration, alias: string, index: number): PlacedPolicy {
     if (known?.configuration !== configuration) known = { configuration, policies: new Map() }
     const place = `${index} ${alias}`
     let policy = known.policies.get(place)
@@ -59,7 +64,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
       policy = configuration.policyOf({ distribution: id, createdMs, alias, pathPattern })
       known.policies.set(place, policy)
     }
-    return policy.isOff ? undefined : policy
+    return policy
   }
 
   /** Of all settings that decide what a path leads to. */
@@ -74,32 +79,37 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
     return shape
   }
 
+  function requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest {
+    const { path, query, versionId, behavior, policy, purpose = '' } = asked
+    const shape = `${shapeOf(behavior, policy)} ${versionId ?? ''} ${purpose}`
+    const key = { space: distribution.id, shape, host, path, query: unsignedQuery(query) }
+    return { method, headers, key, policy, honorsDirectives: false }
+  }
+
   return {
-    policyOf(visit, { index }) {
+    policyOf({ alias }, { index }) {
       const configuration = cache.configuration()
-      return configuration instanceof Promise
-        ? configuration.then(read => placedPolicy(read, visit.alias, index))
-        : placedPolicy(configuration, visit.alias, index)
+      const policyIn = (read: CacheConfiguration) => {
+        const policy = placedPolicy(read, alias, index)
+        return policy.isOff ? undefined : policy
+      }
+      return configuration instanceof Promise ? configuration.then(policyIn) : policyIn(configuration)
     },
+
+    placedPolicy: async (alias, index) => placedPolicy(await cache.configuration(), alias, index),
+
+    requestOf,
 
     async find(visit, asked) {
       const { method, headers } = visit.exchange.request
-      const { path, query, versionId, behavior, policy, purpose = '' } = asked
-      const key = {
-        space: distribution.id,
-        shape: `${shapeOf(behavior, policy)} ${versionId ?? ''} ${purpose}`,
-        host: visit.host,
-        path,
-        query: unsignedQuery(query),
-      }
-      const request = { method: method as string, headers, key, policy, honorsDirectives: false }
+      const request = requestOf(visit.host, method as string, headers, asked)
       const lookup = await cache.lookup(request, createSiteOrigin(cache, bucket, pathPrefix, origin, asked))
       const resolution = lookup.value as Resolution
       return {
         resolution,
         bytes: bytesOf(lookup, resolution, bucket, cache),
         cache: lookup.result,
-        headers: foundHeaders(lookup),
+        headers: [...foundHeaders(lookup), ...cache.debugHeaders(request)],
       }
     },
   }

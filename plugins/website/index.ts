@@ -8,6 +8,7 @@ import type {} from 'svc/plugins/key-groups/api'
 import type {} from 'svc/plugins/object-ownership/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { websiteConfig } from './config.ts'
+import { createInspection } from './inspection.ts'
 import { createOrigin } from './origin.ts'
 import { websiteProblems } from './problems.ts'
 import { createWebsite } from './website.ts'
@@ -25,6 +26,12 @@ export default definePlugin({
       bucketPolicy?.ignoresPublic(bucket) ??
       chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
     const normalizeKey = keyNormalizer(config.keyNormalization)
+    if (cache !== undefined) {
+      const inspection = createInspection(cache, normalizeKey, (bucket, prefix) =>
+        createOrigin(services.objects, bucket, prefix),
+      )
+      contribute('cache.site', 'website', inspection, { optional: true })
+    }
     contribute(
       'distribution.mode',
       'website',

@@ -123,7 +123,7 @@ async function sendCompressed(
 }
 
 function headersOf(
-  { visit, behavior, object, found, isPrivate, isPinned, browserCacheControl }: ObjectAnswer,
+  { visit, behavior, object, isPrivate, isPinned, browserCacheControl }: ObjectAnswer,
   site: SiteHeaders,
   showsVersions: boolean,
 ): AnswerHeaders {
@@ -144,7 +144,7 @@ function headersOf(
   headers.set('ETag', quoteEtag(object.etag))
   headers.set('Last-Modified', httpDate(object.modifiedMs))
   headers.set('X-Cache', visit.cache)
-  for (const [name, value] of found.headers) headers.set(name, value)
+  for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
   if (showsVersions) headers.set('x-amz-version-id', object.versionId)
   return headers
 }

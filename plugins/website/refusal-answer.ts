@@ -45,6 +45,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     else headers.set('Cache-Control', 'no-store')
     for (const [name, value] of refusal.headers) headers.set(name, value)
     if (visit.cache !== '') headers.set('X-Cache', visit.cache)
+    for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
     const more = corsOf(visit, behavior)
     const page = isRead(visit) ? await errorPage(visit, status) : undefined
     if (page !== undefined) {

@@ -106,6 +106,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   async function findThroughCache(visit: Visit, request: CachedRequest, { mayRead }: Granted): Promise<Found> {
     const found = await cached!.find(visit, request)
     visit.cache = found.cache
+    visit.cacheHeaders = found.headers
     // What others have read is no right to read it.
     await requireReadable(found.resolution.keys, mayRead, request.versionId)
     return found
@@ -142,6 +143,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     // Absolute: of a path such as //other.example a relative location would make another host.
     headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
     headers.set('X-Cache', visit.cache)
+    for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
     return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })
   }
 

@@ -1,16 +1,20 @@
 /** What requests ask of a cache: whether they pass it by, and what their directives allow. */
 import type { CacheRequest, RequestHeaders } from '../api.ts'
 import type { Directives } from '../policy/directives.ts'
-import { cacheKey } from '../policy/key.ts'
+import { type CacheKey, cacheKey } from '../policy/key.ts'
 import type { CachePolicy } from '../policy/policy.ts'
 import { conditions, cookieOf, fieldOf } from './headers.ts'
 import { ageMs, freshForMs, type Variant } from './variant.ts'
 
-/** 32 characters of one byte each. */
-export function idOf({ key, headers, policy }: CacheRequest): string {
+export function keyOf({ key, headers, policy }: CacheRequest): CacheKey {
   const header = (name: string) => fieldOf(headers, name)
   const cookie = (name: string) => cookieOf(headers, name)
-  const { id } = cacheKey({ ...key, header, cookie }, policy.policy.cacheKey)
+  return cacheKey({ ...key, header, cookie }, policy.policy.cacheKey)
+}
+
+/** 32 characters of one byte each. */
+export function idOf(request: CacheRequest): string {
+  const { id } = keyOf(request)
   return id.latin1Slice(0, id.length)
 }
 

@@ -230,6 +230,38 @@ t.test('policies and settings', async t => {
   t.notMatch(cluster.text, 'hush')
   t.equal(await cacheOf('/index.html'), 'BYPASS', 'off for all')
   await call('PUT', settings, { cache: { enabled: true } })
+  const debugged = await server.get('/index.html', { headers: { 'X-Svc-Cache-Debug': 'hush' } })
+  t.match(debugged.headers, { 'x-cache-key': /^v1 site .*index.html/, 'x-cache-policy': /^standard; level=default/ })
+  for (const headers of [{}, { 'X-Svc-Cache-Debug': 'wrong' }] as Record<string, string>[]) {
+    t.notOk('x-cache-key' in (await server.get('/index.html', { headers })).headers)
+  }
+  const inspect = (query: string) => call('GET', `/cache/inspect?${query}`)
+  t.match(await inspect('distribution=site&url=/index.html'), {
+    status: 200,
+    json: {
+      bucket: 'pages',
+      key: 'index.html',
+      bypass: false,
+      policy: {
+        enabled: true,
+        enabledLevel: 'distribution',
+        policyName: 'standard',
+        fields: { 'ttl.default': 'default' },
+      },
+      nodes: [{ entry: { present: true, tier: 'memory', kind: 'object', stale: false, sizeBytes: 4 } }],
+    },
+  })
+  const asked = encodeURIComponent('https://www.example.test/a/never.txt?x=1')
+  t.match(await inspect(`url=${asked}&header=authorization:%20x`), {
+    json: {
+      path: '/a/never.txt',
+      bypass: true,
+      reason: 'authorization',
+      policy: { behavior: 0 },
+      nodes: [{ entry: undefined }],
+    },
+  })
+  t.equal((await inspect('url=https://other.test/')).json.code, 'distribution_not_found')
   t.equal(await cacheOf('/index.html'), 'HIT', 'and on for one, with what was cached under the same settings before')
   t.equal((await call('DELETE', '/cache/policies/short')).status, 204)
 })
