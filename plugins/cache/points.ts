@@ -11,6 +11,13 @@ export const cachePoints = {
       { description: 'Tells invalidations to caches in front of this server.' },
     ),
   },
+  'cache.site': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { inspect: method },
+      { description: 'A mode of distributions that answers through the cache.' },
+    ),
+  },
   'cache.tier': {
     cardinality: 'many',
     schema: Type.Object(

@@ -17,6 +17,7 @@ export {
   type Redirect,
 } from './document.ts'
 export { distributionErrors } from './errors.ts'
+export { covers, normalizeHost } from './hosts.ts'
 export { compilePattern, type PathMatcher } from './patterns.ts'
 export { unverifiable } from './signed-access.ts'
 
@@ -62,6 +63,8 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
+  /** Fields that say where the answer is from; on every answer to the visitor. */
+  cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
   /** Tags of the audit record beside `distribution` and `behavior`. */
   tags: Record<string, string>

@@ -140,6 +140,7 @@ export function createVisit(
     access: '',
     key: '',
     cache: '',
+    cacheHeaders: [],
     reason: undefined,
     tags: {},
     identity: undefined,

@@ -36,7 +36,7 @@ t.test('a website', async t => {
     t.equal(answer.body, '<h1>home</h1>')
     t.equal(answer.headers['content-type'], 'text/html')
     t.equal(answer.headers['cache-control'], 'max-age=60')
-    t.equal(answer.headers['x-cache'], 'BYPASS')
+    t.equal(answer.headers['x-cache'], 'MISS')
     t.match(answer.headers['x-amz-request-id'], /^[0-9A-F]{16}$/)
     t.notOk(Object.keys(answer.headers).some(name => name.startsWith('x-amz-') && name !== 'x-amz-request-id'))
   })
