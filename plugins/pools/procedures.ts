@@ -37,7 +37,7 @@ const resolvedCountKey = Buffer.from([ownTable, 0x63])
 export interface AcquireArgs {
   readonly reference: string
   readonly size: number
-  /** A reference of the same blob that must be there already. Undefined: the blob was just written. */
+  /** A reference of the same blob that must exist already. Undefined if the blob was just written. */
   readonly existing?: string
 }
 
