@@ -60,6 +60,7 @@ export function createParser(
     command.description([declaration.summary, declaration.description].filter(Boolean).join('\n\n'))
     for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
     for (const option of declaration.options) command.addOption(toOption(option))
+    if (namesOneOfAlias(declaration)) takeTarget(command)
     command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(see --help)`)
     command.configureOutput({ outputError: (text, write) => write(withoutExcess(text, declaration.excessHint)) })
     command.addHelpText('after', `\nExamples:\n${declaration.examples.map(example => `  ${example}`).join('\n')}`)
@@ -73,6 +74,27 @@ export function createParser(
   // Last, because groups inherit these settings, and their commands have common names.
   program.configureOutput({ outputError: (text, write) => write(suggestByMeaning(text)) })
   return program
+}
+
+/** `ALIAS NAME`: may be written `ALIAS/NAME` as well, as distributions and buckets are. */
+function namesOneOfAlias({ arguments: [first, second] }: CommandDeclaration): boolean {
+  return first?.kind === 'alias' && second?.kind === 'text' && second.isOptional !== true
+}
+
+/** Of commander, which has no other place between its parents, who take the operands out of the line, and the count of arguments. */
+interface Parsing {
+  _parseCommand(operands: string[], unknown: string[]): unknown
+}
+
+function takeTarget(command: Command): void {
+  const parsing = command as unknown as Parsing
+  const parse = parsing._parseCommand.bind(command)
+  parsing._parseCommand = ([first = '', ...others], unknown) => {
+    const slash = first.indexOf('/')
+    const isTarget = slash > 0 && slash < first.length - 1
+    const start = first === '' ? [] : [first]
+    return parse([...(isTarget ? [first.slice(0, slash), first.slice(slash + 1)] : start), ...others], unknown)
+  }
 }
 
 /** Names that other tools use for the commands. */

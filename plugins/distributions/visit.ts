@@ -7,6 +7,7 @@ import type { DistributionServer, Rehearsal, Visit } from './api.ts'
 import type { Distribution } from './document.ts'
 import type { HostMatch } from './host-table.ts'
 import type { Restrictions } from './restrictions.ts'
+import { createVisitFamilies } from './visit-families.ts'
 
 export interface Ready {
   readonly distribution: Distribution
@@ -25,32 +26,15 @@ export interface VisitEnvironment {
 const operations: Readonly<Record<string, string>> = { GET: 'WebGet', HEAD: 'WebHead', OPTIONS: 'WebOptions' }
 
 export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
-  const requests = metrics.counter({
-    name: 'svc_distribution_requests_total',
-    help: 'Requests that distributions answered, by the alias that stands for the host.',
-    labels: ['distribution', 'host', 'status'],
-  })
-  const sent = metrics.counter({
-    name: 'svc_distribution_bytes_served_total',
-    help: 'Bytes of bodies that distributions have sent.',
-    labels: ['distribution', 'host'],
-  })
-  const durations = metrics.histogram({
-    name: 'svc_distribution_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer.',
-    labels: ['distribution'],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-  })
+  const count = createVisitFamilies(metrics)
   const throttled = metrics.counter(throttledFamily)
 
   function record(visit: Visit, ready: Ready): void {
     const { exchange, distribution, alias } = visit
     const { response } = exchange
     const status = response.writableFinished ? response.statusCode : 499
-    requests.inc({ distribution: distribution.id, host: alias, status: String(status) })
-    sent.inc({ distribution: distribution.id, host: alias }, visit.sentBytes)
     const durationMs = Number(clock.monotonicNs() - exchange.startedNs) / 1e6
-    durations.observe({ distribution: distribution.id }, durationMs / 1000)
+    count(ready, { distribution: distribution.id, alias, status, sentBytes: visit.sentBytes, durationMs })
     ready.accessLog?.({ visit, status, durationMs, timeMs: clock.now() - durationMs })
     if (visit.isRecordedElsewhere) return
     const { url = '', method = '', headers } = exchange.request

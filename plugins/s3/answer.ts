@@ -3,16 +3,12 @@ import type { OutgoingHttpHeader } from 'node:http'
 import { constants, type Http2ServerRequest } from 'node:http2'
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { readAway, sendChunks } from 'svc/plugins/payload/api'
+import { endWith, readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
 import type { S3RequestContext } from './request.ts'
 import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 
-/**
- * Up to this size head and body are sent with one write: Node.js joins them if the body is a string of bytes, which saves a vectored write.
- */
-const oneWriteBytesMax = 8 * 1024
 /** Up to this size the rest of a request is read and dropped, so that the connection can be used for the next request. */
 const drainBytesMax = 64 * 1024
 
@@ -78,8 +74,7 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
   if (rest === 'drain') context.exchange.request.resume()
   if (rest === 'reset') resetStream(context)
   if (body === undefined) response.end()
-  else if (body.length <= oneWriteBytesMax) response.end(body.toString('latin1'), 'latin1')
-  else response.end(body)
+  else endWith(response, body)
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { sendChunks } from 'svc/plugins/payload/api'
+import { endWith, sendChunks } from 'svc/plugins/payload/api'
 import type { AnswerHeaders } from './response-headers.ts'
 
 const statusesWithoutBody: ReadonlySet<number> = new Set([204, 304])
@@ -42,7 +42,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
     if (visit.isClosed) return
     response.writeHead(status, head)
     visit.sentBytes += data.bytes.length
-    response.end(data.bytes)
+    endWith(response, data.bytes)
     return
   }
   await sendStream(visit, status, head, data, sizeBytes ?? 0)

@@ -87,6 +87,8 @@ export class AnswerHeaders {
 
   /** Names and values in turn. */
   list(): string[] {
-    return [...this.#headers.values()].flat()
+    const list: string[] = []
+    for (const [name, value] of this.#headers.values()) list.push(name, value)
+    return list
   }
 }

@@ -13,6 +13,7 @@ import { makeFolder, removeFolder } from './processes.ts'
 import { createFigure, formatTable, type Report } from './report.ts'
 import { codec } from './scenarios/codec.ts'
 import { deleteSmall } from './scenarios/delete-small.ts'
+import { distributions } from './scenarios/distributions.ts'
 import { encryption } from './scenarios/encryption.ts'
 import { events } from './scenarios/events.ts'
 import { getLarge } from './scenarios/get-large.ts'
@@ -32,6 +33,7 @@ const SCENARIOS: readonly Scenario[] = [
   getSmall,
   putSmall,
   getLarge,
+  distributions,
   putLarge,
   list,
   deleteSmall,

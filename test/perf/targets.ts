@@ -33,6 +33,8 @@ export interface ServerTarget extends Target {
   readonly logFile: string
   /** Of the Admin API. */
   readonly consolePort: number
+  /** Of the web listener; 0 without one. */
+  readonly webPort: number
 }
 
 export interface ServerStart {
@@ -88,7 +90,7 @@ export async function startServer(start: ServerStart): Promise<ServerTarget> {
       ...environment,
     },
   })
-  const [port, consolePort] = await waitForLog(child, logFile, timeoutMs, announcedPorts)
+  const [port, consolePort, webPort] = await waitForLog(child, logFile, timeoutMs, announcedPorts)
   return {
     name,
     host: '127.0.0.1',
@@ -98,6 +100,7 @@ export async function startServer(start: ServerStart): Promise<ServerTarget> {
     drives,
     logFile,
     consolePort,
+    webPort,
     pids: () => [child.pid!],
     stop: () => stopProcess(child),
   }
@@ -107,20 +110,20 @@ function newCredentials(): Credentials {
   return { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
 }
 
-/** The ports in the log line (JSON) that carries the addresses under the keys `s3` and `console`. */
-function announcedPorts(log: string): [s3: number, console: number] | undefined {
+/** The ports in the log line (JSON) that carries the addresses under the keys `s3`, `console` and `web`; 0 where there is none. */
+function announcedPorts(log: string): [s3: number, console: number, web: number] | undefined {
   for (const line of log.split('\n')) {
     if (!line.startsWith('{') || !line.includes('"s3"')) continue
-    let entry: { s3?: unknown; console?: unknown }
+    let entry: { s3?: unknown; console?: unknown; web?: unknown }
     try {
       entry = JSON.parse(line)
     } catch {
       continue // the line is still being written
     }
-    const [s3, console] = [entry.s3, entry.console].map(address =>
-      Number(/:(\d+)\/?"/.exec(JSON.stringify(address) ?? '')?.[1]),
-    ) as [number, number]
-    if (s3 > 0) return [s3, console]
+    const [s3, console, web] = [entry.s3, entry.console, entry.web].map(address =>
+      Number(/:(\d+)\/?"/.exec(JSON.stringify(address) ?? '')?.[1] ?? 0),
+    ) as [number, number, number]
+    if (s3 > 0) return [s3, console, web]
   }
   return undefined
 }

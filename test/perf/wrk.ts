@@ -22,6 +22,8 @@ export interface WrkOptions {
   /** Folder for the script and the list of targets. */
   readonly folder: string
   readonly targets: readonly string[]
+  /** What `Host` says, where that is not the address. */
+  readonly namedHost?: string
 }
 
 /** `done` prints one line of JSON; anything but 2xx and 3xx counts as an error. */
@@ -48,12 +50,23 @@ export function hasWrk(): boolean {
 
 /** Runs wrk with one thread; rejects when a request fails. */
 export async function runWrk(options: WrkOptions): Promise<WrkResult> {
-  const { host, port, connectionCount, seconds, folder, targets } = options
+  const { host, port, connectionCount, seconds, folder, targets, namedHost = `${host}:${port}` } = options
   const script = join(folder, 'rotate.lua')
   const list = join(folder, 'targets.txt')
   writeFileSync(script, SCRIPT)
   writeFileSync(list, targets.join('\n'))
-  const args = ['-t1', `-c${connectionCount}`, `-d${seconds}s`, '-s', script, `http://${host}:${port}/`, '--', list]
+  const args = [
+    '-t1',
+    `-c${connectionCount}`,
+    `-d${seconds}s`,
+    '-H',
+    `Host: ${namedHost}`,
+    '-s',
+    script,
+    `http://${host}:${port}/`,
+    '--',
+    list,
+  ]
   const { stdout } = await promisify(execFile)(wrkPath()!, args, { timeout: seconds * 1000 + GRACE_MS })
   const line = stdout.split('\n').find(text => text.startsWith('{'))
   if (line === undefined) throw new Error(`wrk printed no result:\n${stdout.slice(0, 1000)}`)

@@ -6,7 +6,7 @@ export default defineCommand({
   summary: 'Shows a certificate: names, dates, its distributions, and the state of its order.',
   arguments: certificateArguments,
   options: [],
-  examples: ['svcctl dist cert get home site'],
+  examples: ['svcctl dist cert get home/site'],
   async run(context, [alias, id]) {
     showCertificate(context, await getCertificate(await context.connectAdmin(alias!), id!))
   },

@@ -7,7 +7,7 @@ export default defineCommand({
   summary: 'Deletes an unused certificate and its key.',
   arguments: certificateArguments,
   options: [],
-  examples: ['svcctl dist cert remove home site'],
+  examples: ['svcctl dist cert remove home/site'],
   async run(context, [alias, id]) {
     if (!(await context.confirm(`Delete the certificate ${id} and its key?`))) {
       throw failure('not_confirmed', 'Nothing was changed.')

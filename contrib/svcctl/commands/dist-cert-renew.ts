@@ -12,7 +12,7 @@ export default defineCommand<Options>({
     'For certificates that the server orders from an authority. With --wait each phase is shown (order, challenge, propagation, validation, issue), and the command fails if the order fails.',
   arguments: certificateArguments,
   options: [{ flags: '--wait', summary: 'until the order has ended' }],
-  examples: ['svcctl dist cert renew home site --wait'],
+  examples: ['svcctl dist cert renew home/site --wait'],
   async run(context, [alias, id], { wait = false }) {
     const client = await context.connectAdmin(alias!)
     const { body } = await client.send({ operation: 'renewCertificate', method: 'POST', path: `${pathOf(id!)}/renew` })

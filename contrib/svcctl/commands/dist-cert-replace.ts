@@ -14,7 +14,7 @@ export default defineCommand<Partial<UploadOptions>>({
   summary: 'Replaces an uploaded certificate and its key; open connections stay.',
   arguments: certificateArguments,
   options: uploadOptions,
-  examples: ['svcctl dist cert replace home site --cert fullchain.pem --key privkey.pem'],
+  examples: ['svcctl dist cert replace home/site --cert fullchain.pem --key privkey.pem'],
   async run(context, [alias, id], options) {
     const body = await readUpload(context, options)
     const client = await context.connectAdmin(alias!)

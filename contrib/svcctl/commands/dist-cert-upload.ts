@@ -15,7 +15,7 @@ export default defineCommand<Partial<UploadOptions>>({
     'The server sends it to clients that connect to one of its names. The key is sealed on the server, and never shown again.',
   arguments: certificateArguments,
   options: uploadOptions,
-  examples: ['svcctl dist cert upload home site --cert fullchain.pem --key privkey.pem'],
+  examples: ['svcctl dist cert upload home/site --cert fullchain.pem --key privkey.pem'],
   async run(context, [alias, id], options) {
     const body = { id, ...(await readUpload(context, options)) }
     const client = await context.connectAdmin(alias!)

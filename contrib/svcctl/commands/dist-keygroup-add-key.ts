@@ -33,8 +33,8 @@ export default defineCommand<Options>({
     { flags: '--private-key-out <file>', summary: 'a new file, where the private key of the pair goes' },
   ],
   examples: [
-    'svcctl dist keygroup add-key home films --generate --private-key-out films-key.pem',
-    'svcctl dist keygroup add-key home films --public player.pem --name player',
+    'svcctl dist keygroup add-key home/films --generate --private-key-out films-key.pem',
+    'svcctl dist keygroup add-key home/films --public player.pem --name player',
   ],
   async run(context, [alias, id], options) {
     const { generate = false, algorithm, name, storePrivate, privateKeyOut } = options

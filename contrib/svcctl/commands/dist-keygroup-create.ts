@@ -21,8 +21,8 @@ export default defineCommand<Options>({
     { flags: '--key <file>', summary: 'a public key in PEM; again for more', isRepeatable: true },
   ],
   examples: [
-    'svcctl dist keygroup create home films',
-    'svcctl dist keygroup create home films --key player.pem --comment "signed by the player"',
+    'svcctl dist keygroup create home/films',
+    'svcctl dist keygroup create home/films --key player.pem --comment "signed by the player"',
   ],
   async run(context, [alias, id], { comment, key = [] }) {
     const keys: { publicKey: string }[] = []

@@ -141,3 +141,18 @@ t.test('create, list, resolve, disable, rotate, remove', async t => {
   t.equal((await run(['dist', 'get', 'home/media'])).code, 3)
   t.notMatch(readFileSync(join(folder, 'document.json'), 'utf8'), /a-secret/)
 })
+
+t.test('what a server has is named in one way: ALIAS/NAME', async t => {
+  const missing = { code: 3, stderr: /_not_found/ }
+  for (const args of [
+    ['dist', 'get', 'home/nothing'],
+    ['dist', 'cert', 'get', 'home/nothing'],
+    ['dist', 'cert', 'get', 'home', 'nothing'],
+    ['dist', 'keygroup', 'get', 'home/nothing'],
+    ['admin', 'user', 'get', 'home/nobody'],
+  ]) {
+    t.match(await run(args), missing, args.join(' '))
+  }
+  t.match(await run(['dist', 'cert', 'get', 'home']), { code: 2, stderr: /missing required argument 'id'/ })
+  t.match(await run(['dist', 'cert', 'get', 'home/a', 'b']), { code: 2, stderr: /too many arguments/ })
+})
