@@ -15,9 +15,14 @@ export const VarnishSettings = Type.Object({
 export type VarnishSettings = Static<typeof VarnishSettings>
 
 /** What the schema cannot say. Each problem follows the name of its setting, and repeats no secret. */
-export function settingsProblems({ url, token }: VarnishSettings): readonly SettingsProblem[] {
+export function settingsProblems(
+  { url, token }: VarnishSettings,
+  urlProblem: (url: string) => string | undefined,
+): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
-  if (!/^https?:\/\/[^/?#@]+$/.test(url)) problems.push({ key: 'url', problem: 'must be a scheme, a host and a port' })
+  // Of the server: which addresses it may reach, and over what.
+  const refused = /^https?:\/\/[^/?#@]+$/.test(url) ? urlProblem(url) : 'must be a scheme, a host and a port'
+  if (refused !== undefined) problems.push({ key: 'url', problem: refused })
   if (!/^[\x21-\x7e]+$/.test(token)) problems.push({ key: 'token', problem: 'must be visible characters of ASCII' })
   return problems
 }

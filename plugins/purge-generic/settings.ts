@@ -34,19 +34,23 @@ export const GenericSettings = Type.Object({
 
 export type GenericSettings = Static<typeof GenericSettings>
 
-/** Of connections and messages, which are ours. */
+/** Of connections and messages, which are ours. `Host` is what the cache knows the copy by; addresses are checked all the same. */
 const refusedHeaders =
-  /^(?:host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-svc-.*)$/i
+  /^(?:connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-svc-.*)$/i
 
-export function settingsProblems(settings: GenericSettings): SettingsProblem[] {
+export function settingsProblems(
+  settings: GenericSettings,
+  urlProblem: (url: string) => string | undefined = () => undefined,
+): SettingsProblem[] {
   const { url, headers, body, method } = settings
   const problems: SettingsProblem[] = []
-  const example = url
-    .replaceAll('{scheme}', 'https')
-    .replaceAll('{host}', 'host.test')
+  const named = url.replaceAll('{scheme}', 'https').replaceAll('{host}', 'host.test')
+  const example = named
     .replace(/^\{url\}/, 'https://host.test/')
-  if (!URL.canParse(example.replaceAll(/\{\w+\}/g, 'x')))
-    problems.push({ key: 'url', problem: 'must be an absolute URL' })
+    .replaceAll('{path}', '/')
+    .replaceAll(/\{\w+\}/g, 'x')
+  const problem = URL.canParse(example) ? urlProblem(example) : 'must be an absolute URL'
+  if (problem !== undefined) problems.push({ key: 'url', problem })
   for (const [key, text] of [
     ['url', url],
     ['body', body],

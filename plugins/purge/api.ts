@@ -99,8 +99,11 @@ export interface PurgeWebhookKind<Schema extends TObject> {
    * masked in answers. A change of a field with `destination: true` needs the secrets again.
    */
   readonly settings: Schema
-  /** Checks that the schema cannot express. Without I/O. */
-  validate?(settings: ObjectOf<Schema>): readonly SettingsProblem[]
+  /**
+   * Checks that the schema cannot express. Without I/O. `urlProblem`: why a URL cannot be asked, as far as it shows without looking up
+   * names, as a phrase that follows the name of a field (`must be …`).
+   */
+  validate?(settings: ObjectOf<Schema>, urlProblem: (url: string) => string | undefined): readonly SettingsProblem[]
   readonly limits: PurgeBudget & { readonly slow?: PurgeBudget }
   /** The header of answers by which the cache in front knows tags. */
   tagHeader?(tags: readonly string[]): readonly [name: string, value: string]

@@ -57,7 +57,12 @@ function describe(type: string, kind: AnyPurgeWebhookKind): Kind {
 }
 
 /** With defaults. Throws `invalid_cache_request` for the first field that is unknown, missing or invalid; never repeats a secret. */
-export function completeSettings({ type, kind }: Kind, fields: Fields, element: string): Fields {
+export function completeSettings(
+  { type, kind }: Kind,
+  fields: Fields,
+  element: string,
+  urlProblem: (url: string) => string | undefined,
+): Fields {
   const known = kind.settings.properties as Readonly<Record<string, TSchema>>
   const unknown = Object.keys(fields).find(name => !Object.hasOwn(known, name))
   if (unknown !== undefined) throw invalidWebhook(`${element}/${unknown}`, `is no field of ${type}`)
@@ -71,7 +76,7 @@ export function completeSettings({ type, kind }: Kind, fields: Fields, element: 
     const [error] = Value.Errors(schema, complete[name])
     if (error !== undefined) throw invalidWebhook(`${element}/${name}${error.instancePath}`, error.message)
   }
-  const problems: readonly SettingsProblem[] = kind.validate?.(complete) ?? []
+  const problems: readonly SettingsProblem[] = kind.validate?.(complete, urlProblem) ?? []
   for (const { key, problem } of problems) throw invalidWebhook(`${element}/${key}`, problem)
   return complete
 }

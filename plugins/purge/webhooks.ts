@@ -53,7 +53,12 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
       return kept[name] === undefined ? [] : [[name, kept[name]]]
     })
     const open = Object.entries(fields).filter(([name]) => !kind.secrets.has(name))
-    const complete = completeSettings(kind, { ...Object.fromEntries(open), ...Object.fromEntries(secrets) }, element)
+    const complete = completeSettings(
+      kind,
+      { ...Object.fromEntries(open), ...Object.fromEntries(secrets) },
+      element,
+      urlProblem,
+    )
     const settings = Object.fromEntries(Object.entries(complete).filter(([name]) => !kind.secrets.has(name)))
     const moved = kind.destinations.find(name => settings[name] !== before?.settings[name])
     const reused = secrets.find(([name]) => isKept(name))
@@ -63,8 +68,6 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
         `must be given again, because ${moved} changes, which it is sent to`,
       )
     }
-    const problem = typeof settings.url === 'string' && settings.url !== '' ? urlProblem(settings.url) : undefined
-    if (problem !== undefined) throw invalidWebhook(`${element}/url`, problem)
     return { id, type, domains: [...domains], settings, secrets: Object.fromEntries(secrets) } as StoredWebhook
   }
 

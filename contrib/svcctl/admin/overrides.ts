@@ -249,6 +249,16 @@ export const overrides: Readonly<Record<string, Override>> = {
   revokeShare: { elsewhere: 'share revoke' },
   presignUrl: { elsewhere: 'presign' },
   createPostPolicy: { elsewhere: 'share upload' },
+  listDistributionWebhooks: {
+    name: 'cache webhooks list',
+    columns: ['id', 'type', 'online', 'queued', 'deliveredTotal', 'failedTotal', 'lastSuccessAt', 'lastError'],
+    example: 'svcctl cache webhooks list home site',
+  },
+  testDistributionWebhook: {
+    name: 'cache webhooks test',
+    failureOf: ({ delivered, error }) => (delivered === true ? undefined : String(error)),
+    example: 'svcctl cache webhooks test home site edge',
+  },
   listCertificates: { elsewhere: 'dist cert list' },
   createCertificate: { elsewhere: 'dist cert upload' },
   getCertificate: { elsewhere: 'dist cert get' },

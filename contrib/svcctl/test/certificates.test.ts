@@ -1,9 +1,8 @@
 /** `svcctl dist cert` against the real server. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, startPebble } from 'svc/plugins/acme/testing'
-import { findLastingPort, temporaryFolder } from 'svc/testing'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
 import { createSession } from './session.ts'
@@ -46,51 +45,4 @@ t.test('without its files, and with files that are none', async t => {
   writeFileSync(join(folder, 'key.pem'), 'nothing')
   const outcome = await run(['dist', 'cert', 'upload', 'home', 'site', '--cert', 'chain.pem', '--key', 'key.pem'])
   t.match(outcome, { code: 1, stderr: /no unencrypted key/ })
-})
-
-const hasPebble = spawnSync('which', ['pebble']).status === 0
-t.test('an order of a real authority is waited for with its phases', { skip: !hasPebble && 'no pebble' }, async t => {
-  const port = await findLastingPort()
-  const pebble = await startPebble(t, { httpPort: port, tlsPort: port })
-  const ordering = await startServer({
-    config: {
-      http: { address: `127.0.0.1:${port}`, consoleAddress: '127.0.0.1:0' },
-      acme: { directory: pebble.directory, caCert: pebble.caFile, httpPort: port },
-      dns: { nameservers: [pebble.dnsServer] },
-    },
-  })
-  t.teardown(() => ordering.stop())
-  await run(['--admin-url', ordering.adminUrl, 'alias', 'set', 'ca', ordering.endpoint, 'admin'], {
-    env: { SVCCTL_SECRET_KEY: 'change-me-please' },
-  })
-  await run(['mb', 'ca/pages'])
-  const site = { id: 'site', aliases: ['www.a.test'], origin: { bucket: 'pages' }, tls: { certificate: 'auto' } }
-  const created = await ordering.sendToAdmin({
-    method: 'POST',
-    path: '/api/v1/distributions',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(site),
-  })
-  t.equal(created.status, 201, await created.text())
-  const settled = () =>
-    eventually(
-      async () => (await run(['dist', 'cert', 'get', 'ca', 'site', '--json'])).records[0] as { state?: string },
-      certificate => certificate?.state === 'valid' || certificate?.state === 'failed',
-    )
-  t.match(await settled(), { state: 'valid' })
-  const plain = await run(['dist', 'cert', 'renew', 'ca', 'site', '--wait'])
-  t.match(plain, { code: 0, stdout: /^state +valid$/m })
-  t.same(
-    plain.stderr
-      .trim()
-      .split('\n')
-      .map(line => line.split(':')[0]),
-    ['order', 'challenge', 'validation', 'issue'],
-  )
-  const live = await run(['dist', 'cert', 'renew', 'ca', 'site', '--wait'], { isTTY: true })
-  t.match(live, { code: 0, stderr: /validation: the authority looks for the proof … \d+ s\n/ })
-  t.match(await run(['dist', 'cert', 'renew', 'ca', 'site', '--wait', '--quiet']), { code: 0, stderr: '' })
-  await pebble.stop()
-  const failed = await run(['dist', 'cert', 'renew', 'ca', 'site', '--wait'])
-  t.match(failed, { code: 1, stderr: /could not be asked: .* refuses connections.*tried again at/s })
 })

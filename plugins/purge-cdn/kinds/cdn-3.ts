@@ -38,6 +38,10 @@ export function createCdn3(): PurgeWebhookKind<typeof Settings> {
   return {
     description: 'Akamai.',
     settings: Settings,
+    validate({ url }, urlProblem) {
+      const problem = urlProblem(url)
+      return problem === undefined ? [] : [{ key: 'url', problem }]
+    },
     limits: { perSecond: 50, burst: 100 },
     tagHeader: tags => ['Edge-Cache-Tag', tags.map(tagOf).join(',')],
     connect(settings, context) {

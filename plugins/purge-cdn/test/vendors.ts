@@ -29,6 +29,7 @@ const malformed = (why: string): Answer => ({ status: 400, body: JSON.stringify(
 const forbidden: Answer = { status: 403, body: '{}' }
 
 export interface Vendor extends PurgeWebhookSubject {
+  readonly cdn: TestCdn
   readonly receiver: Receiver
 }
 
@@ -79,7 +80,7 @@ export const startCdn1 = (t: Test): Promise<Vendor> =>
       if (headers['content-type'] !== 'application/json') return malformed('type')
       if (headers.authorization !== 'Bearer tok3n-of-the-zone') return forbidden
       const fields = parsed(body)
-      const [[name = '', value] = []] = Object.entries(fields) as [[string?, unknown?]]
+      const [[name, value] = ['', undefined]] = Object.entries(fields)
       if (Object.keys(fields).length !== 1) return malformed('one list a call')
       const done = ok({ success: true, errors: [], messages: [], result: { id: '0a1b' } })
       if (name === 'purge_everything' && value === true) {
@@ -217,7 +218,7 @@ class Sha256 {
 }
 
 /** With the signer of the vendor's own SDK as a witness. `completed`: whether invalidations end at once. */
-export const startCdn5 = (t: Test, { isCompleted = () => true } = {}): Promise<Vendor> => {
+export const startCdn5 = (t: Test, { isCompleted = (): boolean => true } = {}): Promise<Vendor> => {
   const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 's3cret-of-the-key', sessionToken: 'sess10n' }
   const path5 = '/2020-05-31/distribution/E2QW/invalidation'
   const references = new Set<string>()
