@@ -27,10 +27,17 @@ export interface Received {
   readonly isStored: boolean
 }
 
+const noTags: readonly string[] = []
+
 /** Undefined while changes that a fence counts have not ended: such an answer may be older than them. */
 export function renewedRecord({ fences, ...record }: OriginRecord): StoredRecord | undefined {
   if (!fences.every(({ isSettled }) => isSettled)) return undefined
-  return { ...record, fences: fences.flatMap(({ slot, generation }) => [slot, generation]) }
+  const { tags } = record
+  return {
+    ...record,
+    tags: tags.length === 0 ? noTags : tags,
+    fences: fences.flatMap(({ slot, generation }) => [slot, generation]),
+  }
 }
 
 export async function receive(
