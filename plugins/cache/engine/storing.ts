@@ -87,7 +87,7 @@ export async function receive(
   return { received, stored, isShareable: true }
 }
 
-const sizeOf = (body: OriginObject | AsyncIterable<Uint8Array>) => ('read' in body ? body.sizeBytes : undefined)
+const sizeOf = (body: OriginObject | AsyncIterable<Uint8Array>) => ('sizeBytes' in body ? body.sizeBytes : undefined)
 
 async function bodyOf(
   body: OriginAnswer['body'],
@@ -95,7 +95,7 @@ async function bodyOf(
   mayStore: boolean,
   unfinished: Unfinished,
 ): Promise<Buffer | OriginObject | AsyncIterable<Uint8Array>> {
-  if (body === undefined || !('read' in body)) {
+  if (body === undefined || !('sizeBytes' in body)) {
     const bytesMax = mayStore ? Math.min(tierBodyBytesMax, policy.maxObjectSize) : 0
     return collect(body, bytesMax, unfinished)
   }
