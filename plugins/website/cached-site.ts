@@ -52,7 +52,7 @@ const foundHeaders = (lookup: CacheLookup): Found['headers'] => {
 export function createCachedSite(distribution: Distribution, cache: CacheService, origin: Origin): CachedSite {
   const { bucket, pathPrefix } = distribution.origin
   let known: { readonly configuration: CacheConfiguration; readonly policies: Map<string, PlacedPolicy> } | undefined
-  const shapes = new Map<string, string>()
+  const shapes = new WeakMap<PlacedPolicy, WeakMap<ReadyBehavior, string>>()
 
   function placedPolicy(configuration: CacheConfiguration, alias: string, index: number): PlacedPolicy {
     if (known?.configuration !== configuration) known = { configuration, policies: new Map() }
@@ -68,13 +68,18 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
   }
 
   /** Of all settings that decide what a path leads to. */
-  function shapeOf({ indexDocument, spaFallback }: ReadyBehavior, { digest }: PlacedPolicy): string {
-    const parts = JSON.stringify([bucket, pathPrefix, indexDocument, spaFallback, digest])
-    let shape = shapes.get(parts)
+  function shapeOf(behavior: ReadyBehavior, policy: PlacedPolicy): string {
+    let byBehavior = shapes.get(policy)
+    if (byBehavior === undefined) {
+      byBehavior = new WeakMap()
+      shapes.set(policy, byBehavior)
+    }
+    let shape = byBehavior.get(behavior)
     if (shape === undefined) {
-      if (shapes.size > 1000) shapes.clear()
+      const { indexDocument, spaFallback } = behavior
+      const parts = JSON.stringify([bucket, pathPrefix, indexDocument, spaFallback, policy.digest])
       shape = createHash('sha256').update(parts).digest('base64url')
-      shapes.set(parts, shape)
+      byBehavior.set(behavior, shape)
     }
     return shape
   }

@@ -11,6 +11,8 @@ import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
+  ListObjectsV2Command,
+  PutBucketLifecycleConfigurationCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
   PutPublicAccessBlockCommand,
@@ -272,3 +274,41 @@ for (const workers of ['0', '2']) {
     await seeded(t, random => race(t, server, random))
   })
 }
+
+t.test('what lifecycle has removed is in no later answer', { timeout: 120_000 }, async t => {
+  const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: '2', SVC_LIFECYCLE_DAY: '1s' }
+  const server = await startServer({ environment })
+  t.teardown(() => server.remove())
+  const s3 = createClient(server)
+  const admin = createAdminClient(server)
+  const port = Number(String(server.startup.web).split(':').at(-1))
+  const Bucket = 'pages'
+  await s3.send(new CreateBucketCommand({ Bucket }))
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'old.txt', Body: 'old' }))
+  await admin.call('PUT', '/distributions/pages', { id: 'pages', aliases: [host], origin: { bucket: Bucket } })
+  /** Over connections of their own, so that they come to every thread. */
+  const states = async () => {
+    const asked = Array.from({ length: 24 }, () => get(new Agent(), port, host, '/old.txt'))
+    return new Set((await Promise.all(asked)).map(({ state }) => state))
+  }
+  await states()
+  t.same([...(await states())], ['old'])
+  await s3.send(
+    new PutBucketLifecycleConfigurationCommand({
+      Bucket,
+      LifecycleConfiguration: {
+        Rules: [{ ID: 'all', Status: 'Enabled', Filter: { Prefix: '' }, Expiration: { Days: 1 } }],
+      },
+    }),
+  )
+  const isThere = async () => {
+    const { KeyCount } = await s3.send(new ListObjectsV2Command({ Bucket }))
+    return KeyCount !== 0
+  }
+  while (await isThere()) {
+    await states()
+    // Refused while the server itself is at it.
+    await admin.call('POST', `/buckets/${Bucket}/lifecycle/run`).catch(() => undefined)
+  }
+  t.same([...(await states())], ['404'])
+})

@@ -49,6 +49,6 @@ async function* resumed(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array
 
 /** Closes a body that nobody needs. Of an object nothing is open before it is read. */
 export async function drained(body: Buffer | Body | OriginObject | undefined): Promise<void> {
-  if (body === undefined || Buffer.isBuffer(body) || 'read' in body) return
+  if (body === undefined || Buffer.isBuffer(body) || 'sizeBytes' in body) return
   await body[Symbol.asyncIterator]().return?.()
 }

@@ -196,7 +196,7 @@ export class CacheEngine {
           method: 'GET',
           headers: originHeaders(request.headers, conditions),
         })
-        return record?.identity === identity && body !== undefined && 'read' in body ? body : undefined
+        return record?.identity === identity && body !== undefined && 'sizeBytes' in body ? body : undefined
       },
     }
   }
@@ -204,7 +204,7 @@ export class CacheEngine {
   #fromOrigin(visit: Visit | undefined, received: Received, result: CacheResult, told?: string): CacheLookup {
     const { status, lines, record, isStored } = received
     let body: CacheLookup['body']
-    if (received.body !== undefined && 'read' in received.body) {
+    if (received.body !== undefined && 'sizeBytes' in received.body) {
       const object = received.body
       body =
         visit !== undefined && isStored && record !== undefined

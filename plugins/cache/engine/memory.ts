@@ -1,5 +1,5 @@
 /** The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Ghosts } from '../memory/ghosts.ts'
 import { atOnceBytesMax, entryOverheadBytes } from '../memory/memory-tier.ts'
 import { Sieve } from '../memory/sieve.ts'
@@ -23,10 +23,7 @@ export interface Memory {
 }
 
 /** Of parts that no other block has: 32 characters of one byte each. */
-export function blockId(...parts: readonly (string | number)[]): string {
-  const id = createHash('sha256').update(parts.join('\n')).digest()
-  return id.latin1Slice(0, id.length)
-}
+export const blockId = (...parts: readonly (string | number)[]): string => hash('sha256', parts.join('\n'), 'binary')
 
 export function createMemory(budgetBytes: number): Memory {
   const all = new Sieve<Entry | Buffer>({ budgetBytes })

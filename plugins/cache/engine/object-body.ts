@@ -37,6 +37,12 @@ export function objectBody(context: BlockContext, source: ObjectSource, object?:
       if (length === 0) return { data: { kind: 'whole', bytes: Buffer.alloc(0) }, isCached: true }
       const first = Math.floor(start / blockSize)
       const last = Math.floor((start + length - 1) / blockSize)
+      if (first === last) {
+        const bytes = context.memory.block(idOf(first))
+        const from = first * blockSize
+        if (bytes !== undefined)
+          return { data: { kind: 'whole', bytes: bytes.subarray(start - from, start - from + length) }, isCached: true }
+      }
       let isCached = true
       for (let block = first; block <= last && isCached; block++) isCached = context.memory.hasBlock(idOf(block))
       let opened = object
@@ -46,6 +52,9 @@ export function objectBody(context: BlockContext, source: ObjectSource, object?:
     },
   }
 }
+
+/** As drives hand out bytes: at most three are on their way to a client. */
+const chunkBytesMax = 512 * 1024
 
 interface Span {
   readonly start: number
@@ -90,7 +99,7 @@ function readBlocks(
         }
         if (bytes !== undefined) {
           const from = block * blockSize
-          const part = bytes.subarray(position - from, Math.min(end, from + blockSize) - from)
+          const part = bytes.subarray(position - from, Math.min(end - from, blockSize, position - from + chunkBytesMax))
           position += part.length
           return { bytes: part, release() {} }
         }

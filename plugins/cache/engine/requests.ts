@@ -13,10 +13,7 @@ export function keyOf({ key, headers, policy }: CacheRequest): CacheKey {
 }
 
 /** 32 characters of one byte each. */
-export function idOf(request: CacheRequest): string {
-  const { id } = keyOf(request)
-  return id.latin1Slice(0, id.length)
-}
+export const idOf = (request: CacheRequest): string => keyOf(request).id
 
 export const isSafe = (method: string) => ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(method)
 

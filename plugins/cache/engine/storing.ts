@@ -27,10 +27,17 @@ export interface Received {
   readonly isStored: boolean
 }
 
+const noTags: readonly string[] = []
+
 /** Undefined while changes that a fence counts have not ended: such an answer may be older than them. */
 export function renewedRecord({ fences, ...record }: OriginRecord): StoredRecord | undefined {
   if (!fences.every(({ isSettled }) => isSettled)) return undefined
-  return { ...record, fences: fences.flatMap(({ slot, generation }) => [slot, generation]) }
+  const { tags } = record
+  return {
+    ...record,
+    tags: tags.length === 0 ? noTags : tags,
+    fences: fences.flatMap(({ slot, generation }) => [slot, generation]),
+  }
 }
 
 export async function receive(
@@ -80,7 +87,7 @@ export async function receive(
   return { received, stored, isShareable: true }
 }
 
-const sizeOf = (body: OriginObject | AsyncIterable<Uint8Array>) => ('read' in body ? body.sizeBytes : undefined)
+const sizeOf = (body: OriginObject | AsyncIterable<Uint8Array>) => ('sizeBytes' in body ? body.sizeBytes : undefined)
 
 async function bodyOf(
   body: OriginAnswer['body'],
@@ -88,7 +95,7 @@ async function bodyOf(
   mayStore: boolean,
   unfinished: Unfinished,
 ): Promise<Buffer | OriginObject | AsyncIterable<Uint8Array>> {
-  if (body === undefined || !('read' in body)) {
+  if (body === undefined || !('sizeBytes' in body)) {
     const bytesMax = mayStore ? Math.min(tierBodyBytesMax, policy.maxObjectSize) : 0
     return collect(body, bytesMax, unfinished)
   }

@@ -1,7 +1,6 @@
 /** Stored answers: one for each combination of the request fields that `Vary` names. */
 import type { HeaderLine, OriginRecord, RequestHeaders } from '../api.ts'
 import type { FenceList } from '../fence/fences.ts'
-import { entryOverheadBytes } from '../memory/memory-tier.ts'
 import { initialAgeMs, type Lifetime, lifetimeOf } from '../policy/freshness.ts'
 import type { CachePolicy } from '../policy/policy.ts'
 import { fieldOf, joined } from './headers.ts'
@@ -12,6 +11,8 @@ export interface Variant {
   /** Undefined: larger than an entry may be, and kept in blocks. */
   readonly body: Buffer | undefined
   readonly sizeBytes: number
+  /** Of the text of its value. */
+  readonly valueBytes: number
   /** Of an origin that has objects. */
   readonly record: StoredRecord | undefined
   /** For purges. */
@@ -49,20 +50,37 @@ export interface StoredRecord extends Omit<OriginRecord, 'fences'> {
   fences: FenceList
 }
 
-/** Newest first. */
-export interface Entry {
-  readonly variants: readonly Variant[]
-}
+/** One variant, as nearly all have, or several: newest first. */
+export type Entry = Variant | readonly Variant[]
+
+const isList = (entry: Entry): entry is readonly Variant[] => Array.isArray(entry)
+export const variantsOf = (entry: Entry | undefined): readonly Variant[] =>
+  entry === undefined ? [] : isList(entry) ? entry : [entry]
+/** Of at least one. */
+export const entryOf = (variants: readonly Variant[]): Entry =>
+  variants.length === 1 ? (variants[0] as Variant) : variants
 
 export const variantsMax = 32
+/** What a variant costs beside its body, its lines and the text of its value: measured by `test/perf/cache-memory.ts`. */
+const variantBytes = 900
+/** What each line costs beside its text. */
+const lineBytes = 96
 /** Of the fields of an answer; one with more is not stored. */
 export const headBytesMax = 16 * 1024
 
 export const headBytes = (lines: readonly HeaderLine[]) =>
   lines.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
 
-export const entryBytes = ({ variants }: Entry) =>
-  variants.reduce((sum, { body, lines }) => sum + (body?.length ?? 0) + headBytes(lines) + entryOverheadBytes, 0)
+export const entryBytes = (entry: Entry) =>
+  variantsOf(entry).reduce(
+    (sum, { body, lines, valueBytes }) =>
+      sum +
+      (body?.length ?? 0) +
+      (lines.length === 0 ? 0 : lineBytes * lines.length + headBytes(lines)) +
+      valueBytes +
+      variantBytes,
+    0,
+  )
 
 /** Not updated by a 304: they describe the bytes that are stored. */
 const ofTheBytes: ReadonlySet<string> = new Set([
@@ -98,15 +116,18 @@ export function createVariant(received: Received): Variant {
     lines: record === undefined ? lines.filter(([name]) => name.toLowerCase() !== 'age') : noLines,
     body,
     sizeBytes,
+    valueBytes:
+      record === undefined ? 0 : JSON.stringify(record.value).length + 2 * (record.identity.length + place.path.length),
     record,
     place,
     purgeSequence,
     softSequence: 0,
     checkedSequence: 0,
     checkedHost: '',
-    vary,
-    etag: headers.get('etag'),
-    lastModified: headers.get('last-modified'),
+    vary: vary.length === 0 ? noLines : vary,
+    // Of an object the identity says it.
+    etag: record === undefined ? headers.get('etag') : undefined,
+    lastModified: record === undefined ? headers.get('last-modified') : undefined,
     freshMs: lifetime.freshMs,
     staleWhileRevalidateMs: lifetime.staleWhileRevalidateMs,
     staleIfErrorMs: lifetime.staleIfErrorMs,
@@ -154,14 +175,17 @@ export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): r
 }
 
 export function findVariant(entry: Entry | undefined, request: RequestHeaders): Variant | undefined {
-  return entry?.variants.find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
+  if (entry === undefined) return undefined
+  // Without `Vary` there is one, for every request.
+  if (!isList(entry) && entry.vary.length === 0) return entry
+  return variantsOf(entry).find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
 }
 
 /** An entry with a new variant, which takes the place of those for the same requests. The oldest give way. */
 export function withVariant(entry: Entry | undefined, variant: Variant, replaced?: Variant): Entry {
   const same = JSON.stringify(variant.vary)
-  const others = (entry?.variants ?? []).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
-  return { variants: [variant, ...others].slice(0, variantsMax) }
+  const others = variantsOf(entry).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
+  return entryOf([variant, ...others].slice(0, variantsMax))
 }
 
 function varyValue(request: RequestHeaders, name: string): string {

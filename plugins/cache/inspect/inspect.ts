@@ -44,6 +44,11 @@ export interface InspectOptions {
 
 const message = 'cache.inspect'
 
+/** Values of websites have the ETag of their object. */
+function etagOf(value: unknown): string {
+  return (value as { readonly object?: { readonly etag?: string } } | undefined)?.object?.etag ?? ''
+}
+
 export interface Inspected {
   readonly distribution: Distribution
   readonly host: string
@@ -73,7 +78,7 @@ export function createInspect({ threads, distributions, sites, memory, now, curr
       expiresInSeconds: Math.floor(freshMs / 1000),
       stale: freshMs <= 0,
       sizeBytes: variant.sizeBytes,
-      etag: variant.etag ?? '',
+      etag: variant.etag ?? etagOf(variant.record?.value),
       encodings: ['br', 'zstd', 'gzip'].filter(form => memory.hasBlock(blockId('form', identity, form))),
       blocks: blocks.filter(block => memory.hasBlock(block)).length,
     }

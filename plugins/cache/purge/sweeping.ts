@@ -1,6 +1,6 @@
 /** Removes dead answers from the memory of this thread, some at a time, and counts them by the purge that selects them. */
 import type { Memory } from '../engine/memory.ts'
-import { expireAt, type Variant } from '../engine/variant.ts'
+import { entryOf, expireAt, type Variant, variantsOf } from '../engine/variant.ts'
 import type { PurgeMarks } from './marks.ts'
 
 const entriesPerTurn = 5000
@@ -27,7 +27,7 @@ export async function sweep(memory: Memory, marks: PurgeMarks): Promise<Readonly
   for (const id of memory.ids()) {
     const entry = memory.peek(id)
     if (entry !== undefined) {
-      const kept = entry.variants.filter(variant => {
+      const kept = variantsOf(entry).filter(variant => {
         const before = variant.softSequence
         const deadBy = applyMarks(marks, variant)
         if (deadBy !== undefined) count(deadBy)
@@ -35,7 +35,7 @@ export async function sweep(memory: Memory, marks: PurgeMarks): Promise<Readonly
         return deadBy === undefined
       })
       if (kept.length === 0) memory.delete(id)
-      else if (kept.length < entry.variants.length) memory.put(id, { variants: kept })
+      else if (kept.length < variantsOf(entry).length) memory.put(id, entryOf(kept))
     }
     if (--left > 0) continue
     left = entriesPerTurn

@@ -1,4 +1,5 @@
 /** What this thread has answered: by host and result, and the pages that are asked for most. */
+import type { Counter } from 'prom-client'
 import type { MetricFamilies } from 'svc/plugins/metrics/api'
 import type { CacheResult, Served } from '../api.ts'
 import { TopList } from './top-list.ts'
@@ -52,11 +53,27 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
     labels: ['source'],
   })
 
+  /** To find a counter by its labels costs as much as all else here. */
+  const counterOf = new WeakMap<HostCounts, Map<CacheResult, Counter.Internal>>()
+  const bytesOf = { memory: bytesServed.labels({ source: 'memory' }), origin: bytesServed.labels({ source: 'origin' }) }
+
+  function count(counts: HostCounts, result: CacheResult): void {
+    const counters = counterOf.get(counts)
+    let counter = counters?.get(result)
+    if (counter === undefined) {
+      const { distribution, host } = counts
+      counter = requests.labels({ distribution, host, result: result.toLowerCase() })
+      counters?.set(result, counter)
+    }
+    counter.inc()
+  }
+
   function countsOf(distribution: string, host: string): HostCounts {
     const name = distribution + separator + host
     let counts = hosts.get(name)
     if (counts === undefined) {
       counts = { distribution, host, requests: {}, bytesCache: 0, bytesOrigin: 0 }
+      counterOf.set(counts, new Map())
       if (hosts.size < hostsMax) hosts.set(name, counts)
     }
     return counts
@@ -69,8 +86,8 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
       const isCached = fromCache.has(result)
       if (isCached) counts.bytesCache += sentBytes
       else counts.bytesOrigin += sentBytes
-      requests.inc({ distribution, host: alias, result: result.toLowerCase() })
-      if (sentBytes > 0) bytesServed.inc({ source: isCached ? 'memory' : 'origin' }, sentBytes)
+      count(counts, result)
+      if (sentBytes > 0) bytesOf[isCached ? 'memory' : 'origin'].inc(sentBytes)
       if (result !== 'BYPASS') pages.add([distribution, alias, path].join(separator), !isCached)
     },
     hosts: () => [...hosts.values()],

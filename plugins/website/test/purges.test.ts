@@ -158,6 +158,29 @@ t.test('purges', async t => {
   })
 })
 
+t.test('metrics', async t => {
+  const server = await startSite()
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'a.txt': '12345' })
+  await server.publish({ id: 'site', aliases: ['www.example.test'], origin: { bucket: 'pages' } })
+  for (const _ of [1, 2, 3, 4]) await server.get('/a.txt')
+  await server.signed({ method: 'POST', path: '/api/v1/cache/invalidations', body: { tags: ['x'] } })
+  const families = await server.kernel.services.metrics.sample()
+  const sampleOf = (name: string, labels: object = {}) =>
+    families
+      .find(family => family.name === name)
+      ?.samples.find(sample => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))?.value
+  const host = { distribution: 'site', host: 'www.example.test' }
+  t.equal(sampleOf('svc_cache_requests_total', { ...host, result: 'hit' }), 3)
+  t.equal(sampleOf('svc_cache_requests_total', { ...host, result: 'miss' }), 1)
+  t.equal(sampleOf('svc_cache_bytes_served_total', { source: 'memory' }), 15)
+  t.equal(sampleOf('svc_cache_bytes_served_total', { source: 'origin' }), 5)
+  t.equal(sampleOf('svc_cache_entries', { tier: 'memory' }), 1)
+  t.ok(sampleOf('svc_cache_size_bytes', { tier: 'memory' })! > 5)
+  t.equal(sampleOf('svc_cache_hit_ratio'), 0.75)
+  t.equal(sampleOf('svc_cache_invalidations_total'), 1)
+})
+
 t.test('policies and settings', async t => {
   const server = await startSite()
   t.teardown(() => server.stop())
