@@ -7,7 +7,8 @@ import { ProblemAlert } from './failure.tsx'
 
 export interface FormDialogProps {
   readonly title: string
-  readonly submit: string
+  /** What the button says; absent where there is nothing to send any more. */
+  readonly submit?: string
   readonly size?: 'md' | 'xl'
   /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
   readonly onSubmit: () => Promise<'stay' | undefined | void>
@@ -35,11 +36,13 @@ export function FormDialog({ title, submit, size = 'md', onSubmit, onClose, chil
           {children}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              {texts.common.cancel}
+              {submit === undefined ? texts.common.close : texts.common.cancel}
             </Button>
-            <Button type="submit" loading={sending.isPending}>
-              {submit}
-            </Button>
+            {submit !== undefined && (
+              <Button type="submit" loading={sending.isPending}>
+                {submit}
+              </Button>
+            )}
           </Group>
         </Stack>
       </form>
