@@ -27,6 +27,7 @@ import type createCertificate from '../../../../certificates/admin/create-certif
 import type deleteCertificate from '../../../../certificates/admin/delete-certificate.ts'
 import type getCertificate from '../../../../certificates/admin/get-certificate.ts'
 import type listCertificates from '../../../../certificates/admin/list-certificates.ts'
+import type putCertificate from '../../../../certificates/admin/put-certificate.ts'
 import type renewCertificate from '../../../../certificates/admin/renew-certificate.ts'
 import type exportCluster from '../../../../cluster-archive/admin/export-cluster.ts'
 import type importCluster from '../../../../cluster-archive/admin/import-cluster.ts'
@@ -125,6 +126,7 @@ import type getPolicy from '../../../../users/admin/get-policy.ts'
 import type listAccessKeys from '../../../../users/admin/list-access-keys.ts'
 import type listGroups from '../../../../users/admin/list-groups.ts'
 import type listPolicies from '../../../../users/admin/list-policies.ts'
+import type listPolicyActions from '../../../../users/admin/list-policy-actions.ts'
 import type listUsers from '../../../../users/admin/list-users.ts'
 import type putPolicy from '../../../../users/admin/put-policy.ts'
 import type removeGroupMember from '../../../../users/admin/remove-group-member.ts'
@@ -220,6 +222,7 @@ interface Declarations {
   listObjects: typeof listObjects
   listPlugins: typeof listPlugins
   listPolicies: typeof listPolicies
+  listPolicyActions: typeof listPolicyActions
   listShares: typeof listShares
   listUsers: typeof listUsers
   login: typeof login
@@ -227,6 +230,7 @@ interface Declarations {
   presignUrl: typeof presignUrl
   putAccessRules: typeof putAccessRules
   putBucketCors: typeof putBucketCors
+  putCertificate: typeof putCertificate
   putBucketEvents: typeof putBucketEvents
   putBucketLifecycle: typeof putBucketLifecycle
   putBucketPolicy: typeof putBucketPolicy

@@ -15,6 +15,7 @@ import {
   IconRoute,
   IconSettings,
   IconShieldCheck,
+  IconSignature,
   IconUser,
   IconUsers,
   IconWorld,
@@ -59,6 +60,12 @@ export const pageGroups: readonly PageGroup[] = [
         to: '/distributions',
         label: texts.publishing.distributions,
         icon: IconWorld,
+        action: 'admin:ManageDistributions',
+      },
+      {
+        to: '/key-groups',
+        label: texts.keyGroups.title,
+        icon: IconSignature,
         action: 'admin:ManageDistributions',
       },
       {

@@ -88,6 +88,18 @@ const distributions = createRoute({
   component: lazyRouteComponent(() => import('../pages/publishing/distributions.tsx'), 'Distributions'),
 })
 
+const distribution = createRoute({
+  getParentRoute: () => inside,
+  path: '/distributions/$id',
+  component: lazyRouteComponent(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
+})
+
+const keyGroups = createRoute({
+  getParentRoute: () => inside,
+  path: '/key-groups',
+  component: lazyRouteComponent(() => import('../pages/publishing/key-groups.tsx'), 'KeyGroups'),
+})
+
 const certificates = createRoute({
   getParentRoute: () => inside,
   path: '/certificates',
@@ -167,6 +179,8 @@ const pages = [
   policies,
   accessKeys,
   distributions,
+  distribution,
+  keyGroups,
   certificates,
   dnsProviders,
   events,

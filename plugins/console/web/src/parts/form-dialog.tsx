@@ -2,6 +2,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 
@@ -9,19 +10,22 @@ export interface FormDialogProps {
   readonly title: string
   /** What the button says; absent where there is nothing to send any more. */
   readonly submit?: string
-  readonly size?: 'md' | 'xl'
+  readonly size?: 'md' | 'lg' | 'xl'
   /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
   readonly onSubmit: () => Promise<'stay' | undefined | void>
+  /** Gets the server's words for its fields. */
+  readonly form?: { setErrors(errors: Record<string, string>): void }
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-export function FormDialog({ title, submit, size = 'md', onSubmit, onClose, children }: FormDialogProps) {
+export function FormDialog({ title, submit, size = 'md', onSubmit, form, onClose, children }: FormDialogProps) {
   const sending = useMutation({
     mutationFn: onSubmit,
     onSuccess: outcome => {
       if (outcome !== 'stay') onClose()
     },
+    onError: error => form?.setErrors(formErrorsOf(error)),
   })
   return (
     <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': texts.common.close }}>

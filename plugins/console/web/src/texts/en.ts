@@ -1,6 +1,8 @@
 /** Everything that the console says, in English. */
-import { accessKeys, groups, policies, secrets, users } from './en/access.ts'
+import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
+import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
+import { distributions, keyGroups } from './en/distributions.ts'
 import { objects, shares, uploads } from './en/objects.ts'
 import { events, keys, operate } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
@@ -37,6 +39,15 @@ export const en = {
     choose: 'Choose or type',
     updated: 'Changed',
     used: 'Used by',
+    moveUp: (name: string) => `Move ${name} up`,
+    moveDown: (name: string) => `Move ${name} down`,
+    remove: 'Remove',
+    add: 'Add',
+    download: 'Download',
+    loadStored: 'Load what is stored now',
+    dropped:
+      'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
+    unsaved: 'Not saved yet.',
     requestId: (id: string) => `Request ${id}`,
     typeToConfirm: (name: string) => `Type ${name} to confirm`,
   },
@@ -139,6 +150,10 @@ export const en = {
   events,
   keys,
   publishing,
+  simulator,
+  accessRules,
+  distributions,
+  keyGroups,
   operate,
   bucket,
   search: {

@@ -1,4 +1,4 @@
-import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
@@ -14,7 +14,6 @@ export function Settings({ bucket }: { bucket: string }) {
       <Versioning bucket={bucket} />
       <Quota bucket={bucket} />
       <Encryption bucket={bucket} />
-      <BlockPublic bucket={bucket} />
       <Tags bucket={bucket} />
     </SimpleGrid>
   )
@@ -101,31 +100,6 @@ function Encryption({ bucket }: { bucket: string }) {
             />
           )}
         </Stack>
-      )}
-    </Setting>
-  )
-}
-
-function BlockPublic({ bucket }: { bucket: string }) {
-  const params = { bucket }
-  return (
-    <Setting
-      bucket={bucket}
-      id="block-public"
-      title={texts.bucket.block}
-      hint={texts.bucket.blockHint}
-      load={signal => call('getBucketBlockPublic', { params, signal })}
-      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } })}
-    >
-      {(block, change) => (
-        <>
-          <Switch
-            label={texts.bucket.block}
-            checked={block.enabled}
-            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
-          />
-          {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
-        </>
       )}
     </Setting>
   )

@@ -126,6 +126,7 @@ function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
   }
   return (
     <FormDialog
+      form={form}
       title={group === undefined ? texts.groups.create : group.name}
       submit={group === undefined ? texts.common.create : texts.common.save}
       onSubmit={save}

@@ -62,6 +62,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   }
   return (
     <FormDialog
+      form={form}
       title={one === undefined ? texts.objects.copyTitle(entries.length) : texts.objects.copyOne(one.id)}
       submit={texts.objects.copy}
       onSubmit={run}

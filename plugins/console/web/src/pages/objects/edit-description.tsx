@@ -56,6 +56,7 @@ export function EditDescription(props: EditDescriptionProps) {
   }
   return (
     <FormDialog
+      form={form}
       title={texts.objects.editTitle(details.key)}
       submit={texts.common.save}
       onSubmit={save}

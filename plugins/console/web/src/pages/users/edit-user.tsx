@@ -52,6 +52,7 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
   }
   return (
     <FormDialog
+      form={form}
       title={user === undefined ? texts.users.create : user.accessKey}
       submit={user === undefined ? texts.common.create : texts.common.save}
       onSubmit={() => (user === undefined ? create() : change(user))}

@@ -1,6 +1,13 @@
 /** The tabs of a bucket. */
 export const bucket = {
-  tabs: { objects: 'Objects', settings: 'Settings', policy: 'Policy', lifecycle: 'Lifecycle' },
+  tabs: {
+    objects: 'Objects',
+    settings: 'Settings',
+    access: 'Access',
+    policy: 'Policy',
+    lifecycle: 'Lifecycle',
+    events: 'Events',
+  },
   versioning: 'Versions',
   versioningStates: {
     off: 'off: a new object replaces the old one for good',

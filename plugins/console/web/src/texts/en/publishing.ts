@@ -1,8 +1,7 @@
 /** Distributions, certificates, DNS providers and key groups. */
 export const publishing = {
   distributions: 'Distributions',
-  noDistributions:
-    'Nothing is published yet. svcctl dist publish ./site --domain www.example.test publishes a folder on a domain.',
+  noDistributions: 'Nothing is published yet. A distribution puts a bucket, or a folder of it, on a domain.',
   domains: 'Domains',
   origin: 'Origin',
   mode: 'Mode',
@@ -15,6 +14,22 @@ export const publishing = {
   states: { pending: 'pending', valid: 'valid', expiring: 'expires soon', expired: 'expired', failed: 'failed' },
   nextTry: (date: string) => `Next try: ${date}.`,
   source: 'Source',
+  orderStep: (step: string, attempts: number) =>
+    attempts > 1 ? `Ordering: ${step} (attempt ${attempts})` : `Ordering: ${step}`,
+  failedDomain: (domain: string, step: string, error: string) => `${domain}, step “${step}”: ${error}`,
+  uploadCertificate: 'Upload certificate',
+  replaceCertificate: 'Replace',
+  replaceTitle: (id: string) => `Replace certificate ${id}`,
+  chain: 'Certificate chain (PEM, its own certificate first)',
+  privateKey: 'Private key (PEM)',
+  addProvider: 'Add DNS provider',
+  credentials: 'Settings and credentials',
+  credential: 'setting',
+  credentialsKept: 'Empty: what is stored stays. It is never shown again.',
+  credentialsHint: 'What a kind needs, the server says when you save.',
+  ttl: 'TTL of its records in seconds (empty: default)',
+  propagation: 'Wait at most (empty: 2m)',
+  deleteProviderText: 'Certificates that it was used for cannot be ordered with it any more.',
   renew: 'Renew',
   renewing: (id: string) => `${id} is being renewed.`,
   dnsProviders: 'DNS providers',
