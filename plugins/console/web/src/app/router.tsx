@@ -160,6 +160,12 @@ const plugins = createRoute({
   component: lazyRouteComponent(() => import('../pages/operate/plugins.tsx'), 'Plugins'),
 })
 
+const tools = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools',
+  component: lazyRouteComponent(() => import('../pages/operate/tools.tsx'), 'Tools'),
+})
+
 const bucket = createRoute({
   getParentRoute: () => inside,
   path: '/buckets/$bucket',
@@ -191,6 +197,7 @@ const pages = [
   logs,
   audit,
   plugins,
+  tools,
   bucket,
 ]
 const routeTree = root.addChildren([signIn, inside.addChildren(pages)])

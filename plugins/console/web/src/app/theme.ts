@@ -1,4 +1,4 @@
-import { createTheme, Drawer, Modal, Notification, Tooltip } from '@mantine/core'
+import { createTheme, Drawer, Modal, Notification, Popover, Tooltip } from '@mantine/core'
 import { texts } from '../texts/index.ts'
 
 export const theme = createTheme({
@@ -11,6 +11,7 @@ export const theme = createTheme({
   components: {
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } } }),
     // Whatever is on the page is within one of its landmarks.
+    Popover: Popover.extend({ defaultProps: { portalProps: { target: '#content' } } }),
     Tooltip: Tooltip.extend({ defaultProps: { portalProps: { target: '#content' } } }),
     // The page has one banner: the head of a dialog is none.
     Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'none' } } } }),

@@ -1,5 +1,5 @@
 /** Why something is allowed or denied: every statement that was looked at. */
-import { Autocomplete, Button, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Drawer, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, withoutEmpty } from '../api/client.ts'
@@ -57,6 +57,21 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
         {simulation.data !== undefined && <Decision decision={simulation.data} />}
       </Stack>
     </form>
+  )
+}
+
+export function SimulatorDrawer({ user = '', onClose }: SimulatorProps & { readonly onClose: () => void }) {
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="xl"
+      title={words.title}
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
+      <Simulator user={user} />
+    </Drawer>
   )
 }
 

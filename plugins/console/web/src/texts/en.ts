@@ -4,7 +4,7 @@ import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { objects, shares, uploads } from './en/objects.ts'
-import { events, keys, operate } from './en/operate.ts'
+import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 
 export const en = {
@@ -150,6 +150,7 @@ export const en = {
   events,
   keys,
   publishing,
+  tools,
   simulator,
   accessRules,
   distributions,
