@@ -72,7 +72,7 @@ export function bundleIsCurrent() {
 }
 
 /** Makes dist/ where it is not what the sources make. Processes that find this out at the same time wait for one of them. */
-export async function makeBundleCurrent() {
+async function makeBundleCurrent() {
   if (bundleIsCurrent()) return
   const lock = join(root, 'node_modules/.cache/svc-bundle.lock')
   mkdirSync(dirname(lock), { recursive: true })
@@ -228,3 +228,5 @@ function packageFolder(path) {
   }
   return folder
 }
+
+if (import.meta.main) await makeBundleCurrent()

@@ -1,13 +1,18 @@
 /** Runs `svc` from this clone: bundles what changed since the last time, then becomes the program itself, in this process. */
+import { execFileSync } from 'node:child_process'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
-import { makeBundleCurrent } from './bundle.mjs'
+import { bundleIsCurrent } from './bundle.mjs'
 
 // As kernel/main.ts sets them: V8 takes from the cache only what was compiled with the same flags.
 setFlagsFromString('--no-allocation-site-pretenuring')
 setFlagsFromString('--semi-space-growth-factor=1')
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
-await makeBundleCurrent()
+// In a process of its own, because what it takes is hundreds of megabytes that the server would keep.
+if (!bundleIsCurrent()) {
+  const bundler = fileURLToPath(new URL('bundle.mjs', import.meta.url))
+  execFileSync(process.execPath, [bundler], { stdio: 'inherit' })
+}
 await import('../dist/kernel/main.js')

@@ -5,6 +5,7 @@ import type { AdminClient } from './admin/client.ts'
 import type { ArgumentDeclaration, OptionDeclaration } from './command.ts'
 import type { Context } from './context.ts'
 import { failure, usageError } from './errors.ts'
+import { createOrderProgress } from './order-progress.ts'
 import { encodeName } from './s3/client.ts'
 
 export interface Certificate {
@@ -22,6 +23,7 @@ export interface Certificate {
   readonly usedBy: readonly string[]
   readonly acme?: {
     readonly directory: string
+    readonly challenge?: string
     readonly step: string
     readonly attempts: number
     readonly lastError: string
@@ -32,7 +34,7 @@ export interface Certificate {
 
 /** Chains and keys have a few KiB. */
 const fileBytesMax = 256 * 1024
-const askedEveryMs = 500
+const askedEveryMs = 250
 
 export const certificateArguments: readonly ArgumentDeclaration[] = [
   { name: 'alias', summary: 'of the server', kind: 'alias' },
@@ -100,19 +102,22 @@ function describe(certificate: Certificate): string[] {
   return rows.filter(([, value]) => value !== '').map(([name, value]) => `${name.padEnd(13)}${value}`)
 }
 
-/** Tells each step of the order; resolves with the certificate when nothing is under way any more, rejects when the order has failed. */
+/** Shows the phases of the order; resolves with the certificate when nothing is under way any more, rejects when the order has failed. */
 export async function waitForOrder(context: Context, client: AdminClient, id: string): Promise<Certificate> {
-  let told = ''
+  const progress = createOrderProgress(context)
   for (;;) {
     const certificate = await getCertificate(client, id)
-    const { acme } = certificate
-    if (acme === undefined || (acme.step === '' && certificate.state !== 'pending')) {
-      if (certificate.state !== 'failed') return certificate
+    const { acme, state } = certificate
+    if (acme === undefined || (acme.step === '' && state !== 'pending')) {
+      if (state !== 'failed') {
+        progress.issued(acme?.challenge)
+        return certificate
+      }
+      progress.failed()
       const next = acme?.nextAttemptAt === undefined ? '' : ` It is tried again at ${acme.nextAttemptAt}.`
       throw failure('order_failed', `${acme?.lastError ?? 'The order has failed.'}${next}`)
     }
-    if (acme.step !== told && acme.step !== '') context.output.note(`${acme.step} …`)
-    told = acme.step
+    progress.reached(acme.step, acme.challenge)
     await sleep(askedEveryMs)
   }
 }

@@ -30,7 +30,7 @@ const questionsMax = 32
 
 export function createLdapProvider({ directory, principals, ports, config }: LdapProviderOptions): AuthProvider {
   const { clock, random } = ports
-  // By an HMAC of name and password under a key of this process: memory holds no password longer than its request.
+  // By HMAC(key of this process, name and password), so that memory holds no password after its request.
   const key = random.bytes(32)
   const remembered = new LRUCache<string, { readonly principal: Principal; readonly untilMs: number }>({
     max: rememberedMax,

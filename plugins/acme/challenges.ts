@@ -12,6 +12,7 @@ import type { DnsValidation } from './dns-validation.ts'
 import type { AcmeDocuments, ChallengeDocument } from './documents.ts'
 
 const expiryMs = 3_600_000
+const trialExpiryMs = 60_000
 const alpnPending = 'tls-alpn-01'
 const tokenPattern = /^[A-Za-z0-9_-]{1,256}$/
 
@@ -27,10 +28,21 @@ export interface Publication {
 }
 
 export interface Challenges {
-  /** Resolves when every thread answers; of dns-01 when the zone's servers do. */
-  publish(publications: readonly Publication[], library: AcmeLibrary): Promise<void>
+  /**
+   * Resolves when every thread answers; of dns-01 when the providers have confirmed the values. The result then waits until the servers of
+   * the zones answer with them, and is undefined where nothing has to be waited for.
+   */
+  publish(publications: readonly Publication[], library: AcmeLibrary): Promise<(() => Promise<void>) | undefined>
+  /** An answer to http-01 that no authority has asked for. It expires, or goes with the others. */
+  publishTrial(
+    certificate: string,
+    domain: string,
+    trial: Pick<Publication, 'token' | 'keyAuthorization'>,
+  ): Promise<void>
   /** Removes everything that was published for a certificate. */
   withdraw(certificate: string): Promise<void>
+  /** The certificates that something is published for. */
+  published(): Promise<ReadonlySet<string>>
   /** The key authorization for a token that is pending for this host. */
   findHttp(token: string, host: string): MaybePromise<string | undefined>
   readonly alpn: TlsChallenge
@@ -57,13 +69,11 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
     return { ...value, key: key.toString(), chain: chain.toString() }
   }
 
-  async function stored(certificate: string): Promise<StoredDocument<ChallengeDocument>[]> {
+  async function stored(): Promise<StoredDocument<ChallengeDocument>[]> {
     const found: StoredDocument<ChallengeDocument>[] = []
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
       const page: Awaited<ReturnType<typeof challenges.list>> = await challenges.list({ startAfter })
-      found.push(
-        ...page.documents.filter(({ value }) => value.certificate === certificate || !isLive({ value } as never)),
-      )
+      found.push(...page.documents)
       startAfter = page.next
     }
     return found
@@ -83,17 +93,34 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
           if (usesAlpn) tx.put(pending, alpnPending, { untilMs: clock.now() + expiryMs })
         })
       }
-      await dns.publish(publications.filter(({ type }) => type === 'dns-01'))
+      return dns.publish(publications.filter(({ type }) => type === 'dns-01'))
+    },
+
+    async publishTrial(certificate, domain, { token, keyAuthorization }) {
+      const expiresMs = clock.now() + trialExpiryMs
+      await challenges.put(idOf({ type: 'http-01', token, domain }), {
+        certificate,
+        type: 'http-01',
+        domain,
+        keyAuthorization,
+        expiresMs,
+      })
     },
 
     async withdraw(certificate) {
-      const found = await stored(certificate)
+      const all = await stored()
+      const found = all.filter(each => each.value.certificate === certificate || !isLive(each))
       if (found.length > 0) {
         await store.transaction(tx => {
           for (const { id } of found.slice(0, 1000)) tx.delete(challenges, id)
         })
       }
       await dns.withdraw(certificate)
+    },
+
+    async published() {
+      const values = (await stored()).map(({ value }) => value.certificate)
+      return new Set([...values, ...(await dns.published())])
     },
 
     findHttp(token, host) {
@@ -118,6 +145,6 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
   }
 }
 
-function idOf({ type, token, domain }: Publication): string {
+function idOf({ type, token, domain }: Pick<Publication, 'type' | 'token' | 'domain'>): string {
   return type === 'http-01' ? `http-01/${token}` : `${type}/${domain}`
 }

@@ -37,6 +37,13 @@ export const AcmeConfig = Type.Object({
     default: 'http-01',
     description: 'Validation method of certificates that name none.',
   }),
+  httpPort: Type.Integer({
+    default: 80,
+    minimum: 1,
+    maximum: 65_535,
+    description:
+      'Port at which the server looks, before an order by http-01, whether a name leads to it. Only tests have another: authorities validate at 80.',
+  }),
   eabKeyId: Type.Optional(
     Type.String({
       variable: 'SVC_ACME_EAB_KEY_ID',

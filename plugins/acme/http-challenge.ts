@@ -4,6 +4,8 @@ import type { Challenges } from './challenges.ts'
 
 const pathPrefix = '/.well-known/acme-challenge/'
 
+export const httpChallengePath = (token: string): string => `${pathPrefix}${token}`
+
 /** Tokens that are not pending for the host are left to the protocol of the listener. */
 export function createHttpChallenge({ findHttp }: Pick<Challenges, 'findHttp'>): HostRoute {
   return {

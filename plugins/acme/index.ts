@@ -9,9 +9,12 @@ import { createDnsValidation } from './dns-validation.ts'
 import { declareAcmeDocuments } from './documents.ts'
 import { createHttpChallenge } from './http-challenge.ts'
 import { createOrders } from './orders.ts'
+import { createPreflight } from './preflight.ts'
 import { createRenewalInformation } from './renewal-information.ts'
 
 const requestTimeoutMs = 30_000
+/** Of requests to the names of an order, which lead here. */
+const ownTimeoutMs = 5000
 /** A look costs nothing where nothing has changed and nothing is due. */
 const lookPauseMs = 1000
 
@@ -43,6 +46,15 @@ export default definePlugin({
     const tls = { authoritiesFile: config.caCert ?? '', certificateFile: '', keyFile: '', isVerified: true }
     const http = httpClient.client({ purpose: 'acme', reach: 'private', timeoutMs: requestTimeoutMs, tls })
     const accounts = createAccounts(documents, config, http, clock)
+    const ownHttp = httpClient.client({ purpose: 'acme-preflight', reach: 'private', timeoutMs: ownTimeoutMs })
+    const preflight = createPreflight({
+      dns: services.dns,
+      http: ownHttp,
+      httpPort: config.httpPort,
+      challenges,
+      ...ports,
+      log,
+    })
     const orders = createOrders({
       config,
       store,
@@ -51,6 +63,7 @@ export default definePlugin({
       accounts,
       challenges,
       dns,
+      preflight,
       locks,
       renewalInformation: createRenewalInformation(config.directory, http, ports),
       ports,
@@ -70,7 +83,7 @@ export default definePlugin({
     return {
       async stop() {
         await orders.stop()
-        await http.close()
+        await Promise.all([http.close(), ownHttp.close()])
       },
     }
   },

@@ -5,8 +5,10 @@
  * | Step | Stored before it | The authority says | A crash in it |
  * |---|---|---|---|
  * | `account` | the account's key | | the same key again is the same account |
+ * | `preflight` | | | repeated: the authority has heard nothing |
  * | `order` | the order, without a URL | | the account's list of orders is searched for it before another is made |
  * | `publish` | the order's URL | `pending` | published again |
+ * | `propagate` (dns-01) | the published values | `pending` | waited for again |
  * | `validate` | the answers to challenges | `pending` | validated again; valid authorizations stay valid |
  * | `finalize` | the certificate's key | `ready` | the same request with the same key |
  * | `download` | | `processing`, `valid` | asked again |
@@ -18,13 +20,23 @@ import { plainWords } from './authority.ts'
 import type { Challenges, Publication } from './challenges.ts'
 import type { AcmeDocuments, OrderDocument } from './documents.ts'
 import { type FailedName, failureOf, OrderFailure } from './failure.ts'
+import { type Preflight, preflightStep } from './preflight.ts'
 
-export type OrderStep = 'account' | 'order' | 'publish' | 'validate' | 'finalize' | 'download'
+export type OrderStep =
+  | 'account'
+  | typeof preflightStep
+  | 'order'
+  | 'publish'
+  | 'propagate'
+  | 'validate'
+  | 'finalize'
+  | 'download'
 
 export interface OrderOptions {
   readonly documents: AcmeDocuments
   readonly accounts: Accounts
   readonly challenges: Challenges
+  readonly preflight: Preflight
   /** Resolves after so long; rejects when the server stops. */
   pause(delayMs: number): Promise<void>
   /** Called before each step. Rejects to end the order: its lock is lost, or the certificate is no longer requested. */
@@ -48,8 +60,10 @@ const searchedOrdersMax = 20
 
 /** Rejects with OrderFailure. */
 export async function runOrder(id: string, options: OrderOptions): Promise<Issued> {
-  const { documents, accounts, challenges, pause, onStep, replaces } = options
+  const { documents, accounts, challenges, preflight, pause, onStep, replaces } = options
   const { orders } = documents
+
+  let noticed: ReadonlyMap<string, string> = new Map()
 
   const read = async (): Promise<OrderDocument> => {
     const document = await orders.get(id)
@@ -81,11 +95,20 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
   async function openOrder(session: AccountSession): Promise<Order> {
     const { url, domains, isAsked } = await read()
     if (url !== undefined) return getOrder(session, url)
+    if (!isAsked) await lookAhead(session)
     await onStep('order')
     const lost = isAsked ? await findLost(session, domains) : undefined
     const order = lost ?? (await createOrder(session, domains))
     await change(current => ({ ...current, url: order.url }))
     return order
+  }
+
+  async function lookAhead({ client }: AccountSession): Promise<void> {
+    await onStep(preflightStep)
+    const { domains, challenge } = await read()
+    const identities = await patiently(() => caaIdentities(client))
+    const accountUrl = client.getAccountUrl()
+    noticed = await preflight.check({ certificate: id, domains, challenge, identities, accountUrl })
   }
 
   async function createOrder({ client }: AccountSession, domains: readonly string[]): Promise<Order> {
@@ -138,10 +161,14 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
         return { authorization, found, publication }
       }),
     )
-    await challenges.publish(
+    const propagate = await challenges.publish(
       asked.map(({ publication }) => publication),
       library,
     )
+    if (propagate !== undefined) {
+      await onStep('propagate')
+      await propagate()
+    }
     await onStep('validate')
     for (const { found } of asked) {
       // One that the authority is at already has been asked for before a crash.
@@ -156,7 +183,7 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
       ),
     )
     const failed = decided.filter(({ status }) => status !== 'valid').map(failedName)
-    if (failed.length > 0) throw namesFailed(failed)
+    if (failed.length > 0) throw namesFailed(failed.map(withNotice))
     return poll(
       () => client.getOrder(order),
       ({ status }) => status !== 'pending',
@@ -170,6 +197,12 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
     if (known === undefined) await change(current => ({ ...current, key }))
     const [, csr] = await library.crypto.createCsr({ altNames: [...domains] }, key)
     return patiently(() => client.finalizeOrder(order, csr))
+  }
+
+  /** With what this server has seen itself, where the authority could not validate a name. */
+  function withNotice({ error, ...name }: FailedName): FailedName {
+    const notice = noticed.get(name.domain)
+    return { ...name, error: notice === undefined ? error : `${error} Seen from here before the order: ${notice}.` }
   }
 
   const session = await openAccount()
@@ -186,6 +219,13 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
   if (order.status !== 'valid' || key === undefined) throw await brokenOrder(session, order)
   const chain = await patiently(() => client.getCertificate(order))
   return { chain, privateKey: key }
+}
+
+/** How CAA records name the authority. The library keeps the directory, and has no public function for this field of it. */
+async function caaIdentities(client: AccountSession['client']): Promise<readonly string[]> {
+  const { http } = client as unknown as { http: { getMetaField(name: string): Promise<unknown> } }
+  const found = await http.getMetaField('caaIdentities')
+  return Array.isArray(found) ? found.filter(each => typeof each === 'string') : []
 }
 
 function challengeOf(authorization: Authorization, type: string) {

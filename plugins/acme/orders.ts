@@ -16,6 +16,7 @@ import type { DnsValidation } from './dns-validation.ts'
 import type { AcmeDocuments, OrderDocument } from './documents.ts'
 import { type FailedName, failureOf, OrderFailure } from './failure.ts'
 import { runOrder } from './order.ts'
+import { type Preflight, preflightStep } from './preflight.ts'
 import { dueReason, queuedStep, renewalTime } from './renewal.ts'
 import type { RenewalInformation } from './renewal-information.ts'
 
@@ -34,6 +35,7 @@ export interface OrdersOptions {
   readonly accounts: Accounts
   readonly challenges: Challenges
   readonly dns: DnsValidation
+  readonly preflight: Preflight
   readonly locks: LockService
   readonly renewalInformation: RenewalInformation
   readonly ports: Ports
@@ -51,7 +53,7 @@ export interface Orders {
 
 export function createOrders(options: OrdersOptions): Orders {
   const { config, store, documents, certificates, accounts, challenges, dns, locks, ports, log, onResult } = options
-  const { renewalInformation } = options
+  const { preflight, renewalInformation } = options
   const { clock, random } = ports
   const { orders } = certificates
   const running = new Map<string, Promise<void>>()
@@ -132,6 +134,7 @@ export function createOrders(options: OrdersOptions): Orders {
       documents,
       accounts,
       challenges,
+      preflight,
       pause,
       async onStep(step) {
         await settle(id, lease)
@@ -193,7 +196,9 @@ export function createOrders(options: OrdersOptions): Orders {
       }
       const { failedNames } = failure
       if (failedNames.length === 0) throw failure
-      await accounts.countFailures(failedNames.map(({ domain }) => domain))
+      // The authority has not heard of those that failed before the order.
+      const validated = failedNames.filter(({ step }) => step !== preflightStep)
+      await accounts.countFailures(validated.map(({ domain }) => domain))
       const isLeft = wanted.domains.some(name => !failedNames.some(({ domain }) => domain === name))
       const isFirst = ((await documents.orders.get(wanted.id))?.value.leftOut.length ?? 0) === 0
       if (!isLeft || !isFirst) throw failure
@@ -278,6 +283,13 @@ export function createOrders(options: OrdersOptions): Orders {
     for (const id of askedAgainMs.keys()) if (!all.some(each => each.id === id)) askedAgainMs.delete(id)
   }
 
+  /** Ended orders whose challenges were still published when the server stopped. An order is stored before it publishes anything. */
+  async function withdrawEnded(): Promise<void> {
+    for (const id of await challenges.published()) {
+      if (!running.has(id) && (await documents.orders.get(id)) === undefined) await challenges.withdraw(id)
+    }
+  }
+
   /** Orders whose certificate is no longer requested. */
   async function forgetEnded(wanted: ReadonlySet<string>): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
@@ -304,6 +316,7 @@ export function createOrders(options: OrdersOptions): Orders {
       nextLookMs = clock.now() + lookEveryMs
       const all = await orders.list()
       await forgetEnded(new Set(all.map(({ id }) => id)))
+      await withdrawEnded()
       await askForWindows(all)
       for (const wanted of await orders.list()) {
         const { nextAttemptMs } = wanted.acme

@@ -26,6 +26,8 @@ export interface PebbleOptions {
 export interface Pebble {
   readonly directory: string
   readonly port: number
+  /** The DNS server that it asks: `127.0.0.1:8053`. */
+  readonly dnsServer: string
   /** PEM file of the CA of its API. */
   readonly caFile: string
   /** PEM file of that certificate's key, for a server in front. */
@@ -109,8 +111,9 @@ export async function startPebble(t: Test, options: PebbleOptions): Promise<Pebb
   run('pebble-challtestsrv', [...dnsArguments, ...none])
   let child: ChildProcess
 
+  const dnsServer = options.dnsServer ?? `127.0.0.1:${dnsPort}`
+
   async function start(): Promise<void> {
-    const dnsServer = options.dnsServer ?? `127.0.0.1:${dnsPort}`
     child = run('pebble', ['-config', configFile, '-strict', '-dnsserver', dnsServer], {
       PEBBLE_VA_NOSLEEP: '1',
       PEBBLE_AUTHZREUSE: '0',
@@ -144,6 +147,7 @@ export async function startPebble(t: Test, options: PebbleOptions): Promise<Pebb
   return {
     directory: `https://127.0.0.1:${port}/dir`,
     port,
+    dnsServer,
     caFile,
     keyFile,
     root: () =>

@@ -1,31 +1,34 @@
 /**
- * Sends audit records from memory directly to one target, without its queue, while the target keeps up; otherwise through the queue. In
- * the main thread. The two ways:
+ * Sends audit records to one target. While the target keeps up, they go directly from memory; otherwise they go through the target's
+ * queue. The code runs in the main thread. Before `open` and after `close`, records stay in memory. The two ways:
  *
  * | Way | Path of a record | Ends when |
  * |---|---|---|
- * | direct | waits in memory for at most `directMs` and is sent from there | the target fails or is slow, or memory is half full |
- * | queued | is put into the queue at once | the queue is empty, and `queuedMsMin` have passed since a failure |
+ * | direct | stays in memory until it is sent from there | an attempt fails or takes longer than `directMs`, a record has waited longer than `directMs`, or memory is half full |
+ * | queued | is put into the queue at once | the queue is empty, and `queuedMsMin` have passed since the direct way last ended |
  *
  * Invariants:
  *
- * 1. Records reach the target in their original order: the direct way is open only while the queue is empty.
- * 2. A record leaves memory when the target has it or the queue has stored it; otherwise it is dropped and counted.
- * 3. A crash loses records that were in memory for about a second: `directMs` of waiting, and the attempt that followed.
+ * 1. Records reach the target in their original order: the direct way begins only if the queue is empty. The records of an attempt that
+ *    was ended may reach the target twice, the second time through the queue.
+ * 2. A record leaves memory only after the target has accepted it, the queue has stored it, or it was dropped. Every dropped record is
+ *    counted. A record is dropped if memory or the queue is full, if the record is too large, or if `moveToQueue` cannot store it.
+ * 3. A crash loses the records in memory. A record stays there for at most about one second: `directMs` of waiting, then one attempt of
+ *    at most `directMs`. It stays longer if the queue cannot store records, and before `open`.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { DirectWay, TargetDelivery } from 'svc/plugins/delivery/api'
 import { type QueueEntry, type QueueTopic, sentenceOf } from 'svc/plugins/queue/api'
 import type { AuditMessage, AuditTarget } from './api.ts'
 
-/** How long a record may wait for the direct way, and how long an attempt may take there. */
+/** Maximum time for which a record waits in memory on the direct way, and maximum time of one attempt on it. */
 export const directMs = 500
-/** Minimum time for which records go through the queue after the target has failed or was slow. */
+/** Minimum time for which records go through the queue after the target failed or was slow. */
 const queuedMsMin = 10_000
-/** Maximum number of records in memory; above it, the newest are dropped. */
+/** Maximum number of records in memory. Records that arrive when it is reached are dropped. */
 export const memoryRecordsMax = 4000
 const memoryBytesMax = 16 * 1024 * 1024
-/** Maximum size of a record: that of an entry of the queue, less the request id. */
+/** Maximum size of a record: the maximum size of a queue entry, minus room for the request id. */
 const recordBytesMax = 1024 * 1024 - 256
 const pushRecords = 500
 const pushBytes = 8 * 1024 * 1024
@@ -74,7 +77,7 @@ export function createDirectWay(delivery: TargetDelivery<AuditTarget>, options: 
     directAfterMs = nowMs() + queuedMsMin
   }
 
-  /** Resolves when the attempt is over; records that were not sent stay in memory. */
+  /** Resolves when the attempt is over. Records that were not sent stay in memory. */
   async function sendDirectly(target: AuditTarget): Promise<void> {
     const batch = memory.slice(0, target.batchMax ?? 1)
     const controller = new AbortController()
@@ -91,7 +94,7 @@ export function createDirectWay(delivery: TargetDelivery<AuditTarget>, options: 
       const [oldest] = memory
       if (oldest !== undefined && nowMs() - oldest.atMs > directMs) useQueue()
     } catch (error) {
-      // A slow target has not failed: it has more time for records of the queue.
+      // A slow target has not failed. The queue gives it more time for each attempt.
       if (!signal.aborted) delivery.onFailed(sentenceOf(error))
       useQueue()
     } finally {
@@ -100,7 +103,7 @@ export function createDirectWay(delivery: TargetDelivery<AuditTarget>, options: 
     }
   }
 
-  /** Moves the oldest records into the queue; false when that failed. */
+  /** Moves the oldest records into the queue. Returns false if that failed. */
   async function push(): Promise<boolean> {
     let count = 0
     for (let bytes = 0; count < memory.length && count < pushRecords && bytes < pushBytes; count++) {

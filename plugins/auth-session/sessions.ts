@@ -1,6 +1,6 @@
 /**
- * The sessions, by the hash of their cookie. All live equally long, so the order of their beginning is the order of their
- * end. What can be made from the cookie is not kept: the CSRF token is an HMAC of it under a key of this process.
+ * The sessions, by the hash of their cookie. All sessions live equally long, so they end in the order in which they began. The CSRF token
+ * is not kept, because it can be computed from the cookie: HMAC(key of this process, cookie).
  */
 import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Clock, Random } from 'svc/kernel'

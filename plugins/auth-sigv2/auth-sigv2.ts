@@ -1,6 +1,7 @@
 /**
- * Signature Version 2 as the provider `sigv2` of `auth.provider`. An HMAC-SHA1 under the plain secret, without region and without the
- * digest of the body: whoever can avoid it does. The order of the checks is that of Version 4: form, time, access key, signature.
+ * Signature Version 2 as the provider `sigv2` of `auth.provider`. The signature is HMAC-SHA-1(secret, text of the request). The text
+ * has neither a region nor the digest of the body, so Version 4 is safer. The checks come in the order of Version 4: form, time, access
+ * key, signature.
  * Source: AWS "Signing and authenticating REST requests (AWS signature version 2)", "Browser-based uploads using POST".
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'

@@ -1,26 +1,32 @@
 /**
- * Decodes an aws-chunked body, signed or not, with or without trailers, as one state machine over the received bytes.
+ * A state machine that decodes an aws-chunked body from the received bytes. The body may be signed, and may have trailers.
  *
- *     chunk   = hex-size [";chunk-signature=" 64hex] CRLF bytes CRLF      the last chunk has size 0 and no bytes
- *     trailer = *(name ":" value EOL) ["x-amz-trailer-signature:" 64hex EOL] CRLF
+ *     body    = *chunk last (CRLF | trailer)
+ *     chunk   = hex-size [";chunk-signature=" 64hex] CRLF bytes CRLF
+ *     last    = hex-size of value 0 [";chunk-signature=" 64hex] CRLF
+ *     trailer = *(name ":" value EOL) ["x-amz-trailer-signature:" 64hex EOL] EOL
+ *     EOL     = CRLF or LF
+ *
+ * If a line of the trailer ended with LF, empty lines may precede its signature, and one more CRLF may follow the body. Each signed chunk
+ * with data, except the last of them, has at least 8192 bytes.
  *
  * | State | Expected bytes | Next |
  * |---|---|---|
  * | `header` | a chunk's header line | `data`; after size 0 `trailer`, or `lastLine` without trailers |
- * | `data` | the rest of the chunk | `dataEnd`, after its signature was verified |
+ * | `data` | the rest of the chunk | `dataEnd`, after the signature of a signed chunk was verified |
  * | `dataEnd` | CRLF | `header` |
  * | `lastLine` | CRLF | `end` |
- * | `trailer` | a line | `trailer`; after the empty line `end` |
- * | `end` | none | |
- * | `failed` | each further push fails | |
+ * | `trailer` | a line | `trailer`; after the final empty line `end` |
+ * | `end` | none, or one CRLF after a trailer with LF | |
+ * | `failed` | none: each further `push` throws | |
  *
  * Invariants:
- * 1. A chunk that arrives in one piece is verified before it is emitted. A chunk that arrives in several pieces is emitted piece by
- *    piece: the emitted bytes are valid only when `end` has returned.
- * 2. Apart from counters, signature and hash state, at most one incomplete line is in memory: `lineBytesMax`, and for all
- *    trailers together `trailerBytesMax`.
- * 3. `end` returns only in state `end`: all chunks, including the last one, were received and, if signed, verified, and
- *    exactly the announced trailers were received.
+ * 1. A signed chunk that arrives in one piece is verified before it is emitted. A chunk that arrives in several pieces is emitted piece
+ *    by piece, and verified when its last piece has arrived. The caller must not trust the emitted bytes until `end` has returned.
+ * 2. Of the body the decoder keeps only one line (`lineBytesMax`) and the trailers (`trailerBytesMax` in total), beside counters, a
+ *    signature and a hash state.
+ * 3. `end` returns only if all chunks including the last one and exactly the announced trailers were received, and, in a signed body,
+ *    all of them were verified.
  *
  * Source: AWS "Transferring payload in multiple chunks" and "… including trailing headers".
  */
@@ -55,9 +61,9 @@ export interface ChunkSigning {
 }
 
 export interface ChunkedOptions {
-  /** Undefined: chunks have no signatures. */
+  /** Undefined if the body is not signed. */
   readonly signing: ChunkSigning | undefined
-  /** The announced names, lower case; undefined if the form has no trailer. */
+  /** The announced names in lower case. Undefined if this form of body has no trailer. */
   readonly trailers: readonly string[] | undefined
 }
 
@@ -82,11 +88,11 @@ export class ChunkedDecoder implements PayloadDecoder {
   readonly #announced: readonly string[] | undefined
   readonly #trailers = new Map<string, string>()
   #state: State = 'header'
-  /** The incomplete line, latin1. */
+  /** The incomplete line, decoded as Latin-1. */
   #held = ''
   /** The complete line that `#readLine` found, without its line feed. */
   #line = ''
-  /** Bytes of the chunk that were not received yet. */
+  /** Number of bytes of the chunk that have not been received yet. */
   #left = 0
   #chunkBytes = 0
   /** Signature in the header of the current chunk. */
@@ -96,7 +102,7 @@ export class ChunkedDecoder implements PayloadDecoder {
   #trailerBytes = 0
   #canonicalTrailers = ''
   #trailersVerified = false
-  /** A trailer ended with a bare line feed: such clients write one more CRLF than the grammar has. */
+  /** True if a line of the trailer ended with a bare line feed. Clients that do so write one CRLF more than the grammar has. */
   #bareLineFeed = false
 
   constructor({ signing, trailers }: ChunkedOptions) {
@@ -244,7 +250,7 @@ export class ChunkedDecoder implements PayloadDecoder {
 
   #verifyTrailers(signature: string): void {
     const signing = this.#signing!
-    // Latin1, as the line was decoded: the digest is over the received bytes.
+    // Encoded as Latin-1, because the lines were decoded as Latin-1: the digest covers the received bytes.
     const digest = hash('sha256', Buffer.from(this.#canonicalTrailers, 'latin1'), 'hex')
     if (!isSignature(sign(signing.key, trailerStringToSign(signing, this.#previous, digest)), signature)) {
       throw authErrors.SignatureDoesNotMatch()
@@ -271,7 +277,7 @@ export class ChunkedDecoder implements PayloadDecoder {
   }
 }
 
-/** The number of 1 to 16 hexadecimal digits; -1 for other text and for sizes above the maximum of a chunk. */
+/** Parses 1 to 16 hexadecimal digits. Returns -1 for other text and for sizes above `chunkBytesMax`. */
 function parseSize(text: string, end: number): number {
   if (end === 0 || end > 16) return -1
   let size = 0

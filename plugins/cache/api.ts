@@ -5,9 +5,15 @@
  * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
  */
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { Distribution } from 'svc/plugins/distributions/api'
+import type { ObjectData } from 'svc/plugins/objects/api'
+import type { Transaction } from 'svc/plugins/storage/api'
+import type { Fence } from './fence/fences.ts'
 import type { KeyRequest } from './policy/key.ts'
 import type { EffectivePolicy } from './policy/policy.ts'
+import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.ts'
 
+export type { Fence } from './fence/fences.ts'
 export type { KeyRequest } from './policy/key.ts'
 export {
   type CacheLevel,
@@ -16,6 +22,8 @@ export {
   type LevelSettings,
   resolvePolicy,
 } from './policy/policy.ts'
+
+export type { CacheConfiguration, PlacedPolicy, PolicyPlace } from './settings/configuration.ts'
 
 /** Of a record: bytes of its head. */
 export const tierHeadBytesMax = 16 * 1024
@@ -99,15 +107,37 @@ export interface CacheRequest {
   readonly honorsDirectives: boolean
 }
 
+/** Bytes that can be read from any place, for as long as whoever has it reads on. */
+export interface OriginObject {
+  readonly sizeBytes: number
+  /** Bytes start <= i < start+length. The first call comes at once, while the object is what it was. */
+  read(start: number, length: number): MaybePromise<ObjectData>
+}
+
+/** Of origins that have objects: what an answer is made of, beside its bytes. */
+export interface OriginRecord {
+  /** Two answers with the same identity have the same bytes, status and value. */
+  readonly identity: string
+  /** Kept with the bytes and handed out with them; plain JSON of bounded size. */
+  readonly value: unknown
+  /** Of all keys that it depends on, present or absent, each taken before its key was read. */
+  readonly fences: readonly Fence[]
+  /** That purges may name. */
+  readonly tags: readonly string[]
+}
+
 export interface OriginAnswer {
   readonly status: number
   readonly headers: readonly HeaderLine[]
-  /** Ends with an error where it is cut off. Undefined: none. Leaving the loop closes it. */
-  readonly body: AsyncIterable<Uint8Array> | undefined
+  /** A stream ends with an error where it is cut off; leaving its loop closes it. Undefined: none. */
+  readonly body: AsyncIterable<Uint8Array> | OriginObject | undefined
+  readonly record?: OriginRecord
 }
 
 /** Where answers come from. */
 export interface CacheOrigin {
+  /** All of its answers have a record, and ranges are the caller's matter. */
+  readonly hasObjects?: boolean
   /**
    * `headers` are the visitor's end-to-end fields, with conditions of the cache in the place of the visitor's. Rejects where the origin
    * cannot be reached.
@@ -127,6 +157,39 @@ export interface CacheAnswer {
   readonly result: CacheResult
 }
 
+/** An answer as it is stored, or as the origin has given it: without regard to conditions and ranges. */
+export interface CacheLookup {
+  readonly status: number
+  /** Of the origin. Empty where `value` has what they say. */
+  readonly lines: readonly HeaderLine[]
+  readonly body: Buffer | CachedObject | AsyncIterable<Uint8Array> | undefined
+  readonly result: CacheResult
+  /** Value of `Cache-Status`. */
+  readonly detail: string
+  /** Undefined: not from the cache. */
+  readonly ageSeconds: number | undefined
+  /** Of `OriginRecord`. */
+  readonly value: unknown
+}
+
+export interface CachedObject {
+  readonly sizeBytes: number
+  /**
+   * Bytes start <= i < start+length, of one version of the object. `isCached`: all of them were in the cache. Undefined: the object has been
+   * replaced and its bytes are gone; a lookup finds what it is now.
+   */
+  open(start: number, length: number): Promise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
+}
+
+/** One answer of a distribution, for statistics. */
+export interface Served {
+  readonly distribution: string
+  readonly alias: string
+  readonly path: string
+  readonly result: CacheResult
+  readonly sentBytes: number
+}
+
 /** In every thread, each with a memory of its own. */
 export interface CacheService {
   /**
@@ -134,7 +197,89 @@ export interface CacheService {
    * it. Rejects with what the origin rejects with.
    */
   serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer>
+  /** The same for GET and HEAD, leaving conditions, ranges and the form of the body to the caller. */
+  lookup(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup>
+  /**
+   * Bytes that are a function of an identity and a form, such as its compressed body: kept in the cache, or made. Undefined where `make`
+   * has none, and where it says null: not now.
+   */
+  derived(identity: string, form: string, make: () => Promise<Buffer | undefined | null>): Promise<Buffer | undefined>
+  /** Resolves when changes of the bucket's objects are counted, in every thread: before fences of it are taken. */
+  watch(bucket: string): MaybePromise<void>
+  /** To be taken before the key is read. */
+  fence(bucket: string, key: string): Fence
+  /** Fields for operators: `X-Cache-Key` and `X-Cache-Policy` for who has the debug secret, `X-Cache-Node` where that is on. */
+  debugHeaders(request: CacheRequest): readonly HeaderLine[]
+  /** Counts an answer, when it has been sent. */
+  served(served: Served): void
+  /** What operators have set, as of the last acknowledged change. */
+  configuration(): MaybePromise<CacheConfiguration>
   usage(): TierUsage
+}
+
+export type InvalidationKind = 'path' | 'prefix' | 'glob' | 'regex' | 'tag' | 'domain' | 'all'
+
+/** What caches in front of this server have to forget. A request that names several kinds is told as several invalidations of one id. */
+export interface Invalidation {
+  /** Of the request, as the Admin API shows it; empty for a change of an object. */
+  readonly id: string
+  /** Undefined: every distribution. */
+  readonly distribution: string | undefined
+  readonly kind: InvalidationKind
+  /**
+   * `path`: decoded, with its leading slash, or an absolute URL, which names one host; `prefix`, `glob`, `regex`: a pattern of decoded paths;
+   * `tag`; `domain`: hosts. Empty for `all`.
+   */
+  readonly items: readonly string[]
+  /** Patterns match without regard to case. */
+  readonly isCaseInsensitive: boolean
+  /** The copies may be served as stale ones. */
+  readonly isSoft: boolean
+}
+
+/** A contribution to `cache.invalidation`, in every thread: whoever tells invalidations to caches in front of this server. */
+export interface InvalidationSubscriber {
+  /** Whether changes of objects of this distribution are told at all. Called in commits: synchronous and fast. */
+  wants(distribution: string): boolean
+  /**
+   * An object of the distribution changes: called in that commit, in the storage thread, synchronous and without I/O. What it puts into a
+   * queue is durable with the change, or not at all. A throw rolls back the change.
+   */
+  changed(tx: Transaction, invalidation: Invalidation): void
+  /**
+   * Somebody has requested it. Called once, in the thread that serves the request, when this node has forgotten what it selects and before
+   * the request is acknowledged. A rejection fails the request, which may be repeated.
+   */
+  requested(invalidation: Invalidation): MaybePromise<void>
+}
+
+/** A URL as a visitor would send it. */
+export interface InspectedRequest {
+  readonly distribution: Distribution
+  readonly alias: string
+  /** Without port. */
+  readonly host: string
+  /** Path and query, as they stand in a URL. */
+  readonly target: string
+  readonly headers: RequestHeaders
+}
+
+export interface InspectedSite {
+  /** Decoded. */
+  readonly path: string
+  readonly behavior: number
+  readonly bucket: string
+  /** That the path names; the index document or a fallback may be what answers. */
+  readonly key: string
+  readonly policy: PlacedPolicy
+  readonly cacheControl: string
+  readonly request: CacheRequest
+}
+
+/** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
+export interface CacheSite {
+  /** How the site would ask the cache. Undefined: it would refuse the path. */
+  inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
 }
 
 declare module 'svc/kernel' {
@@ -143,5 +288,7 @@ declare module 'svc/kernel' {
   }
   interface ExtensionPoints {
     'cache.tier': CacheTierKind
+    'cache.invalidation': InvalidationSubscriber
+    'cache.site': CacheSite
   }
 }

@@ -6,8 +6,13 @@ export const CacheConfig = Type.Object({
     format: 'size',
     default: 256 * 1024 * 1024,
     minimum: 1024 * 1024,
+    description: 'Memory for cached answers of distributions, shared by the threads that serve.',
+  }),
+  mode: Type.Enum(['local', 'shared', 'shared+local'], {
+    variable: 'SVC_CACHE_MODE',
+    default: 'local',
     description:
-      'Memory for cached answers, shared by the threads that serve. Plugins can serve through the cache; websites do not yet.',
+      'Whether nodes have caches of their own, one together, or both. A deployment has one node yet, where all three are the same.',
   }),
 })
 

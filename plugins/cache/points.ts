@@ -1,7 +1,23 @@
-/** The extension point of the cache. */
+/** The extension points of the cache. */
 import { Type } from 'typebox'
 
+const method = Type.Function([], Type.Unknown())
+
 export const cachePoints = {
+  'cache.invalidation': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { wants: method, changed: method, requested: method },
+      { description: 'Tells invalidations to caches in front of this server.' },
+    ),
+  },
+  'cache.site': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { inspect: method },
+      { description: 'A mode of distributions that answers through the cache.' },
+    ),
+  },
   'cache.tier': {
     cardinality: 'many',
     schema: Type.Object(

@@ -3,7 +3,7 @@
  * on every TLS listener, before the one of `SVC_CERTS_DIR`. Private keys are stored sealed, and no answer has them.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, NamedUser, TransactionBuilder } from 'svc/plugins/store/api'
 import type { AcmeState } from './documents.ts'
 
 export type { AcmeState } from './documents.ts'
@@ -20,7 +20,7 @@ export type CertificateState = 'pending' | 'valid' | 'expiring' | 'expired' | 'f
 
 export interface FailedDomain {
   readonly domain: string
-  /** The failed step: `validate`. */
+  /** The failed step: `preflight`, `order`, `publish`, `validate`. */
   readonly step: string
   /** The words of the CA, or ours. */
   readonly error: string
@@ -31,7 +31,7 @@ export interface AcmeView {
   /** Undefined: the one of SVC_ACME_CHALLENGE. */
   readonly challenge: ChallengeType | undefined
   readonly dnsProvider: string | undefined
-  /** The current step of an order (`account`, `order`, `publish`, `validate`, `finalize`, `download`); empty: none. */
+  /** The current step of an order (`account`, `preflight`, `order`, `publish`, `propagate`, `validate`, `finalize`, `download`); empty: none. */
   readonly step: string
   /** Failures in a row. */
   readonly attempts: number
@@ -83,17 +83,14 @@ export interface CertificateWish {
   readonly dnsProvider?: string
 }
 
-/** The users of a certificate in one plugin. */
-export interface CertificateUse {
-  /** With the names that the certificate has to cover for each. */
-  readonly users: readonly { readonly name: string; readonly domains: readonly string[] }[]
-  /** Makes a transaction fail with `precondition_failed` where `users` may no longer be right by then. */
-  fence(tx: TransactionBuilder): void
+/** A document that names a certificate. */
+export interface CertificateUse extends NamedUser {
+  /** The names that the certificate has to cover for it. */
+  readonly domains: readonly string[]
 }
 
 /** A plugin that uses certificates. Contributed to `certificate.user`. */
-export interface CertificateUser {
-  useOf(id: string): MaybePromise<CertificateUse>
+export interface CertificateUser extends DocumentUser<CertificateUse> {
   /** The certificate that is set for this server name, presented before others where it covers the name and has not expired. */
   preferred(serverName: string): MaybePromise<string | undefined>
 }

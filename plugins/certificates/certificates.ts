@@ -1,6 +1,13 @@
 /** Uploads, reads and deletes certificates. Every change is one transaction, and touches the document of the table in which threads look certificates up. */
 import { type Clock, isCatalogError } from 'svc/kernel'
-import type { StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import {
+  gatherUses,
+  type StoredDocument,
+  type StoreService,
+  type TransactionBuilder,
+  type Uses,
+  usedBy,
+} from 'svc/plugins/store/api'
 import type { TlsService } from 'svc/plugins/tls/api'
 import type {
   Certificate,
@@ -38,20 +45,10 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
   const { store, documents, tls, table, users, issuer, clock } = options
   const { certificates, touch } = documents
 
-  async function useOf(id: string): Promise<CertificateUse> {
-    const uses = await Promise.all(users().map(user => user.useOf(id)))
-    return {
-      users: uses.flatMap(use => use.users),
-      fence(tx) {
-        for (const use of uses) use.fence(tx)
-      },
-    }
-  }
+  const readUses = (): Promise<Uses<CertificateUse>> => gatherUses(users())
 
-  async function view(document: StoredDocument<CertificateDocument>): Promise<Certificate> {
-    const usedBy = (await useOf(document.id)).users.map(({ name }) => name)
-    return viewOfDocument(document, usedBy, clock.now())
-  }
+  const view = (document: StoredDocument<CertificateDocument>, uses: Uses): Certificate =>
+    viewOfDocument(document, usedBy(uses, document.id), clock.now())
 
   const fileOf = (id: string) => tls.certificates().find(({ name }) => name === id)
 
@@ -77,7 +74,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
 
   async function get(id: string): Promise<Certificate> {
     const document = await certificates.get(id)
-    if (document !== undefined) return view(document)
+    if (document !== undefined) return view(document, await readUses())
     const file = fileOf(id)
     if (file === undefined) throw noCertificate(id)
     return viewOfFile(file, clock.now())
@@ -105,17 +102,20 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
   /** A change of a stored certificate that is right for its users. `decide` is called again where one of them was faster. */
   async function changeUsed(
     id: string,
-    decide: (document: StoredDocument<CertificateDocument>, use: CertificateUse) => (tx: TransactionBuilder) => void,
+    decide: (
+      document: StoredDocument<CertificateDocument>,
+      users: readonly CertificateUse[],
+    ) => (tx: TransactionBuilder) => void,
   ): Promise<void> {
     const { etag } = await stored(id)
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const document = await stored(id)
       if (document.etag !== etag) break
-      const use = await useOf(id)
-      const fill = decide(document, use)
+      const uses = await readUses()
+      const fill = decide(document, uses.byId.get(id) ?? [])
       const isCommitted = await commit(tx => {
         fill(tx)
-        use.fence(tx)
+        uses.fence(tx)
       })
       if (isCommitted) return
     }
@@ -129,7 +129,8 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
 
     async list() {
       const nowMs = clock.now()
-      const all = await Promise.all((await readAll()).map(view))
+      const uses = await readUses()
+      const all = (await readAll()).map(document => view(document, uses))
       const ids = new Set(all.map(({ id }) => id))
       const files = tls.certificates().filter(({ name }) => !ids.has(name))
       return [...all, ...files.map(file => viewOfFile(file, nowMs))].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -148,14 +149,14 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     },
 
     async replace(id, upload) {
-      await changeUsed(id, ({ value, etag }, { users }) => {
+      await changeUsed(id, ({ value, etag }, found) => {
         if (value.source !== 'upload') {
           throw certificatesErrors.conflict(
             `"${id}" is ordered from a certificate authority; only uploaded certificates can be replaced.`,
           )
         }
         const document = checked(upload, value.createdMs)
-        for (const { name, domains } of users) {
+        for (const { name, domains } of found) {
           const missing = uncovered(document.domains, domains)
           if (missing.length === 0) continue
           throw certificatesErrors.invalid_certificate(
@@ -168,9 +169,9 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     },
 
     delete: id =>
-      changeUsed(id, ({ etag }, { users }) => {
-        if (users.length > 0) {
-          const names = users.map(({ name }) => name).join(', ')
+      changeUsed(id, ({ etag }, found) => {
+        if (found.length > 0) {
+          const names = found.map(({ name }) => name).join(', ')
           throw certificatesErrors.certificate_in_use(
             `"${id}" is used by ${names}: give them another certificate first.`,
           )
@@ -216,6 +217,6 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       return tx => tx.require(certificates, id, { ifMatch: etag })
     },
 
-    ...createWishes(documents, clock, useOf),
+    ...createWishes(documents, clock, readUses),
   }
 }

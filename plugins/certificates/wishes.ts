@@ -1,7 +1,8 @@
 /** Requests of other plugins for ordered certificates: the parts of their own transactions. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from 'svc/kernel'
-import type { CertificatesService, CertificateUse, CertificateWish } from './api.ts'
+import { type Uses, usedBy } from 'svc/plugins/store/api'
+import type { CertificatesService, CertificateWish } from './api.ts'
 import type { AcmeState, CertificateDocument, CertificateDocuments } from './documents.ts'
 import { certificatesErrors } from './errors.ts'
 import { nameProblem } from './names.ts'
@@ -11,7 +12,7 @@ const domainsMax = 100
 export function createWishes(
   { certificates, touch }: CertificateDocuments,
   clock: Clock,
-  useOf: (id: string) => Promise<CertificateUse>,
+  readUses: () => Promise<Uses>,
 ): Pick<CertificatesService, 'prepareWish' | 'prepareEnd'> {
   return {
     async prepareWish(id, wish) {
@@ -31,11 +32,10 @@ export function createWishes(
     async prepareEnd(id) {
       const known = await certificates.get(id)
       if (known?.value.source !== 'acme') return () => {}
-      const others = (await useOf(id)).users.filter(({ name }) => name !== id)
+      const others = usedBy(await readUses(), id).filter(name => name !== id)
       if (others.length > 0) {
-        const names = others.map(({ name }) => name).join(', ')
         throw certificatesErrors.certificate_in_use(
-          `The certificate that was ordered for ${id} is used by ${names} too: give them another one first.`,
+          `The certificate that was ordered for ${id} is used by ${others.join(', ')} too: give them another one first.`,
         )
       }
       return tx => {

@@ -13,9 +13,9 @@ export { type ConfiguredTarget, createTargets, parseTargetId, type Targets, type
 
 /** A target that is configured and enabled. */
 export interface Target<Message> {
-  /** Messages per call of `send`, at most. Default 1. */
+  /** Maximum number of messages per call of `send`. Default 1. */
   readonly batchMax?: number
-  /** Calls of `send` under way at once; no key is in two of them. Default 1. */
+  /** Maximum number of concurrent calls of `send`. No key is in two of them. Default 1. */
   readonly concurrency?: number
   /**
    * Resolves when the target has every message for good. Connects when it is not connected, always within the timeout of the settings
@@ -23,12 +23,12 @@ export interface Target<Message> {
    * target will never take: they become dead letters. Operators see the message of the error: it says what to look at, without secrets.
    */
   send(messages: readonly Message[], signal: AbortSignal): Promise<void>
-  /** Closes connections; resolves within a second. No `send` follows. Idempotent. */
+  /** Closes connections. Resolves within a second. No `send` follows. Idempotent. */
   close(): Promise<void>
 }
 
 export interface TargetContext {
-  /** Of this target among those of its kind: `_` when the operator gave none. */
+  /** The name of this target among the targets of its kind: `_` if the operator gave none. */
   readonly id: string
   readonly log: Logger
 }
@@ -43,7 +43,7 @@ export interface TargetKind<Schema extends TObject, AnyTarget> {
   readonly settings: Schema
   /** Called for enabled targets only. */
   validate?(settings: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
-  /** The destination for people: without user, password or query. Empty when it is not set. */
+  /** The destination in a form to be shown: without user, password or query. Empty if it is not set. */
   endpoint(settings: ObjectOf<Schema>): string
   /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
   connect(settings: ObjectOf<Schema>, context: TargetContext): AnyTarget
@@ -64,22 +64,22 @@ export interface TargetDelivery<AnyTarget> {
   readonly id: string
   /** Undefined while the target is not connected. */
   readonly target: AnyTarget | undefined
-  /** Entries that its queue may have, by the settings with which it was last connected. */
+  /** Maximum number of entries in its queue, from the settings with which the target was last connected. */
   readonly queueLimit: number
-  /** Count messages and attempts that did not go through the queue. */
+  /** Both count messages and attempts that did not go through the queue. */
   onSent(count: number): void
   onFailed(reason: string): void
 }
 
 /** A way to a target in front of its queue, with messages in memory. */
 export interface DirectWay {
-  /** Messages in memory. */
+  /** Number of messages in memory. */
   readonly pending: number
-  /** The target is connected, and the delivery of its queue has begun. */
+  /** Called after the target was connected and the delivery of its queue has begun. */
   open(): void
-  /** The target is about to be closed: resolves when no attempt is under way. Messages stay in memory. */
+  /** Called before the target is closed. Resolves when no attempt is under way. Messages stay in memory. */
   close(): Promise<void>
-  /** The target was disabled or the server stops: moves the messages into the queue. */
+  /** Called when the target was disabled or the server stops. Moves the messages into the queue. */
   moveToQueue(): Promise<void>
 }
 

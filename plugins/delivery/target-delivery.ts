@@ -1,6 +1,6 @@
 /**
- * One target in the main thread: connected and delivered to while it is enabled, connected again when its settings change. Its queue
- * stays when the target is disabled or removed, so that nothing is lost.
+ * One target in the main thread. While the target is enabled, it is connected and its queue is delivered. It is connected again when its
+ * settings change. The queue stays when the target is disabled or removed, so that nothing is lost.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
@@ -22,21 +22,21 @@ export interface DeliveryOptions<Message, AnyTarget> {
 }
 
 export interface DeliveryState {
-  /** Connected, and no attempt has failed since the last success. */
+  /** Whether the target is connected, and no attempt has failed since the last success. */
   readonly isOnline: boolean
-  /** Empty when online: a sentence without secrets. */
+  /** Why the target is not online: a sentence without secrets. Empty if it is online. */
   readonly lastError: string
   readonly failedTotal: number
   readonly lastSuccessMs: number | undefined
 }
 
 export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
-  /** In memory, in front of the queue. */
+  /** Number of messages in memory, in front of the queue. */
   readonly pending: number
   state(): DeliveryState
-  /** Takes over settings, one change after the other; undefined: the target is not enabled. */
+  /** Takes over settings, one change after the other. Undefined if the target is not enabled. */
   apply(values: TargetValues | undefined): Promise<void>
-  /** Runs `work` with the connected target, or with one that is connected for it alone when these settings are not in force. */
+  /** Runs `work` with the connected target or, if these settings are not in force, with a target that is connected only for `work`. */
   use(values: TargetValues, work: (target: AnyTarget) => Promise<void>): Promise<void>
   /** Ends the pauses after failures. */
   retryNow(): void

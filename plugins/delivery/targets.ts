@@ -44,7 +44,7 @@ export interface ConfiguredTarget {
   readonly name: TargetName
   /** The same object until the settings change. */
   readonly values: TargetValues
-  /** False: the stored settings cannot be read, and defaults stand in their place. */
+  /** False if the stored settings cannot be read; then the defaults apply. */
   readonly isReadable: boolean
 }
 

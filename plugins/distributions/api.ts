@@ -7,8 +7,17 @@ import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { Distribution } from './document.ts'
 
-export type { Behavior, Cors, Distribution, ErrorPage, PathBehavior, Redirect } from './document.ts'
+export {
+  type Behavior,
+  type Cors,
+  type Distribution,
+  type ErrorPage,
+  type PathBehavior,
+  PathPattern,
+  type Redirect,
+} from './document.ts'
 export { distributionErrors } from './errors.ts'
+export { covers, normalizeHost } from './hosts.ts'
 export { compilePattern, type PathMatcher } from './patterns.ts'
 export { unverifiable } from './signed-access.ts'
 
@@ -54,6 +63,8 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
+  /** Fields that say where the answer is from; on every answer to the visitor. */
+  cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
   /** Tags of the audit record beside `distribution` and `behavior`. */
   tags: Record<string, string>
@@ -82,7 +93,20 @@ export interface DistributionMode {
   compile(distribution: Distribution): DistributionServer
 }
 
+/** Distributions as of the last acknowledged change. */
+export interface DistributionsService {
+  get(id: string): MaybePromise<Distribution | undefined>
+  /** The distribution that answers this host, and the alias that stands for it. `host`: with a port or without, in any case. */
+  find(host: string): MaybePromise<{ readonly distribution: Distribution; readonly alias: string } | undefined>
+  all(): Promise<readonly Distribution[]>
+  /** The index of the behavior of a path as it stands in a URL; -1 is the default. Undefined: its mode has no behaviors. */
+  behaviorOf(distribution: string, path: string): MaybePromise<number | undefined>
+}
+
 declare module 'svc/kernel' {
+  interface Services {
+    distributions: DistributionsService
+  }
   interface ExtensionPoints {
     /** How distributions of a mode answer; the id is the mode. */
     'distribution.mode': DistributionMode

@@ -25,6 +25,7 @@ import { createHostRoute } from './host-route.ts'
 import { logBucketOf, logPrefixOf } from './log-target.ts'
 import { serverNames } from './names.ts'
 import { distributionPoints } from './points.ts'
+import { createDistributions } from './reading.ts'
 import { createRegistry } from './registry.ts'
 import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
@@ -32,6 +33,7 @@ import { createSaving } from './saving.ts'
 import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
+import { createUses } from './uses.ts'
 import { createVisits, type Ready } from './visit.ts'
 
 type Limits = Pick<RateLimitsService, 'limiter'>
@@ -39,14 +41,12 @@ type Limits = Pick<RateLimitsService, 'limiter'>
 /** In the place of limits. */
 const noLimits: Limits = { limiter: () => () => undefined }
 
-/** Distributions that are named as users of a DNS provider. */
-const usersShownMax = 1000
-
 export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
   optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'objectOwnership', 'queue', 'rateLimits'],
+  provides: ['distributions'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -115,7 +115,8 @@ export default definePlugin({
       hasBucketLogs: bucketLogs !== undefined,
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
-    contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
+    const uses = createUses(registry)
+    contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })
     const distributionsAdmin = createDistributionsAdmin({
       registry,
       save,
@@ -145,10 +146,7 @@ export default definePlugin({
       'certificate.user',
       'distributions',
       {
-        async useOf(certificate) {
-          const { found, fence } = await registry.where((value, id) => certificateOf({ ...value, id }) === certificate)
-          return { users: found.map(({ id, value }) => ({ name: id, domains: value.aliases })), fence }
-        },
+        uses: uses.certificates,
         async preferred(host) {
           // A table that is made before modes are known would be kept.
           if (!isStarted) return undefined
@@ -158,22 +156,14 @@ export default definePlugin({
       },
       { optional: true },
     )
-    contribute(
-      'dns.user',
-      'distributions',
-      {
-        async usersOf(provider) {
-          const { found, fence } = await registry.where(({ tls }) => tls.dnsProvider === provider)
-          return { ids: found.slice(0, usersShownMax).map(({ id }) => `distribution/${id}`), require: fence }
-        },
-      },
-      { optional: true },
-    )
+    contribute('dns.user', 'distributions', { uses: uses.dnsProviders }, { optional: true })
     async function reportUnserved(): Promise<void> {
-      const { found } = await registry.where(({ mode }) => !modes.has(mode))
-      for (const { id, value } of found) log.error({ distribution: id }, unserved(value.mode))
+      for (const { id, value } of await registry.all()) {
+        if (!modes.has(value.mode)) log.error({ distribution: id }, unserved(value.mode))
+      }
     }
     return {
+      services: { distributions: createDistributions(registry) },
       internal: { distributionsAdmin },
       async start() {
         isStarted = true

@@ -12,13 +12,18 @@
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
-import type { KeyGroupUse } from 'svc/plugins/key-groups/api'
-import type { Collection, StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import type {
+  Collection,
+  NamedUser,
+  StoredDocument,
+  StoreService,
+  TransactionBuilder,
+  Uses,
+} from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
 import { createHostTable, type HostTable } from './host-table.ts'
-import { keyGroupsOf } from './signed-access.ts'
 
 export const distributionsMax = 1000
 const triesMax = 16
@@ -55,13 +60,10 @@ export interface Registry<Ready> {
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
-  /** Distributions of which this holds; `fence` lets a transaction fail where any distribution has changed since. */
-  where(holds: (distribution: StoredDistribution, id: string) => boolean): Promise<{
-    readonly found: readonly StoredDocument<StoredDistribution>[]
-    readonly fence: (tx: TransactionBuilder) => void
-  }>
-  /** The users of this key group. */
-  useOf(keyGroup: string): Promise<KeyGroupUse>
+  /** Reads which documents of others distributions name, kept until any distribution changes. */
+  usesOf<User extends NamedUser>(
+    namedBy: (distribution: StoredDocument<StoredDistribution>) => Iterable<readonly [id: string, user: User]>,
+  ): () => Promise<Uses<User>>
   /**
    * Commits the change that `decide` makes of all distributions; after a concurrent change it calls `decide` again. Throws
    * `precondition_failed` if the conditions of the change itself do not hold.
@@ -92,7 +94,6 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   })
   let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
-  let uses: { readonly etag: string; readonly byGroup: ReadonlyMap<string, readonly string[]> } | undefined
   let ready = new Map<string, { readonly etag: string; readonly value: Ready }>()
 
   /** Fails the transaction where any distribution has changed since the table was read. */
@@ -153,6 +154,18 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     return table
   }
 
+  function usesOf<User extends NamedUser>(
+    namedBy: (distribution: StoredDocument<StoredDistribution>) => Iterable<readonly [id: string, user: User]>,
+  ): () => Promise<Uses<User>> {
+    let known: { readonly etag: string; readonly byId: ReadonlyMap<string, readonly User[]> } | undefined
+    return async () => {
+      const table = await tables.get(tableId)
+      const etag = table?.etag ?? ''
+      if (known?.etag !== etag) known = { etag, byId: groupPairs((await all()).flatMap(each => [...namedBy(each)])) }
+      return { byId: known.byId, fence: fenceOf(table) }
+    }
+  }
+
   return {
     table() {
       const found = tables.get(tableId)
@@ -160,16 +173,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     },
     get: id => documents.get(id),
     all,
-    async where(holds) {
-      const fence = fenceOf(await tables.get(tableId))
-      return { found: (await all()).filter(({ id, value }) => holds(value, id)), fence }
-    },
-    async useOf(keyGroup) {
-      const table = await tables.get(tableId)
-      const etag = table?.etag ?? ''
-      if (uses?.etag !== etag) uses = { etag, byGroup: usesOf(await all()) }
-      return { ids: uses.byGroup.get(keyGroup) ?? [], fence: fenceOf(table) }
-    },
+    usesOf,
     async change(decide) {
       for (let tries = 1; ; tries++) {
         const table = await tables.get(tableId)
@@ -197,10 +201,8 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   }
 }
 
-function usesOf(all: readonly StoredDocument<StoredDistribution>[]): ReadonlyMap<string, readonly string[]> {
-  const byGroup = new Map<string, string[]>()
-  for (const { id, value } of all) {
-    for (const group of keyGroupsOf(value)) byGroup.set(group, [...(byGroup.get(group) ?? []), id])
-  }
-  return byGroup
+function groupPairs<User>(pairs: readonly (readonly [string, User])[]): ReadonlyMap<string, readonly User[]> {
+  const byId = new Map<string, User[]>()
+  for (const [id, user] of pairs) byId.set(id, [...(byId.get(id) ?? []), user])
+  return byId
 }

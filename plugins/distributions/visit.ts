@@ -124,6 +124,7 @@ export function createVisit(
     access: '',
     key: '',
     cache: '',
+    cacheHeaders: [],
     reason: undefined,
     tags: {},
     identity: undefined,

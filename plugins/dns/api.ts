@@ -13,10 +13,10 @@
  * 3. Changes of one zone by one provider are made one after the other.
  * 4. No secret of a provider is in an answer, an error or the log.
  */
-import type { Clock, Logger, MaybePromise, ObjectOf } from 'svc/kernel'
+import type { Clock, Logger, ObjectOf } from 'svc/kernel'
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, TransactionBuilder } from 'svc/plugins/store/api'
 import type { TObject } from 'typebox'
 
 export { apiUrlProblem, quotedText } from './api-url.ts'
@@ -61,6 +61,21 @@ export interface DnsPublication {
   readonly publishedMs: number
 }
 
+/** A CAA record: `0 issue "authority.example; validationmethods=dns-01"`. */
+export interface CaaProperty {
+  readonly isCritical: boolean
+  /** In lower case. */
+  readonly tag: string
+  readonly value: string
+}
+
+export interface CaaRecords {
+  /** The name that has them: the domain, or one above it. */
+  readonly name: string
+  /** At least one. */
+  readonly properties: readonly CaaProperty[]
+}
+
 /** In every thread; the main thread does the work. Failures of DNS and of providers are `upstream_failure` with the extra `Step`. */
 export interface DnsService {
   /**
@@ -81,6 +96,10 @@ export interface DnsService {
   cleanUp(id: string): Promise<void>
   /** All published, and possibly published, values of all owners. At most 1000. */
   publications(): Promise<readonly DnsPublication[]>
+  /** The CAA records that apply to a domain (RFC 8659, 3); undefined: none. Rejects with a sentence where DNS does not tell. */
+  caa(domain: string, signal: AbortSignal): Promise<CaaRecords | undefined>
+  /** All IPv4 and IPv6 addresses of a host, as an authority finds them: not those of the hosts file. Rejects as `caa`. */
+  addresses(host: string, signal: AbortSignal): Promise<readonly string[]>
 }
 
 /** The configuration of a provider. Times in milliseconds. */
@@ -194,17 +213,6 @@ export interface DnsProviderKind<Schema extends TObject> {
 // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings, which only it and the schema know
 export type AnyDnsProviderKind = DnsProviderKind<any>
 
-/** A plugin whose documents name providers: these cannot be deleted while they are used. */
-export interface DnsProviderUser {
-  /**
-   * What uses a provider, at most 1000: `distribution/site`. `require` adds to the transaction of the deletion the conditions under which
-   * the answer still holds.
-   */
-  usersOf(
-    provider: string,
-  ): MaybePromise<{ readonly ids: readonly string[]; readonly require?: (tx: TransactionBuilder) => void }>
-}
-
 declare module 'svc/kernel' {
   interface Services {
     dns: DnsService
@@ -212,6 +220,7 @@ declare module 'svc/kernel' {
   }
   interface ExtensionPoints {
     'dns.provider': AnyDnsProviderKind
-    'dns.user': DnsProviderUser
+    /** A plugin whose documents name providers: `distribution/site`. */
+    'dns.user': DocumentUser
   }
 }

@@ -59,7 +59,7 @@ export default definePlugin({
     const tests = createProviderTests({ publications, clock, random, log })
     const users = () => point('dns.user').list()
     const providers = createProviders({ store, documents, clock, kinds: () => kinds, users })
-    const { dns, dnsProviders, stop } = createServices({ threads, random, publications, tests, providers })
+    const { dns, dnsProviders, stop } = createServices({ threads, random, publications, tests, providers, lookups })
     if (threads.isMain) background(createCleaner({ publications, propagation, clock, log }))
     return {
       services: { dns, dnsProviders },

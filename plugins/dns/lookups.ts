@@ -2,6 +2,8 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import type { CaaProperty } from './api.ts'
+import { propertyOf } from './caa.ts'
 import { canonicalName } from './name.ts'
 import { formatServer, type NameserverAddress } from './nameserver.ts'
 
@@ -18,6 +20,9 @@ export interface Lookups {
   nameservers(zone: string, signal: AbortSignal): Promise<readonly string[]>
   /** IPv4 addresses; IPv6 addresses only where there are none of IPv4, which every machine can reach. */
   addresses(host: string, signal: AbortSignal): Promise<readonly string[]>
+  allAddresses(host: string, signal: AbortSignal): Promise<readonly string[]>
+  /** Of this name itself. */
+  caa(name: string, signal: AbortSignal): Promise<readonly CaaProperty[]>
 }
 
 /** `servers`: queried instead of the machine's resolvers; if one does not answer, the next one. */
@@ -43,6 +48,16 @@ export function createLookups(servers: readonly NameserverAddress[]): Lookups {
     async addresses(host, signal) {
       const found = (await ask(signal, resolver => resolver.resolve4(host))) ?? []
       return found.length > 0 ? found : ((await ask(signal, resolver => resolver.resolve6(host))) ?? [])
+    },
+    async allAddresses(host, signal) {
+      const found = await Promise.all([
+        ask(signal, resolver => resolver.resolve4(host)),
+        ask(signal, resolver => resolver.resolve6(host)),
+      ])
+      return found.flatMap(addresses => addresses ?? [])
+    },
+    async caa(name, signal) {
+      return ((await ask(signal, resolver => resolver.resolveCaa(name))) ?? []).map(propertyOf)
     },
   }
 }

@@ -19,8 +19,8 @@ export const dnsPoints = {
   'dns.user': {
     cardinality: 'many',
     schema: Type.Object(
-      { usersOf: method },
-      { description: 'Says which documents of its plugin use a DNS provider, which therefore cannot be deleted.' },
+      { uses: method },
+      { description: 'Tells which of its documents name DNS providers, which therefore are not deleted.' },
     ),
   },
 } as const

@@ -1,8 +1,15 @@
 /** Configured providers: documents that are checked by their kind when they are written, and again before they are used. */
 import type { Clock, Contribution } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
-import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
-import type { DnsProviderChange, DnsProviderFacts, DnsProvidersService, DnsProviderUser } from './api.ts'
+import {
+  type DocumentUser,
+  gatherUses,
+  type StoredDocument,
+  type StoreService,
+  type Uses,
+  usedBy,
+} from 'svc/plugins/store/api'
+import type { DnsProviderChange, DnsProviderFacts, DnsProvidersService } from './api.ts'
 import type { DnsDocuments, ProviderDocument } from './documents.ts'
 import { dnsErrors } from './errors.ts'
 import { completeSettings, type Fields, invalidProvider, type Kind, type Kinds } from './kinds.ts'
@@ -16,7 +23,7 @@ export interface ProvidersOptions {
   readonly documents: DnsDocuments
   readonly clock: Clock
   readonly kinds: () => Kinds
-  readonly users: () => readonly Contribution<DnsProviderUser>[]
+  readonly users: () => readonly Contribution<DocumentUser>[]
 }
 
 export interface Providers extends Omit<DnsProvidersService, 'test'> {
@@ -27,22 +34,16 @@ export interface Providers extends Omit<DnsProvidersService, 'test'> {
 export function createProviders({ store, documents, clock, kinds, users }: ProvidersOptions): Providers {
   const { providers, publications } = documents
 
-  async function describe({
-    id,
-    value,
-    etag,
-    modifiedMs,
-  }: StoredDocument<ProviderDocument>): Promise<DnsProviderFacts> {
+  const readUses = () => gatherUses(users().map(({ value }) => value))
+
+  function describe(document: StoredDocument<ProviderDocument>, uses: Uses): DnsProviderFacts {
+    const { id, value, etag, modifiedMs } = document
     const { credentials, ...settings } = value
-    const { ids } = await usersOf(id)
     const hasCredentials = Object.values(credentials).some(secret => secret !== '')
-    return { name: id, ...settings, hasCredentials, usedBy: ids, etag, updatedMs: modifiedMs }
+    return { name: id, ...settings, hasCredentials, usedBy: usedBy(uses, id), etag, updatedMs: modifiedMs }
   }
 
-  async function usersOf(name: string) {
-    const found = await Promise.all(users().map(({ value }) => value.usersOf(name)))
-    return { ids: found.flatMap(({ ids }) => ids).sort(), conditions: found.flatMap(({ require }) => require ?? []) }
-  }
+  const get = async (name: string) => describe(await requireDocument(name), await readUses())
 
   async function requireDocument(name: string): Promise<StoredDocument<ProviderDocument>> {
     const document = await providers.get(name)
@@ -64,14 +65,15 @@ export function createProviders({ store, documents, clock, kinds, users }: Provi
   async function tryDelete(name: string, ifMatch: string | undefined): Promise<true | undefined> {
     const { etag } = await requireDocument(name)
     if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw dnsErrors.precondition_failed()
-    const { ids, conditions } = await usersOf(name)
-    if (ids.length > 0)
-      throw dnsErrors.dns_provider_in_use(`The DNS provider is used by ${ids.slice(0, 5).join(', ')}.`)
+    const uses = await readUses()
+    const names = usedBy(uses, name)
+    if (names.length > 0)
+      throw dnsErrors.dns_provider_in_use(`The DNS provider is used by ${names.slice(0, 5).join(', ')}.`)
     await requireUnpublished(name)
     try {
       await store.transaction(tx => {
         tx.delete(providers, name, { ifMatch: etag })
-        for (const require of conditions) require(tx)
+        uses.fence(tx)
       })
       return true
     } catch (error) {
@@ -83,9 +85,10 @@ export function createProviders({ store, documents, clock, kinds, users }: Provi
   return {
     async list({ startAfter, limit }) {
       const { documents: page, next } = await providers.list({ startAfter, limit })
-      return { items: await Promise.all(page.map(describe)), next }
+      const uses = await readUses()
+      return { items: page.map(document => describe(document, uses)), next }
     },
-    get: async name => describe(await requireDocument(name)),
+    get,
     async create(name, change) {
       const value = merge(kinds().require(change.type), change, undefined, clock)
       try {
@@ -94,7 +97,7 @@ export function createProviders({ store, documents, clock, kinds, users }: Provi
         if (isCatalogError(error) && error.code === 'precondition_failed') throw dnsErrors.already_exists()
         throw error
       }
-      return describe(await requireDocument(name))
+      return get(name)
     },
     async put(name, change, ifMatch) {
       const kind = kinds().require(change.type)
@@ -106,7 +109,7 @@ export function createProviders({ store, documents, clock, kinds, users }: Provi
         isNew = current === undefined
         return merge(kind, change, current?.value, clock)
       })
-      return { facts: await describe(document!), isNew }
+      return { facts: describe(document!, await readUses()), isNew }
     },
     async delete(name, ifMatch) {
       for (let attempt = 0; attempt < attemptsMax; attempt++) if (await tryDelete(name, ifMatch)) return

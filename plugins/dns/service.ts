@@ -1,6 +1,8 @@
 /** The services in every thread; publications are in the main thread, which the other threads call. */
 import type { Random, Threads } from 'svc/kernel'
 import type { DnsChallenge, DnsProvidersService, DnsPublication, DnsService, DnsTestOutcome } from './api.ts'
+import { findCaa } from './caa.ts'
+import type { Lookups } from './lookups.ts'
 import type { ProviderTests } from './provider-test.ts'
 import type { Providers } from './providers.ts'
 import { type Publications, viewOf } from './publications.ts'
@@ -28,6 +30,7 @@ export interface ServiceOptions {
   readonly publications: Publications
   readonly tests: ProviderTests
   readonly providers: Providers
+  readonly lookups: Lookups
 }
 
 export interface CreatedServices {
@@ -38,7 +41,14 @@ export interface CreatedServices {
 }
 
 /** During set-up, in every thread. */
-export function createServices({ threads, random, publications, tests, providers }: ServiceOptions): CreatedServices {
+export function createServices({
+  threads,
+  random,
+  publications,
+  tests,
+  providers,
+  lookups,
+}: ServiceOptions): CreatedServices {
   const stopping = new AbortController()
   const calls = new Map<string, AbortController>()
 
@@ -89,6 +99,8 @@ export function createServices({ threads, random, publications, tests, providers
       propagate: (id, signal) => ask<void>(message.propagate, id, signal),
       cleanUp: id => ask<void>(message.cleanUp, id),
       publications: () => ask<readonly DnsPublication[]>(message.publications, undefined),
+      caa: (domain, signal) => findCaa(lookups, domain, signal),
+      addresses: lookups.allAddresses,
     },
     dnsProviders: {
       ...providers,

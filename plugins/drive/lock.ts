@@ -17,9 +17,9 @@ const lockFiles = ['lock', 'journal/.lock'] as const
 export interface DriveLock {
   /** Takes the lock inside `journal`, once that folder exists. Throws like `lockDrive`. */
   lockJournal(): void
-  /** Compares this file, too, from now on: the segment that is being written. Undefined: none. */
+  /** Compares this file, too, from now on: the segment that is being written. Undefined if there is none. */
   watch(file: string | undefined): void
-  /** Why the drive may not be written any more; undefined as long as all files are those that are held. Final. */
+  /** Why the drive may not be written any more. Undefined as long as all files are the locked ones. Once set, it stays. */
   loss(): Error | undefined
   release(): void
 }

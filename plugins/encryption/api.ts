@@ -8,9 +8,9 @@ export { encryptionErrors } from './errors.ts'
 
 /** The default encryption of a bucket, for writes that request none, and the encryption types that the bucket refuses. */
 export interface BucketEncryption {
-  /** Undefined: such objects are stored in plain text. */
+  /** Undefined if writes that request no encryption are stored in plain text. */
   readonly algorithm?: 'AES256' | 'aws:kms'
-  /** With `aws:kms`. Default: the default key. */
+  /** Only with `aws:kms`. If undefined, the default key. */
   readonly kmsKeyId?: string
   readonly bucketKeyEnabled?: boolean
   /** Writes with keys of customers are refused. */
@@ -29,7 +29,7 @@ export interface ResealResult {
   readonly firstError: string
 }
 
-/** The caller checks that the bucket exists. */
+/** No method checks that the bucket exists; the caller does. */
 export interface EncryptionService {
   configuration(bucket: string): MaybePromise<BucketEncryption | undefined>
   /** `undefined` removes it. Throws NotImplemented without key management, `kms_key_not_found` for an unknown key. */

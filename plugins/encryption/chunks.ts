@@ -1,21 +1,24 @@
 /**
- * Encrypts the bytes of a stream (a version uploaded in one piece, or one part of an upload) with AES-256-GCM in chunks. Each chunk is
- * encrypted and authenticated separately, so a range is decrypted without the chunks before it.
+ * Encrypts and decrypts the bytes of a stream (a version uploaded in one piece, or one part of an upload) with AES-256-GCM in chunks. Each
+ * chunk is encrypted and authenticated separately, so a range can be decrypted without the chunks before it.
  *
- *   chunk            65 520 bytes of plaintext and a tag of 16 bytes: 64 KiB as stored, so that chunks and blocks of drives are aligned.
- *                    The last chunk is shorter. An empty stream has one chunk, which consists of its tag: emptiness is authenticated, too.
+ *   chunk            65 520 bytes of plaintext and a tag of 16 bytes. A stored chunk has 64 KiB, so it is aligned with the blocks of the
+ *                    drive. The last chunk may be shorter. An empty stream has one chunk with only a tag, so an empty stream is
+ *                    authenticated, too.
  *   key              A version in one piece is the only stream of its data key and is encrypted with the data key itself. A part has a
- *                    derived key: HMAC-SHA-512 under the data key of `svc object stream 1`, identity (16 bytes), part number (u16) and
- *                    salt (8 bytes); the first 32 bytes of the result are the key, the next 12 the initial nonce. A part that is sent
- *                    again gets another salt, so no nonce is used twice under one key. Format 1 of sealed.ts derives the key of a
- *                    version in one piece in the same way, with part number 0; such versions are read, and no longer written.
+ *                    derived key: the first 32 bytes of HMAC-SHA-512(data key, `svc object stream 1` and identity (16 bytes) and part
+ *                    number (u16) and salt (8 bytes)). The next 12 bytes are the initial nonce. The salt is stored (sealed.ts). A part
+ *                    that is uploaded again gets a new salt and so a new key: no nonce is used twice under one key. Older versions in
+ *                    one piece (format 1 of sealed.ts) have a derived key with part number 0. They are still read, but no new ones are
+ *                    written.
  *   nonce            the initial nonce (zeros for a version in one piece), its last four bytes XORed with the index of the chunk
  *   associated data  identity of the version, part number (u16), index of the chunk (u32), 1 for the last chunk of the stream or 0 (u8)
  *
- * Numbers are big-endian. test/golden has known answers, which another implementation computed.
+ * Numbers are big-endian. test/golden has known answers that an independent implementation computed.
  *
- * Guarantee: a chunk decrypts only in its own place of its own version. A chunk that was altered, swapped, repeated, left out or cut
- * off is `corrupt` before any byte of it is returned. Not authenticated: the list of parts of a version (decryptor.ts, README.md).
+ * Guarantee: a chunk decrypts only in its own place of its own version. If chunks were altered, swapped, repeated, left out or cut off,
+ * `decrypt` throws `corrupt` for the first chunk that is not the stored one of its place, and returns no byte of that chunk. The list of
+ * parts of a version is not authenticated (decryptor.ts, README.md).
  * Source: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015).
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
@@ -38,15 +41,15 @@ export function storedBytes(sizeBytes: number): number {
   return sizeBytes + tagBytes * chunkCount(sizeBytes)
 }
 
-/** Identifies the stream of a cipher. Part number 0: a version in one piece. */
+/** Identifies the stream of a cipher. A version in one piece has part number 0. */
 export interface StreamPlace {
   readonly identity: Buffer
   readonly partNumber: number
-  /** Undefined: the data key itself encrypts, because this is its only stream. */
+  /** Undefined if the stream is encrypted with the data key itself, which then has no other stream. */
   readonly salt: Buffer | undefined
 }
 
-/** Reused for each chunk: OpenSSL copies them before the call returns, and they are no secrets. */
+/** Both buffers are reused for each chunk: OpenSSL copies their bytes before the call returns, and the bytes are not secret. */
 const nonce = Buffer.alloc(nonceBytes)
 const associated = Buffer.alloc(identityBytes + 2 + 4 + 1)
 const zeros = Buffer.alloc(nonceBytes)
@@ -60,8 +63,8 @@ export class ChunkCipher {
   #key: KeyObject | undefined
 
   /**
-   * Takes a KeyObject, also for a key of one use: given bytes, node:crypto first tries to read a KeyObject and catches an error, which
-   * costs 20 µs under a deep stack.
+   * Takes a KeyObject even if the key is used once. With bytes, node:crypto first tries to read a KeyObject and catches the error, which
+   * costs 20 µs when the stack is deep.
    */
   constructor(dataKey: KeyObject, { identity, partNumber, salt }: StreamPlace) {
     this.#identity = identity
@@ -93,7 +96,7 @@ export class ChunkCipher {
     return [ciphertext, cipher.getAuthTag()]
   }
 
-  /** The plaintext of a stored chunk; throws `corrupt` unless these are exactly the bytes that were stored in this place. */
+  /** Returns the plaintext of a stored chunk. Throws `corrupt` unless these are exactly the bytes that were stored in this place. */
   decrypt(index: number, isLast: boolean, stored: Uint8Array): Buffer {
     if (stored.length < tagBytes) throw notAsStored()
     const key = this.#moveTo(index, isLast)
@@ -105,7 +108,7 @@ export class ChunkCipher {
     try {
       decipher.final()
     } catch {
-      // The error of OpenSSL has no details: the tag does not match.
+      // The tag does not match; the error of OpenSSL has no details.
       throw notAsStored()
     }
     return plaintext

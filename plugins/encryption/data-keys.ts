@@ -1,14 +1,13 @@
 /**
- * Creates, wraps and unwraps data keys. With SSE-S3 and SSE-KMS the key management wraps them; with SSE-C this module does, under the
- * customer's key. There is one data key for each version or upload.
+ * Creates, unwraps and rewraps data keys. With SSE-S3 and SSE-KMS the key management wraps the data key; with SSE-C this module wraps it
+ * under a key derived from the customer's key. Each version and each multipart upload has its own data key.
  *
- * A wrapped data key is bound to its context: bucket, key, identity of the version and the customer's encryption context (`contextOf`).
- * It cannot be unwrapped for another object or version.
+ * A wrapped data key is bound to the context of the object: bucket, object name, identity of the version and the customer's encryption
+ * context (`contextOf`). It cannot be unwrapped with another context; `rewrap` wraps it again for another object name or under another key.
  *
- * SSE-C: the wrapping key is HMAC-SHA-256 under the customer's key of `svc sse-c key` and the identity. It seals the data key
- * (sealing/sealing.ts) with the canonical JSON of the context as associated data. The customer's key itself is not stored, only a
- * verifier: HMAC-SHA-256 under the customer's key of `svc sse-c verifier` and the identity. With the verifier a wrong key is
- * distinguished from corrupt data.
+ * SSE-C: the wrapping key is HMAC-SHA-256(customer's key, `svc sse-c key` and the identity). It seals the data key (sealing/sealing.ts)
+ * with the canonical JSON of the context as associated data. The customer's key is not stored. The verifier, HMAC-SHA-256(customer's key,
+ * `svc sse-c verifier` and the identity), is stored, and tells a wrong key from corrupt data.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -30,12 +29,12 @@ export interface NewDataKey {
 }
 
 export interface DataKeys {
-  /** Whether key management is configured. SSE-C works without. */
+  /** Whether key management is configured. SSE-C works without it. */
   canWrap(): boolean
   create(place: ObjectPlace, requested: EncryptionRequest): MaybePromise<NewDataKey>
-  /** The id of the key that now wraps for a stored key id: see `KmsService`. */
+  /** The key id to use in place of a key id that was read from stored data: see `KmsService.presentKeyId`. */
   presentKeyId(keyId: string | undefined): MaybePromise<string | undefined>
-  /** Throws InvalidRequest if a customer's key is missing or superfluous, AccessDenied if it is the wrong one. */
+  /** Throws InvalidRequest if the customer's key is missing or not applicable, and AccessDenied if it is wrong. */
   unwrap(
     place: ObjectPlace,
     type: ObjectEncryption['type'],
@@ -55,7 +54,7 @@ export function contextOf(
   return { ...context, 'aws:s3:arn': `arn:aws:s3:::${bucket}/${key}`, 'svc:version': identity.toString('hex') }
 }
 
-/** Throws AccessDenied unless it is the key that the object was encrypted with. Compares in constant time. */
+/** Throws AccessDenied unless `customerKey` is the key that the object was encrypted with. The comparison takes constant time. */
 export function requireCustomerKey({ identity, verifier }: SealedVersion, customerKey: KeyObject): void {
   const computed = verifierOf(customerKey, identity)
   if (verifier === undefined || verifier.length !== computed.length || !timingSafeEqual(verifier, computed)) {
@@ -147,7 +146,7 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-/** Overwrites the bytes. OpenSSL has a copy, which it clears when the key object is freed. */
+/** Makes a key object of the bytes and overwrites them. OpenSSL keeps a copy, and clears it when the key object is freed. */
 function toKey(plaintext: Buffer): KeyObject {
   const key = createSecretKey(plaintext)
   plaintext.fill(0)

@@ -152,7 +152,7 @@ export function decryptStream(
     letGo()
     source.close()
   }
-  /** Reads the next piece of the source. False if the stream was closed meanwhile: then the piece is released here, since `close` has run. */
+  /** Reads the next piece of the source. If the stream was closed meanwhile, releases the piece (`close` has run already); returns false. */
   const advance = async (): Promise<boolean> => {
     letGo()
     const next = await source.next()
@@ -166,7 +166,7 @@ export function decryptStream(
     return true
   }
 
-  /** The next stored chunk: a view if it lies in one piece of the source, else a copy. Undefined: closed meanwhile. */
+  /** The next stored chunk: a view if it lies in one piece of the source, else a copy. Undefined if the stream was closed meanwhile. */
   const take = async (count: number): Promise<Buffer | undefined> => {
     if ((current === undefined || offset === current.bytes.length) && !(await advance())) return undefined
     if (current!.bytes.length - offset >= count) {

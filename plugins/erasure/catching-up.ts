@@ -1,8 +1,8 @@
 /**
  * Brings a drive that lacks changes up to the leader. If the drive's last change is one of the leader's, and the leader's ring of recent
- * changes has all that followed, only the keys of those are copied. Otherwise all records are compared, and records that the leader does
- * not have are deleted. During all of it the drive also gets each new change, and the leader shows each record
- * between two changes: so no old record overwrites a newer one.
+ * changes has all later changes, only the keys of these changes are copied. Otherwise all records are compared, and records that the leader does
+ * not have are deleted. Meanwhile the drive also gets each new change, and the leader reads each
+ * record between two changes, so no old record overwrites a newer one.
  *
  * Copies records only. Records say which shards the drive lacks; healing rebuilds those. Called by `RepairLoop.bringBack`.
  */

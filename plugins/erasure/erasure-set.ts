@@ -2,7 +2,7 @@
  * An erasure set in the storage thread (the main thread). Every drive keeps every record. A tiny body is kept whole with each record;
  * larger ones are kept as shards, one per drive.
  * One drive is the *leader*: procedures run only there, under its commit lock. The set replays their changes on the other drives,
- * the followers, in the same order. So each drive holds the leader's changes up to some point, and a drive that holds all of them can
+ * the followers, in the same order. So each drive holds the leader's changes up to some point, and a drive that holds all changes can
  * become the leader.
  *
  * `backend.ts` creates the set and passes commits to `execute`. `RepairLoop`, `catchUp` and `Healing` bring drives and shards back;
@@ -31,8 +31,8 @@
  * 5. Shards are combined only if they belong to the same identity of the data. A body beside a record is verified as a whole. Each
  *    shard of a blob is verified by its own checksums, and has an id that is valid on its drive only (`idInSlot`).
  * 6. No two leaders have the same epoch: before its first change a leader has stored a block of epochs on a write quorum (`promise`,
- *    `claimEpoch`), and takes its epochs from that block. A
- *    change that only a former leader has made is older than any change of the new epoch, and is never replayed over it.
+ *    `claimEpoch`), and takes its epochs from that block. A change that only a former leader has made is older than any change of the
+ *    new epoch, and is never replayed over it.
  */
 import { crc32 } from '@node-rs/crc32'
 import type { Logger } from 'svc/kernel'

@@ -1,7 +1,7 @@
 /**
  * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. Each drive that has confirmed its shard is marked
- * in the record, on the write quorum; only then its shard counts as present. Drives that fail do not hinder the others: their shards stay
- * missing until the next attempt.
+ * in the record, on the write quorum; only then its shard counts as present. A drive that fails does not hinder the others: its shard
+ * stays missing until the next attempt.
  *
  * Also marks shards as missing: those that a deep check, a reader or a drive found missing or corrupt (`markMissingShards`).
  *

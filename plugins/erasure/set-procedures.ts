@@ -13,7 +13,7 @@
  * | show | the leader | reads records at this point of the order of changes; changes nothing |
  * | apply | the followers | replays the operations of a change |
  * | adopt | a drive that catches up | stores records as the leader showed them |
- * | clearNotes | any drive | deletes notes of missing shards that records mention by now |
+ * | clearNotes | any drive | deletes notes of missing shards after records mention these shards |
  * | probe | any drive | rewrites a record that it has, to show that it can still write |
  */
 import type { Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'

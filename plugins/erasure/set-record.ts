@@ -25,7 +25,7 @@ const lessParityShift = 4
 export interface BlobEntry {
   readonly id: string
   readonly size: number
-  /** Undefined: that of the set. */
+  /** Undefined if it is the parity of the set. */
   readonly parityCount: number | undefined
 }
 

@@ -50,7 +50,7 @@ export interface StagedBody {
 export interface KnownBlob {
   readonly size: number
   readonly generations: Uint8Array
-  /** Undefined: that of the set. */
+  /** Undefined if it is the parity of the set. */
   readonly parityCount: number | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * The set in a worker thread: reads drives and writes blobs itself, and sends commits to the storage thread. Which drives can be used,
- * and which one leads, it reads from shared memory (`SharedMembers`). Created by `backend.ts`.
+ * The set in a worker thread: reads drives and writes blobs itself, and sends commits to the storage thread. It reads from
+ * shared memory which drives can be used and which one leads (`SharedMembers`). Created by `backend.ts`.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy, StorageBackend } from 'svc/plugins/storage/api'

@@ -1,6 +1,6 @@
 /**
- * Scrubs all sets: reads every shard once in `scanner.deep_cycle`, a slice at a time, and has missing and corrupt ones rebuilt. Its position,
- * and the end of the last pass, are stored in a document, so that a restart continues the pass. The background worker `deep` of `index.ts`.
+ * Scrubs all sets: reads every shard once in `scanner.deep_cycle`, a slice at a time, and has missing and corrupt shards rebuilt. The
+ * position and the end of the last pass are stored in a document, so that a restart continues the pass. The background worker `deep` of `index.ts`.
  */
 import type { BackgroundWorker, Clock, Logger } from 'svc/kernel'
 import type { RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'

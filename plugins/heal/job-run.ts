@@ -2,8 +2,8 @@
  * Runs one heal job: heals the requested records one by one, in the order of their keys. Records that cannot be healed are counted and
  * listed; the job goes on with the next, unless the set cannot be written any more. Called by `jobs.ts`.
  *
- * A *dangling* object has lost more shards than there is parity. The job reports it only after every drive was online and was read. It
- * deletes it only if the request says `remove`, if its record has not changed since, and if no lock protects it.
+ * A *dangling* object has lost more shards than there is parity. The job reports the object only after every drive was online and
+ * was read. The job deletes the object only if the request says `remove`, the record has not changed since, and no lock protects it.
  */
 import { setImmediate } from 'node:timers/promises'
 import { isCatalogError } from 'svc/kernel'

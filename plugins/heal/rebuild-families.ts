@@ -1,4 +1,4 @@
-/** Progress of the rebuild of a drive since its begin. */
+/** Metrics of the progress of a drive's rebuild since it began. */
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'

@@ -3,7 +3,7 @@
  * private key that the server made may stay with it, sealed, to sign on request.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, TransactionBuilder } from 'svc/plugins/store/api'
 
 export { keyGroupErrors } from './errors.ts'
 
@@ -186,24 +186,12 @@ export interface KeyGroupsService {
   sign(group: string, wanted: ToSign): Promise<Signed>
 }
 
-/** Documents that use a key group. */
-export interface KeyGroupUse {
-  /** For people and for `usedBy`. */
-  readonly ids: readonly string[]
-  /** Makes a transaction fail with `precondition_failed` where `ids` may no longer be right by then. */
-  fence(tx: TransactionBuilder): void
-}
-
-/** Whoever has documents that name key groups tells which, so that none goes that is needed. As fresh as documents are. */
-export interface KeyGroupUser {
-  useOf(group: string): MaybePromise<KeyGroupUse>
-}
-
 declare module 'svc/kernel' {
   interface Services {
     keyGroups: KeyGroupsService
   }
   interface ExtensionPoints {
-    'keyGroups.user': KeyGroupUser
+    /** A plugin whose documents name key groups. */
+    'keyGroups.user': DocumentUser
   }
 }

@@ -4,8 +4,15 @@
  */
 import { type Clock, chain, isCatalogError, type Point } from 'svc/kernel'
 import { canonicalJson } from 'svc/plugins/sealing/api'
-import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
-import type { KeyGroup, KeyGroupKey, KeyGroupsService, KeyGroupUse, KeyGroupUser } from './api.ts'
+import {
+  type DocumentUser,
+  gatherUses,
+  type StoredDocument,
+  type StoreService,
+  type Uses,
+  usedBy,
+} from 'svc/plugins/store/api'
+import type { KeyGroup, KeyGroupKey, KeyGroupsService } from './api.ts'
 import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
 import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
 import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
@@ -17,7 +24,7 @@ const attemptsMax = 64
 export interface DirectoryOptions {
   readonly store: StoreService
   readonly documents: KeyGroupDocuments
-  readonly users: Point<KeyGroupUser>
+  readonly users: Point<DocumentUser>
   readonly clock: Clock
 }
 
@@ -29,14 +36,13 @@ type Decision = KeyGroupDocument | null | undefined
 export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
 
 export function createDirectory({ store, documents: { groups }, users, clock }: DirectoryOptions): KeyGroupDirectory {
-  const usesOf = async (id: string): Promise<KeyGroupUse[]> =>
-    Promise.all(users.list().map(async ({ value }) => value.useOf(id)))
+  const readUses = () => gatherUses(users.list().map(({ value }) => value))
 
-  const describe = async (document: StoredDocument<KeyGroupDocument>): Promise<KeyGroup> => {
+  const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses): KeyGroup => {
     const { id, value, etag, modifiedMs } = document
-    const usedBy = (await usesOf(id)).flatMap(({ ids }) => ids)
     const { comment, keys, createdMs } = value
-    return { id, comment, keys: keys.map(describeKey), usedBy, createdMs, updatedMs: modifiedMs, etag }
+    const described = { comment, keys: keys.map(describeKey), usedBy: usedBy(uses, id), createdMs }
+    return { id, ...described, updatedMs: modifiedMs, etag }
   }
 
   const require = async (id: string): Promise<StoredDocument<KeyGroupDocument>> => {
@@ -44,6 +50,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     if (found === undefined) throw noKeyGroup(id)
     return found
   }
+
+  const get = async (id: string): Promise<KeyGroup> => describe(await require(id), await readUses())
 
   /** Commits the decision about the group, which may be asked for again. */
   const change = async (id: string, ifMatch: string | undefined, decide: (current: Current) => Decision) => {
@@ -55,8 +63,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const next = decide(current)
       if (next === undefined || isSame(next, current)) return
       const keepsKeys = next !== null && next.keys.length > 0
-      const uses = keepsKeys ? [] : await usesOf(id)
-      requireUnused(id, next, uses)
+      const uses = keepsKeys ? undefined : await readUses()
+      if (uses !== undefined) requireUnused(id, next, usedBy(uses, id))
       const conditions = current === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: current.etag }
       // A group that cannot be read verifies nothing: it may be replaced.
       const options = { ...conditions, overwriteUnreadable: true }
@@ -64,7 +72,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
         await store.transaction(tx => {
           if (next === null) tx.delete(groups, id, options)
           else tx.put(groups, id, next, options)
-          for (const use of uses) use.fence(tx)
+          uses?.fence(tx)
         })
         return
       } catch (error) {
@@ -83,10 +91,11 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   return {
     async list({ startAfter, limit }) {
       const { documents, next } = await groups.list({ startAfter, limit })
-      return { items: await Promise.all(documents.map(describe)), next }
+      const uses = await readUses()
+      return { items: documents.map(document => describe(document, uses)), next }
     },
 
-    get: async id => describe(await require(id)),
+    get,
 
     async create(id, { comment = '', keys = [] }) {
       requireGroupId(id)
@@ -95,7 +104,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
         const nowMs = clock.now()
         return { comment, keys: applyInputs(keys, [], nowMs), createdMs: nowMs }
       })
-      return describe(await require(id))
+      return get(id)
     },
 
     async put(id, { comment = '', keys = [] }, { ifMatch } = {}) {
@@ -107,7 +116,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
         const stored = current?.value.keys ?? []
         return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
       })
-      return { group: await describe(await require(id)), isNew }
+      return { group: await get(id), isNew }
     },
 
     delete: (id, { ifMatch } = {}) =>
@@ -171,8 +180,7 @@ function isSame(next: KeyGroupDocument | null, current: Current): boolean {
 }
 
 /** Throws `key_group_in_use`, which names the users of the group. */
-function requireUnused(id: string, next: KeyGroupDocument | null, uses: readonly KeyGroupUse[]): void {
-  const ids = uses.flatMap(use => use.ids)
+function requireUnused(id: string, next: KeyGroupDocument | null, ids: readonly string[]): void {
   if (ids.length === 0) return
   const shown = ids.slice(0, 5).join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} others` : '')
   const needs = next === null ? 'it' : 'at least one of its keys'

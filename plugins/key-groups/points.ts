@@ -4,8 +4,8 @@ export const keyGroupPoints = {
   'keyGroups.user': {
     cardinality: 'many',
     schema: Type.Object(
-      { useOf: Type.Function([], Type.Unknown()) },
-      { description: 'Tells which of its documents name a key group.' },
+      { uses: Type.Function([], Type.Unknown()) },
+      { description: 'Tells which of its documents name key groups, which therefore are not deleted.' },
     ),
   },
 } as const

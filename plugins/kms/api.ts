@@ -19,7 +19,7 @@ export type KmsContext = Readonly<Record<string, string>>
 export interface DataKey {
   /** 32 bytes; the caller overwrites them with zeros after use. */
   readonly plaintext: Buffer
-  /** To be stored; names its backend and key. At most 4 KiB. */
+  /** The wrapped key, to be stored. It contains the name of its backend and of its key. At most 4 KiB. */
   readonly wrapped: Buffer
   readonly keyId: string
 }
@@ -43,7 +43,7 @@ export interface KmsStatus {
   readonly defaultKeyId: string
   readonly endpoints: readonly KmsEndpoint[]
   readonly online: boolean
-  /** Why it is not online, or which keys are missing, and what the operator has to do; without secrets. */
+  /** Why the backend is not online, or which keys are missing, and what the operator has to do. Has no secrets. */
   readonly error: string
   /** Version of the key server, if there is one. */
   readonly version: string
@@ -56,7 +56,7 @@ export interface KmsStatus {
 export interface KmsService {
   /** Whether a backend wraps. If not, requests for SSE-S3 and SSE-KMS are refused. */
   readonly isConfigured: boolean
-  /** Wraps if the caller names no key. Undefined without KMS. */
+  /** The key that wraps if the caller names none. Undefined without KMS. */
   readonly defaultKeyId: string | undefined
   /** A new data key under the named key, or under the default one. Throws `kms_key_not_found`. */
   generate(keyId: string | undefined, context: KmsContext): MaybePromise<DataKey>
@@ -64,7 +64,7 @@ export interface KmsService {
   unwrap(wrapped: Uint8Array, context: KmsContext): MaybePromise<Buffer>
   /** Wraps a data key again, for another context or under another key. The id comes from stored data: see `presentKeyId`. */
   wrap(keyId: string | undefined, plaintext: Uint8Array, context: KmsContext): MaybePromise<Buffer>
-  /** Whether it is wrapped by the current backend under the current version of this key. If not, rewrap it. */
+  /** Whether `wrapped` was made by the current backend under the current version of this key. If not, rewrap the data key. */
   isCurrent(wrapped: Uint8Array, keyId: string | undefined): MaybePromise<boolean>
   /** Throws `kms_key_not_found`. */
   requireKey(keyId: string): MaybePromise<void>
@@ -75,7 +75,7 @@ export interface KmsService {
   presentKeyId(keyId: string): MaybePromise<string>
   /** Throws `already_exists` and `invalid_key_id`. */
   createKey(id: string): Promise<KmsKey>
-  /** By id; those after `startAfter`. */
+  /** Lists keys in the order of their ids, beginning after `startAfter`. */
   listKeys(request: { readonly startAfter: string; readonly limit: number }): MaybePromise<KmsKeyPage>
   status(): Promise<KmsStatus>
   /** To be called in the main thread after all data keys were rewrapped under the current keys: former keys are no longer needed. */
@@ -122,7 +122,7 @@ export interface KmsBackendFactory {
    * cached (data-key-cache.ts).
    */
   readonly kind: 'local' | 'remote'
-  /** True: it has former keys only, which unwrap and never wrap. Default: false. */
+  /** True if the backend has only former keys, which unwrap and never wrap. Default: false. */
   readonly unwrapsOnly?: boolean
   /** Called once when `kms` starts, in every thread. */
   create(): KmsBackend

@@ -1,24 +1,29 @@
 /**
- * The built-in backend: every key is derived from the master key of the configuration and its id, so no key is stored. Documents in
- * the store record which ids operators have created: `generate` refuses any other id. Unwrapping does not check them.
+ * The built-in backend. It derives each key from the configured master key and the id of the key, so it stores no key. The id of the
+ * default key is the name of the master key. Operators create other ids, and the store has a document for each. `generate` refuses an id
+ * that is neither. `wrap` and `unwrap` do not check ids, because a stored id can be the name of a former master key.
  *
- * A wrapped key names the version of its master key, so keys wrapped under former master keys can be unwrapped while those are configured:
+ * A wrapped key contains the version of its master key. Keys that were wrapped under a former master key can be unwrapped as long as that
+ * master key is configured:
  *
  *     0  u8        format: 2 for a new data key (`generate`), 1 for an existing one (`wrap`)
- *     1  8 bytes   version: the first bytes of HMAC-SHA-256 under the master key of `svc kms master key version`
+ *     1  8 bytes   version: the first 8 bytes of HMAC-SHA-256(master key, `svc kms master key version`)
  *     9  16 bytes  salt, random
  *    25            format 1: the data key, sealed (sealing/sealing.ts) under a key derived from the salt, bound to the context
- *       16 bytes   format 2: a check value; the data key itself is not stored but derived from salt and context (derived-key.ts)
+ *       16 bytes   format 2: a check value, by which `unwrap` detects a wrong key, salt or context. The data key is not stored: it is
+ *                  derived from salt and context (derived-key.ts)
  *
- * A derived data key cannot change its master key, key id or context. To change one of them, `wrap` seals it in format 1, so that the
- * object's bytes need not be encrypted again.
+ * The master key, key id and context of a data key of format 2 cannot change, because the data key is derived from them. `wrap` seals the
+ * data key in format 1 under the new ones, so the bytes of the object need not be encrypted again.
  *
- * Derivation: master key → root (HKDF-SHA-256, no salt, `svc kms keys`) → key of an id (HMAC-SHA-256 of `key ` and the id). From the
- * key of an id: the wrapping keys of format 1 (HMAC-SHA-256 of the salt), and the key that data keys of format 2 are derived from
- * (HMAC-SHA-256 of `data keys`; it cannot equal a salt, as its length differs).
+ * Derivation: master key → root (HKDF-SHA-256, no salt, `svc kms keys`) → key of an id: HMAC-SHA-256(root, `key ` and the id). The key of
+ * an id gives two kinds of keys: the wrapping keys of format 1, HMAC-SHA-256(key of the id, salt), and the key from which data keys of
+ * format 2 are derived, HMAC-SHA-256(key of the id, `data keys`). The text `data keys` has 9 bytes and a salt has 16, so the two kinds
+ * cannot coincide.
  *
  * In format 1 a thread uses one salt, and so one wrapping key, for up to 2^20 data keys of one key id, each with a random nonce of 96
- * bits. That is far below the limit of 2^32 for random nonces (NIST SP 800-38D, 8.3). Derived keys are cached as key objects.
+ * bits. 2^20 is far below the limit of 2^32 random nonces under one key (NIST SP 800-38D, 8.3). Derived keys are cached as key objects;
+ * the keys of format 2 are cached as bytes, because a hash takes no key object.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Clock, MaybePromise, Random } from 'svc/kernel'
@@ -40,7 +45,7 @@ const versionBytes = 8
 const nonceBytes = 12
 const headBytes = 1 + versionBytes + saltBytes
 const derivedBytes = headBytes + derivationCheckBytes
-/** Bound of each cache of derived keys. */
+/** Maximum number of entries in each cache of derived keys. */
 const derivedMax = 256
 /** Data keys that are wrapped with one salt. */
 const wrapsPerSaltMax = 2 ** 20
@@ -98,9 +103,9 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
   const [current] = masters as [MasterKey]
   const derived = new Map<string, KeyObject>()
   const wrapping = new Map<string, WrappingKey>()
-  /** By version and salt (Latin-1), and key id. */
+  /** Wrapping keys of format 1, by version and salt (as Latin-1 text) followed by the key id. */
   const unwrapping = new Map<string, KeyObject>()
-  /** By version (Latin-1) and key id. */
+  /** Derivations of format 2, by version (as Latin-1 text) followed by the key id. */
   const derivations = new Map<string, KeyDerivation>()
 
   const keyOf = (master: MasterKey, keyId: string): KeyObject => {
@@ -223,7 +228,7 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
       return makeFor(found)
     },
 
-    // Does not check that the id was created: a data key to be rewrapped may have the name of a former master key.
+    // `wrap` does not check that the id was created: the id of a stored data key can be the name of a former master key.
     wrap: (keyId, plaintext, context) => wrapUnder(keyId, plaintext, context, random.bytes(nonceBytes)),
 
     unwrap(keyId, wrapped, context) {

@@ -1,7 +1,7 @@
 /**
  * The service `kms`. One backend, the primary one, wraps new data keys. A wrapped key names its backend and key (envelope.ts), and is
  * unwrapped by that backend, so that objects stay readable after the primary backend was changed. Caches data keys that a key server has
- * unwrapped, and counts errors. Clients learn that a key is unavailable, only the log says which one and why.
+ * unwrapped, and counts errors. Clients learn that a key is unavailable; the log alone names the key and the reason.
  */
 
 import { type CatalogError, type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
@@ -90,7 +90,7 @@ export function createKms({
     return backend.defaultKeyId
   }
 
-  /** Counts failures of a backend; gives on what it answers. */
+  /** Counts failures of a backend and passes its answer or error on. */
   const counted = <T>(operation: string, ask: () => MaybePromise<T>): MaybePromise<T> => {
     try {
       const answer = ask()

@@ -188,6 +188,8 @@ export interface ObjectVersion extends ObjectAttributes {
   readonly sizeBytes: number
   readonly etag: string
   readonly modifiedMs: number
+  /** Of the commit that wrote it: with bucket and key it names the bytes for ever. */
+  readonly sequence: number
   readonly checksum: ChecksumValue | undefined
   /** Parts of a completed multipart upload, in order; empty otherwise. */
   readonly parts: readonly ObjectPart[]

@@ -38,7 +38,7 @@ export { plainPattern, type WildcardPattern } from './wildcards.ts'
 /** Condition keys in lower case (`s3:prefix`, `aws:sourceip`) with their values. */
 export type ConditionRecord = Readonly<Record<string, readonly string[]>>
 
-/** The same, with values that are computed on demand: a `ReadonlyMap`, or the result of `requestConditions`. */
+/** Condition values that are computed on demand: a `ReadonlyMap`, or the result of `requestConditions`. */
 export interface ConditionLookup {
   get(key: string): readonly string[] | undefined
   /** What the values are made of, for rules that ask for more than condition keys. Absent: nothing else is known. */
@@ -75,7 +75,7 @@ export interface IdentityPolicies {
   readonly granted: PolicySet
   /** The limits of a session and of an access key: each of them must also allow the request, and may deny it. */
   readonly limits?: readonly PolicySet[]
-  /** An access key of root: `granted` is ignored and no bucket policy can deny it anything; only `limits` count. */
+  /** Whether the identity is an access key of root. Then `granted`, bucket policies and rules are ignored, and only `limits` count. */
   readonly isOwnedByRoot?: boolean
 }
 
@@ -95,9 +95,9 @@ export interface RuleRequest {
   readonly key: string | undefined
   /** Asks whether a listing of some part of the bucket is allowed, whatever its prefix. */
   readonly isPartial: boolean
-  /** What is allowed to everybody does not count. */
+  /** Whether public access is blocked: rules that allow something to everybody are ignored. */
   readonly blocksPublic: boolean
-  /** Undefined where nothing is known of the request but its condition keys. */
+  /** Undefined if only the condition keys of the request are known. */
   readonly facts: RequestFacts | undefined
   /** Of a condition key, in lower case. */
   values(key: string): readonly string[] | undefined
@@ -110,13 +110,13 @@ export interface RuleDecision {
 }
 
 /**
- * Rules of a bucket that are no policy document. A deny denies as a policy's does; an allow adds a right as the bucket's policy does, and
- * to those who have rights of it: limits of access keys hold, and root's keys have their limits alone.
+ * Rules of a bucket that are no policy document. A deny or an allow of a rule has the same effect as one of the bucket's policy: limits of
+ * access keys still hold, and rules do not apply to access keys of root.
  */
 export interface BucketRules {
-  /** Something is allowed to everybody, and public access is not blocked. */
+  /** Whether a rule allows something to everybody, and public access is not blocked. */
   readonly isPublic: boolean
-  /** Undefined: no rule is about this request. */
+  /** Undefined if no rule applies to this request. */
   decide(request: RuleRequest): RuleDecision | undefined
   /** The rule that would allow the request to everybody if public access were not blocked; for reasons and audit records. */
   blockedBy(request: RuleRequest): string | undefined
@@ -180,14 +180,14 @@ export interface PolicyService {
   isAllowedInPart(request: AccessRequest): boolean
   /** Whether the bucket's policies, its rules or its access control list allow anything to everybody. */
   isPublic(bucket: string): boolean
-  /** Whether its rules do. */
+  /** Whether the bucket's rules allow anything to everybody. */
   hasPublicRules(bucket: string): boolean
   /**
    * Whether a statement that may apply to this request has a condition on, or a variable of, a key with this prefix, in lower case. Facts
    * that are expensive to fetch, such as `s3:existingobjecttag/`, are needed only then.
    */
   mentions(request: AccessRequest, keyPrefix: string): boolean
-  /** Whether the object's access control list could allow this request: it is needed only then. */
+  /** Whether the object's access control list could allow this request. If not, the caller need not fetch the list. */
   asksObjectAcl(request: AccessRequest): boolean
   /** The actions that the console may offer: active actions on the server, or on a bucket and everything under a prefix of it. */
   permissions(request: PermissionsRequest): Permissions

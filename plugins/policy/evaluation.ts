@@ -1,12 +1,16 @@
 /**
- * Decides whether a caller may perform an action on a resource. The steps, in this order:
+ * Decides whether a caller other than root may perform an action on a resource. policy.ts allows root everything before.
  *
- * 1. Root may do everything.
- * 2. A matching deny refuses: in a policy of the user, of its groups, of the bucket or of the access key, or in a rule of the bucket.
- * 3. Something must allow: a policy of the user, of its groups or of the bucket, a rule of the bucket, or an access control list.
- * 4. Each limit (the policy embedded in an access key, the policy of a session) must also allow.
+ * 1. If any deny statement matches, the request is refused. Deny statements are in the policies of the user, of its groups and of the
+ *    bucket, in rules of the bucket, and in limits.
+ * 2. At least one of these must allow the request: a policy of the user, of its groups or of the bucket, a rule of the bucket, or an
+ *    access control list (which is read as policies of the bucket). If public access is blocked, public allow statements are ignored.
+ * 3. Each limit (the policy embedded in an access key, the policy of a session) must allow the request, too.
  *
- * For anonymous callers only the bucket's policy, its rules and the access control lists count, and these apply to `s3:` actions only.
+ * Policies and rules of buckets apply to `s3:` actions only. An anonymous caller has no policies of its own and no limits. An access key
+ * of root has only its limits: no policy and no rule of a bucket applies to it.
+ *
+ * The code asks source by source: the caller's policies and limits, the bucket's policies, its rules. A deny is final at once.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import type {
@@ -35,9 +39,12 @@ export class Evaluation implements StatementRequest, RuleRequest {
   bucket = ''
   key: string | undefined = undefined
   blocksPublic = false
-  /** Whether a listing of some part is allowed: conditions on the part are assumed to have the values that allow it. */
+  /**
+   * If true, the question is whether the caller may list any part of the bucket. Conditions on the listed part are assumed to hold in
+   * allow statements and not to hold in deny statements.
+   */
   isPartial = false
-  /** Bucket policies apply to the action. */
+  /** Whether policies and rules of buckets apply to the action. */
   isS3 = false
   #hasAllow = false
   #isLimited = false
@@ -102,7 +109,10 @@ export class Evaluation implements StatementRequest, RuleRequest {
     return this.#conditions
   }
 
-  /** Evaluates one source's policies of the caller; false if they deny, which is final. Called before any `askBucket`. */
+  /**
+   * Evaluates the caller's policies from one source. Returns false if one of them denies; the decision is then final. Must be called
+   * before any `askBucket`.
+   */
   askIdentity({ granted, limits, isOwnedByRoot }: IdentityPolicies): boolean {
     if (isOwnedByRoot === true) {
       this.#isOfRoot = true
@@ -118,8 +128,8 @@ export class Evaluation implements StatementRequest, RuleRequest {
   }
 
   /**
-   * Evaluates one source's policies of the bucket; false if they deny. They do not apply to access keys of root, which have only their
-   * limits.
+   * Evaluates the bucket's policies from one source. Returns false if one of them denies. Bucket policies do not apply to access keys
+   * of root; only the limits of such a key apply.
    */
   askBucket({ policies, blockPublicAccess }: BucketPolicies): boolean {
     if (this.#isOfRoot || !this.isS3) return true
@@ -130,7 +140,7 @@ export class Evaluation implements StatementRequest, RuleRequest {
     return isUndenied
   }
 
-  /** The same for rules of the bucket. */
+  /** Evaluates the rules of the bucket. Returns false if a rule denies. */
   askRules(rules: BucketRules): boolean {
     if (this.#isOfRoot || !this.isS3) return true
     const decision = rules.decide(this)
@@ -169,7 +179,7 @@ export class Evaluation implements StatementRequest, RuleRequest {
     return false
   }
 
-  /** Whether a statement that has the action also matches principal, resource and conditions. */
+  /** Whether a statement about the action also matches the caller, the resource and the conditions of the request. */
   matches(statement: Statement): boolean {
     const { principals, resources, conditions } = statement
     if (principals !== undefined && !principals.matches(this.identity)) return false

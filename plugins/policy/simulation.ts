@@ -50,7 +50,7 @@ export interface Simulation {
   readonly group: string
   readonly statement: EvaluatedStatement | undefined
   readonly evaluated: readonly EvaluatedStatement[]
-  /** The rule of the bucket that decided, where one did: by its id. */
+  /** The id of the rule of the bucket that decided. Absent if no rule decided. */
   readonly rule: string | undefined
 }
 
@@ -168,7 +168,7 @@ function ruleOutcome(
 
 const nameOfRule = (id: string): string => `The access rule "${id}"`
 
-/** What rules of the bucket say; root's keys and administrative actions are none of their business. A deny of any source wins. */
+/** The decision of the bucket's rules. Rules do not apply to access keys of root, and apply to `s3:` actions only. A deny wins. */
 function askRules(
   evaluation: Evaluation,
   identities: readonly IdentityPolicies[],

@@ -27,7 +27,7 @@ export interface Statement {
   readonly actions: ActionSet
   /** Undefined in policies that are attached to their principals. */
   readonly principals: PrincipalSet | undefined
-  /** Undefined: all resources. */
+  /** Undefined if the statement applies to all resources. */
   readonly resources: ResourceSet | undefined
   readonly conditions: readonly Condition[]
   /** Allows something to everybody, from any address. */

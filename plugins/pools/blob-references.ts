@@ -1,9 +1,9 @@
 /**
  * Blob references: a *blob reference* is a blob of another set together with the group whose records refer to it, written as the blob's id
- * followed by the group. For each there is one remote reference in the blob's set (see remote-references.ts). So that set can count for
- * each group what it has of it, although the records lie in the record set.
+ * followed by the group. Each blob reference has one remote reference in the blob's set (see remote-references.ts). So
+ * that set can count the data of each group, although the records lie in the record set.
  *
- * The *group* of a record is how its table is divided, such as the bucket: its key from the second byte up to the first zero byte.
+ * The *group* of a record is the part of its key from the second byte up to the first zero byte, such as the bucket.
  */
 import { createHash } from 'node:crypto'
 

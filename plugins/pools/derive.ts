@@ -1,4 +1,4 @@
-/** What each set derives from records of the table ff, in addition to what the storage's user derives. The same function in every set. */
+/** What each set derives from records of the table ff, in addition to what the storage's user derives. The function is the same in every set. */
 import type { Derive } from 'svc/plugins/storage/api'
 import { deriveFromReferences, isReferences, ownTable } from './record-references.ts'
 import { deriveFromRemoteReference, isRemoteReference } from './remote-references.ts'

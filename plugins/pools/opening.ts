@@ -1,12 +1,12 @@
 /**
- * Opens the sets of a storage at a start: finds the record set, gives each set its number, adds new sets. A set is identified by what it
- * says of itself, never by the order of the arguments. Existing sets are opened first; new sets are created only if none is missing.
+ * Opens the sets of a storage at a start: finds the record set, gives each set its number, adds new sets. A set is identified by its
+ * own documents, never by the order of the arguments. Existing sets are opened first; new sets are created only if none is missing.
  *
  * A set is added in these steps, each on its write quorum before the next. It gets blobs only after the last.
  *
  * | Step | What a start finds if the server ended right after it |
  * |---|---|
- * | its drives are formatted, and have a set document | a set that says nothing and has no records: it is new |
+ * | its drives are formatted, and have a set document | a set without a pools document and without records: it is new |
  * | its pools document names the record set | a set that is not listed: it is new |
  * | the record set lists it | a set of the storage |
  */

@@ -6,7 +6,7 @@
  * | those of the storage's users | the record set | as they are, with a `PooledTransaction` |
  * | acquire | a blob set | writes remote references: of a blob that is complete, or of one that has a remote reference for another group |
  * | release | a blob set | deletes remote references, unless they were acquired again in the meantime |
- * | abandon | a blob set | says that the writer of a blob will not use it |
+ * | abandon | a blob set | records that the writer of a blob will not use it |
  * | resolve | the record set | finds which of some references no record has, nor can get without another acquisition |
  * | describe | every set | writes the pools document |
  *
@@ -37,7 +37,7 @@ const resolvedCountKey = Buffer.from([ownTable, 0x63])
 export interface AcquireArgs {
   readonly reference: string
   readonly size: number
-  /** A reference of the same blob that must be there already. Undefined: the blob was just written. */
+  /** A reference of the same blob that must exist already. Undefined if the blob was just written. */
   readonly existing?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * All sets together, as the service `redundancy` offers them to `heal`. The shards of a record are those of its own, in the record set, and
- * those of its remote references in blob sets.
+ * All sets together, as the service `redundancy` offers them to `heal`. The shards of a record are its own shards, in the record set, and
+ * the shards of its remote references in blob sets.
  */
 import type { HealCounts, HealOutcome, PlacedSet, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
 import { sumOf } from 'svc/plugins/erasure/api'

@@ -1,7 +1,7 @@
 /**
- * Releases references in the background: resolves in the record set which of them no record has, then deletes their remote references in the
- * blob sets. A blob without remote references is handled like one whose last record was deleted: it stays for `readWindowMs`, and as long as
- * somebody reads it. What is left when the server ends is found by the orphan sweep after the next start.
+ * Releases references in the background: resolves in the record set which references no record has, then deletes their remote references in
+ * the blob sets. A blob without remote references is handled like one whose last record was deleted: it stays for `readWindowMs`, and as long as
+ * somebody reads it. The orphan sweep of the next start finds references that are left when the server ends.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { idInSet, setOfBlob } from './blob-ids.ts'

@@ -50,13 +50,14 @@ export interface DeliveryOptions {
   /** Batches under way at once. No key is in two of them. Default 1. */
   readonly concurrency?: number
   /**
-   * Of one attempt: then `signal` is aborted and the attempt counts as failed. Default 30 s. A `send` that ignores the signal may still
-   * run when its entries are sent again.
+   * Maximum time of one attempt. After it `signal` is aborted and the attempt counts as failed. Default 30 s. A `send` that ignores the
+   * signal may still run when its entries are sent again.
    */
   readonly timeoutMs?: number
   /**
-   * Pauses between attempts double from the first (default 1 s) up to the longest (default 1 min), each varied by ±20 %. After a failure
-   * the whole queue pauses. Then it sends one batch at a time until one succeeds, beginning with the entries that have failed least.
+   * Pauses between attempts double from the first (default 1 s) up to the longest (default 1 min), each varied by ±20 %. After a
+   * temporary failure the whole queue pauses. Then it sends one batch at a time until a batch succeeds, beginning with the entries that
+   * have the fewest failures.
    */
   readonly retryFirstMs?: number
   readonly retryMaxMs?: number
@@ -76,7 +77,7 @@ export interface DeliveryOptions {
 export interface Delivery {
   /** Ends the pauses after failures. */
   retryNow(): void
-  /** Starts no attempt any more; resolves when all have ended, by themselves or aborted after 3 s. Idempotent. */
+  /** Starts no further attempt. Resolves when all attempts have ended; those that still run after 3 s are aborted. Idempotent. */
   stop(): Promise<void>
 }
 

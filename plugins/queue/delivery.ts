@@ -1,10 +1,13 @@
 /**
- * Delivers one queue: loads waiting entries into the window, sends them in batches, and deletes them when the destination has them. A batch
- * that fails returns to the window. After a crash, entries that were not deleted are sent again.
+ * Delivers one queue. It loads waiting entries into memory (window.ts), sends them in batches, and deletes them after the destination has
+ * accepted them. Entries with the same key are sent in order. After a temporary failure the entries of the batch go back to the window.
+ * After a permanent failure a batch of one entry becomes a dead letter, and each entry of a larger batch is sent again in a batch of its
+ * own. After a crash the entries that were not deleted are sent again, so the destination may get an entry twice.
  *
- * Any failure pauses the whole queue, because most failures mean that the destination is down. Then one batch at a time is sent as a
- * probe, with the entries that have failed least, until one succeeds. An entry that failed also has a pause of its own, so that an entry
- * which always fails costs the others one pause per attempt.
+ * A temporary failure pauses the whole queue, because it usually means that the destination is down. After the pause, one batch at a time
+ * is sent as a probe, until a batch succeeds. The probe has the entries with the fewest failures, because an entry that always fails must
+ * not be the only probe. Each entry that failed also waits on its own, with a growing pause, so that an entry that always fails delays the
+ * others once for each of its attempts.
  */
 import { isCatalogError, type Logger, type Ports } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
@@ -34,7 +37,7 @@ export interface QueueDeliveryOptions {
   readonly log: Logger
   readonly place: QueuePlace
   readonly delivery: DeliveryOptions
-  /** Turns an entry into a dead letter; resolves when that is durable. */
+  /** Turns an entry into a dead letter. Resolves when that is durable. */
   deadLetter(entry: LoadedEntry, reason: string): Promise<void>
   readonly counters: Pick<QueueCounters, 'onSent' | 'onFailedAttempt'>
   onStopped(): void
@@ -42,7 +45,7 @@ export interface QueueDeliveryOptions {
 
 interface Attempt {
   readonly abort: AbortController
-  /** Failures of attempts that began in the same round make one pause. */
+  /** Attempts that began in the same round and failed cause one pause, not one each. */
   readonly round: number
 }
 
@@ -60,9 +63,11 @@ export function createQueueDelivery(options: QueueDeliveryOptions): QueueDeliver
   let onIdle: (() => void) | undefined
   let isReading = false
   let discardedBelow = ''
-  /** Failed rounds since the last success, and when the next one may begin. */
+  /** Failed rounds since the last success. */
   let failures = 0
+  /** Number of the current round. */
   let round = 0
+  /** When the next round may begin. */
   let resumeAtMs = 0
   let cancelTimer: (() => void) | undefined
   let timerAtMs = Number.POSITIVE_INFINITY
@@ -184,7 +189,7 @@ export function createQueueDelivery(options: QueueDeliveryOptions): QueueDeliver
       const onAbort = () => barrier(() => reject(signal.reason))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort)
-      // A throw of `send` itself is a rejection, too.
+      // If `send` throws instead of rejecting, that counts as a rejection.
       Promise.resolve()
         .then(() => send(entries, signal))
         .then(
@@ -203,7 +208,7 @@ export function createQueueDelivery(options: QueueDeliveryOptions): QueueDeliver
   }
 
   async function onFailure(batch: readonly LoadedEntry[], { round: begun }: Attempt, error: unknown): Promise<void> {
-    // The next delivery of the queue sends them again.
+    // The entries stay in the queue; its next delivery sends them again.
     if (isStopping) return
     const reason = sentenceOf(error)
     counters.onFailedAttempt()
@@ -261,13 +266,13 @@ export function createQueueDelivery(options: QueueDeliveryOptions): QueueDeliver
     onStopped()
   }
 
-  // Starts after the caller's turn: its `send` may not be ready yet.
+  // The delivery starts in a later turn of the event loop, because the caller's `send` may not be ready yet.
   setImmediate(pump)
 
   return {
     onPut(key) {
       reader.onPut(key)
-      // Only the reader starts here, because this runs under the commit lock.
+      // Only the reader is started here, because `onPut` runs under the commit lock.
       if (!isReading && !isStopping && reader.isWanted && monotonicMs() >= readResumeAtMs) void read()
     },
     discard(below) {
@@ -287,7 +292,7 @@ export function createQueueDelivery(options: QueueDeliveryOptions): QueueDeliver
   }
 }
 
-/** Undefined when the entry has been deleted. */
+/** Returns undefined if the entry was deleted. */
 async function readPayload(storage: StorageService, { recordKey }: LoadedEntry): Promise<Buffer | undefined> {
   // Reads the record again, because compaction may have moved its body.
   const record = await storage.get(recordKey)

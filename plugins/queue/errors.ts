@@ -6,7 +6,7 @@ export class PermanentDeliveryError extends Error {
   }
 }
 
-/** By name, because a plugin may have its own copy of this package with another class. */
+/** Compares the name of the error, because a plugin may have its own copy of this package with another class. */
 export function isPermanent(error: unknown): boolean {
   return error instanceof Error && error.name === 'PermanentDeliveryError'
 }

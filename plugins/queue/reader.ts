@@ -8,7 +8,7 @@
  * | catching up | are remembered by key | earlier commits are durable, and a second scan reaches the end: following; else reading |
  * | following | are remembered by key, and read by it once their commit is durable | too many keys to remember: reading |
  *
- * While the destination keeps up, an entry costs one `get` and no scan. An entry of a commit that was rolled back is not found by its `get`.
+ * While the destination keeps up, an entry costs one `get` and no scan. The `get` of an entry whose commit was rolled back finds nothing.
  */
 import type { StorageService } from 'svc/plugins/storage/api'
 import { procedure } from './commit.ts'

@@ -25,13 +25,13 @@ export interface LoadedEntry {
   readonly key: string
   readonly size: number
   readonly queuedMs: number
-  /** Undefined when it is the body of the record: it is read before it is sent. */
+  /** Undefined if the payload is the body of the record, which is read before the entry is sent. */
   readonly payload: Buffer | undefined
   /** Failed attempts since it was loaded. */
   attempts: number
   /** On the monotonic clock. */
   notBeforeMs: number
-  /** Sent in a batch of its own, because a batch of several failed for good. */
+  /** Whether the entry is sent in a batch of its own, because a batch of several failed permanently. */
   isAlone: boolean
 }
 
@@ -69,8 +69,8 @@ export class Window {
   }
 
   /**
-   * The next batch, in order; empty when no entry is ready. An entry that has failed n times is in a batch of at most batchMax / 2^n, so
-   * an entry that always fails ends up alone. `attemptsMax`: only entries that have not failed more often.
+   * Returns the next batch, in order; an empty one if no entry is ready. An entry that has failed n times is in a batch of at most
+   * batchMax / 2^n, so an entry that always fails ends up alone. Entries that have failed more than `attemptsMax` times are left out.
    */
   take(nowMs: number, batchMax: number, attemptsMax = Number.POSITIVE_INFINITY): LoadedEntry[] {
     const batch: LoadedEntry[] = []
@@ -105,7 +105,7 @@ export class Window {
     return batch
   }
 
-  /** The least number of failed attempts among entries that could be taken; Infinity when there are none. */
+  /** The smallest number of failed attempts among the entries that could be taken. Infinity if there is none. */
   fewestAttempts(nowMs: number): number {
     let fewest = Number.POSITIVE_INFINITY
     const seen = new Set<string>()
@@ -124,7 +124,7 @@ export class Window {
   putBack(entries: readonly LoadedEntry[]): void {
     this.release(entries)
     this.#hasDelays = true
-    // Ids are of one length.
+    // All ids have the same length, so they can be compared as text.
     this.#waiting = [...this.#waiting, ...entries].sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 

@@ -19,6 +19,7 @@ export {
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
 export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
+export { type DocumentUser, gatherUses, type NamedUser, type Uses, usedBy } from './uses.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
   /** Singular, kebab-case, unique, and never changed: it is part of the stored format. Example: `iam-user`. */
@@ -43,8 +44,8 @@ export interface StoredDocument<T> {
   readonly id: string
   readonly value: T
   /**
-   * Strong, 32 hexadecimal digits without quotes: the first half of the SHA-256 of the canonical JSON (RFC 8785). Secrets are replaced by
-   * their HMAC under the deployment's key, so that the ETag does not help to guess a weak secret.
+   * Strong, 32 hexadecimal digits without quotes: the first half of the SHA-256 of the canonical JSON (RFC 8785). Each secret is
+   * replaced by HMAC(key derived from the deployment key, secret), so that the ETag does not help to guess a weak secret.
    */
   readonly etag: string
   /** Of the commit that wrote the document; increases with every change of any document. */

@@ -1,20 +1,22 @@
 /**
- * The deployment key: 32 random bytes, which seal the secret fields of documents. It is created at the first start that needs it, and
- * kept in the store, itself sealed:
+ * The deployment key, 32 random bytes, is the key that seals the secret fields of documents. It is created at the first start with a
+ * collection that declares secret fields. The store keeps it sealed:
  *
  * - under the master key (SVC_KMS_SECRET_KEY), if one is configured,
  * - otherwise under a key derived from the root password.
  *
- * | The stored key is sealed under | Configured | Start |
+ * | Stored key | Configured | Start |
  * |---|---|---|
- * | no key is stored | a master key or a root password | creates and seals one |
- * | no key is stored, but documents have sealed fields | any | refused: the key was lost |
- * | the configured credentials | | opens it |
- * | a former master key or root password | that one as previous, and a current one | opens it, and seals it under the current one |
- * | the root password | that password, and a master key | opens it, and seals it under the master key |
- * | other credentials | | refused; nothing is changed |
+ * | none, and no document has sealed fields | a master key or a root password | creates a key and seals it |
+ * | none, and no document has sealed fields | no credentials | refused |
+ * | none, but documents have sealed fields | anything | refused: the key was lost |
+ * | sealed under the current credentials | these credentials | opens it |
+ * | sealed under a former master key or root password | the former one as previous, and current credentials | opens it, and seals it under the current credentials |
+ * | sealed under the root password | this password and a master key | opens it, and seals it under the master key |
+ * | sealed under credentials that are not configured | anything | refused; nothing is changed |
+ * | damaged, or of a later release | anything | refused; nothing is changed |
  *
- * So a change of credentials seals 32 bytes again, and never touches a document.
+ * A change of credentials therefore seals only the 32 bytes again and changes no document.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Logger, Random } from 'svc/kernel'
@@ -32,7 +34,7 @@ import { storeErrors } from './errors.ts'
 const keyBytes = 32
 const saltBytes = 16
 const context = 'svc store deployment key'
-/** A record with a higher cost was not written by this server, and could exhaust the machine's memory. */
+/** This server writes no record with a higher cost; such a record could exhaust the machine's memory. */
 const costMax: ScryptCost = { n: 1 << 20, r: 32, p: 16 }
 
 /** As configured; master keys as `<name>:<base64 of 32 bytes>`. */
@@ -59,13 +61,16 @@ export interface DeploymentKeyOptions {
   readonly stored: Uint8Array | undefined
   /** Whether documents have sealed fields. Called only if no key is stored. */
   isNeeded(): Promise<boolean>
-  /** Stores the record, if the stored one still is the one that was read. */
+  /** Stores the record if the stored record is still the one that was read. */
   store(record: Buffer): Promise<void>
   readonly random: Random
   readonly log: Logger
 }
 
-/** The 32 bytes. Rejects with `sealing_key_…`, which name the variables, and has then changed nothing. */
+/**
+ * Returns the 32 bytes of the key. If it rejects with `sealing_key_missing`, `sealing_key_wrong` or `sealing_key_lost`, nothing was
+ * changed. The first two name the variables to set.
+ */
 export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<Buffer> {
   const { credentials, stored, random, log } = options
   if (stored === undefined) {
@@ -88,7 +93,10 @@ export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<
   return key
 }
 
-/** Whether `openDeploymentKey` could open the stored key: throws the same errors. Writes nothing. */
+/**
+ * Throws if the configured credentials cannot open the stored key, or if no key is stored and there are no credentials. Does not ask
+ * whether documents need a key that is not stored. Writes nothing.
+ */
 export async function checkDeploymentKey(stored: Uint8Array | undefined, credentials: SealingCredentials) {
   if (stored !== undefined) (await openKey(parse(stored), credentials)).key.fill(0)
   else if (credentials.masterKey === undefined && credentials.rootPassword === undefined) throw missingCredentials()
@@ -158,7 +166,7 @@ function tryOpen(wrapping: KeyObject, sealed: Buffer): Buffer | undefined {
   try {
     return openSealed(wrapping, sealed, context)
   } catch (error) {
-    // Wrong key: the next candidate may be the right one.
+    // This key is wrong; the next candidate may be right.
     if (error instanceof SealError) return undefined
     throw error
   }
@@ -172,7 +180,7 @@ function fromMasterKey(masterKey: string, salt: Buffer): KeyObject {
   return deriveKey(Buffer.from(masterKey.slice(masterKey.indexOf(':') + 1), 'base64'), salt, context)
 }
 
-/** Checked by hand, to distinguish a damaged record from a wrong password. */
+/** Checks the record field by field, so that a damaged record is not taken for a wrong password. */
 function parse(record: Uint8Array): SealedKey {
   try {
     const parsed = JSON.parse(Buffer.from(record).toString()) as SealedKey
@@ -181,7 +189,7 @@ function parse(record: Uint8Array): SealedKey {
     if (isWhole && under.kind === 'master-key' && typeof under.name === 'string') return parsed
     if (isWhole && under.kind === 'root-password' && isCost(under.cost)) return parsed
   } catch {
-    // Not JSON, or JSON of another shape: reported below.
+    // The record is not JSON or has another shape; the error below reports it.
   }
   throw storeErrors.sealing_key_lost(
     'The record of the key that seals secrets is damaged, or of a later release. Nothing was changed.',

@@ -1,17 +1,21 @@
 /**
- * Lets a thread check by shared memory, without a message, whether its cached copy of a document is still current. The memory has two
- * counters for each of 4096 slots; a document belongs to the slot given by the hash of its record key:
+ * A thread can check in shared memory, without a message, whether its cached copy of a document is still current. The memory has 4096
+ * slots with two counters each. The hash of a document's record key selects its slot, so several documents share one. Besides the slots
+ * the memory has the number of the last notice of changes (`published`).
  *
- * - *touched* counts changes of the slot's documents. The storage thread increments it inside the commit, before the change is
- *   durable and so before any reader can see it.
- * - *settled* is the value of *touched* up to which every change is durable or has failed.
+ * - *touched* counts the changes of all documents of the slot. The storage thread increments it inside the commit. The change is not
+ *   durable yet, so no reader can see it.
+ * - *settled* is a former or the current value of *touched*. Each change that was counted in this value is durable or has failed.
  *
  * Invariants:
  *
- * 1. A cached entry has a generation: the value of *touched* before the record was read. It is cached only if *settled* was equal to
- *    it then, and *touched* still had that value after the read. So the record has every change that the value counts, and no other.
- * 2. While *touched* has that value, no further change has begun: the cached entry is what storage would answer.
- * 3. Otherwise the thread asks storage, which answers as of the last acknowledged commit of any thread.
+ * 1. The generation of a cached entry is the value of *touched* before its record was read. The entry is cached only if *settled* was
+ *    equal to *touched* before the read, and *touched* had not changed after it. So the record contains each change that the generation
+ *    counts, and no later one.
+ * 2. While *touched* equals the generation, no later change has begun, and storage would answer with the cached record.
+ * 3. If *touched* differs, the thread asks storage, and the answer includes every acknowledged commit of all threads.
+ *
+ * The counters have 32 bits and wrap around. A wrong match needs exactly 2^32 changes of one slot between two uses of an entry.
  */
 const slotBits = 12
 export const slotCount = 1 << slotBits
@@ -51,12 +55,12 @@ export class Generations {
     Atomics.store(this.#settled, slot, generation)
   }
 
-  /** Number of the last notice of changes; wraps. */
+  /** The number of the last notice of changes. It wraps around at 2^32. */
   get published(): number {
     return Atomics.load(this.#head, cell.published)
   }
 
-  /** Only in the storage thread; returns the number of the next notice. */
+  /** Only in the storage thread. Returns the number of the next notice. */
   publish(): number {
     Atomics.add(this.#head, cell.published, 1)
     return this.published

@@ -1,4 +1,4 @@
-/** Rules of what users choose, and what is made where they choose nothing. Errors never repeat a secret. */
+/** Rules for names and secrets that users choose, and generators for those that they do not choose. Errors never repeat a secret. */
 import { hash } from 'node:crypto'
 import type { Random } from 'svc/kernel'
 import { usersErrors } from './errors.ts'
@@ -61,7 +61,7 @@ export function newAccessKey(random: Random): string {
   return key
 }
 
-/** The prefix of the access keys of a user's share links; undefined: of root. Does not reveal the user. */
+/** The prefix of the access keys of a user's share links, or of root's if `undefined` is passed. Does not reveal the user. */
 export function sharePrefixOf(uid: string | undefined): string {
   return (
     sharePrefix +

@@ -1,12 +1,17 @@
 /**
- * The credentials and rights of an access key as of the last acknowledged change. Results are cached with the revision at which they
- * were read (see changes.ts). A request reads the revision (a number in memory, see the store) and the cache.
+ * Finds the credentials and rights of an access key as of the last acknowledged change. Each result is cached with the revision of the
+ * documents at which it was read (changes.ts). A request compares the current revision, a number in memory, with the cached one, and
+ * reads documents only if they differ or nothing is cached. If the revision changes during `attemptsMax` reads in a row, `credentials`
+ * fails with `busy`.
  *
  * Invariants:
  *
- * 1. A result was read while its revision did not change: it mixes no two states.
- * 2. As long as none of its documents changes, the same objects are returned, so that a caller that keeps them can compare.
- * 3. A document that cannot be read allows nothing (rights.ts).
+ * 1. `credentials` returns a result only if the revision was the same before and after the documents were read, so a result never mixes
+ *    two states. `describe` gives no such guarantee.
+ * 2. As long as no document of an access key changes and the key stays cached, `credentials` returns the same objects. A caller can keep
+ *    them and compare references to detect a change.
+ * 3. If a policy or group of a user cannot be read, the user has no rights at all, also none from a bucket policy (rights.ts): the
+ *    document may contain a deny.
  */
 import { createSecretKey } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -20,17 +25,17 @@ import { identityPolicies, type Rights, readLimits, readRights } from './rights.
 
 /** Access keys that a thread caches. */
 const knownMax = 10_000
-/** Cached names that do not exist. Counted separately, so that requests with random names evict no access key. */
+/** Cached names that do not exist. They have a cache of their own, so that requests with random names do not evict access keys. */
 const absentMax = 4096
 const attemptsMax = 64
 
 interface Principal {
-  /** The revision at which it was last confirmed. */
+  /** The revision at which the result was last confirmed. */
   sequence: number
   readonly stamp: string
-  /** Undefined: unknown or disabled, or the owner is disabled. */
+  /** Undefined if the access key does not exist or is disabled, or if its owner or its parent is missing or disabled. */
   readonly credentials: Credentials | undefined
-  /** Milliseconds since 1970; Infinity: never. */
+  /** Milliseconds since 1970. Infinity if the access key does not expire. */
   readonly expiresMs: number
 }
 
@@ -79,7 +84,7 @@ export class Principals {
     return chain(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
   }
 
-  /** A user with its rights, even if it is disabled: to show its rights, not to authenticate it. */
+  /** Returns a user and its rights, even if the user is disabled. Use the result to show rights, not to authenticate. */
   describe(name: string): MaybePromise<Identity | undefined> {
     const { documents, policy } = this.#options
     return chain(documents.users.get(name), user =>
@@ -89,7 +94,7 @@ export class Principals {
     )
   }
 
-  /** Makes the next request compare each cached result with the stored documents. */
+  /** Makes each cached result stale, so that its next use compares it with the stored documents. */
   doubt(): void {
     for (const principal of this.#known.values()) principal.sequence = -1
     this.#absent.clear()
@@ -187,7 +192,7 @@ export class Principals {
     }
   }
 
-  /** Whether root now has the name of the key's owner: then that user no longer exists, and its keys are invalid. */
+  /** Whether root now has the name of the key's owner. That user then no longer exists, and its keys are invalid. */
   #isReplacedByRoot({ owner }: AccessKeyDocument): boolean {
     return owner?.name === this.#options.owner.accessKey
   }
@@ -212,7 +217,7 @@ export class Principals {
     const isOwnedByRoot = key.owner === undefined
     return new DirectoryIdentity({
       accessKey,
-      // Without a limit it is equal to root; with one it is not.
+      // A key of root without limits has the rights of root; a key with limits does not.
       isRoot: isOwnedByRoot && limits.length === 0,
       ownerId: owner.ownerId,
       userName: key.owner?.name ?? owner.accessKey,
@@ -224,7 +229,10 @@ export class Principals {
   }
 }
 
-/** Whether the key, its owner and its parent exist and are enabled. The expiry is checked at each use. */
+/**
+ * Whether the key is enabled, and its owner and its parent (if it has them) exist, are enabled and are still the ones that it was created
+ * for. The expiry is checked at each use.
+ */
 function isAlive(key: AccessKeyDocument, owner: Stored<UserDocument>, parent: Stored<AccessKeyDocument>): boolean {
   if (key.status !== 'enabled') return false
   if (key.owner !== undefined && (owner?.value.uid !== key.owner.uid || owner.value.status !== 'enabled')) return false

@@ -8,7 +8,7 @@ export interface Rights {
   readonly attached: readonly AttachedPolicy[]
   /** Names of the enabled groups. */
   readonly groups: readonly string[]
-  /** False if an attached policy or group is missing or cannot be read: it may have denied something, so nothing is allowed without it. */
+  /** False if an attached policy or group is missing or cannot be read. It may have denied something, so the user then has no rights. */
   readonly isComplete: boolean
   /** The ids and versions of all documents that were read. */
   readonly stamp: string
@@ -16,7 +16,7 @@ export interface Rights {
 
 const nobodysRights: Rights = Object.freeze({ attached: [], groups: [], isComplete: true, stamp: '' })
 
-/** Rights of a stored user; undefined has none. */
+/** Returns the rights of a stored user. Without a user there are no rights. */
 export function readRights(
   documents: Documents,
   policy: PolicyService,

@@ -16,7 +16,7 @@ export const sharesPerCommitMax = 450
 export interface ShareRoom {
   /** The user's shares that have to be removed for a new one: those that ended first. `conflict` if too many are active. */
   make(uid: string | undefined): Promise<readonly string[]>
-  /** Notes a share that this thread has committed. Undefined: it was removed. */
+  /** Notes a share that this thread has committed. Undefined if the share was removed. */
   note(id: string, share: AccessKeyDocument | undefined): void
   close(): void
 }

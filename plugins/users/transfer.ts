@@ -1,6 +1,6 @@
 /**
  * Exports all users, groups, named policies and access keys from a deployment, and imports them into another one. An import is checked as a
- * whole before anything is stored; then it is stored in commits of some hundred documents, and storing it again changes nothing.
+ * whole before anything is stored. Then it is stored in commits of some hundred documents. Repeating an import changes nothing.
  *
  * Existing users keep their uid, so access keys that are not in the archive, such as those that were created here, stay valid.
  */

@@ -2,11 +2,13 @@
 import { chain, definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/access-rules/api'
 import type {} from 'svc/plugins/bucket-policy/api'
+import type {} from 'svc/plugins/cache/api'
 import type {} from 'svc/plugins/distributions/api'
 import type {} from 'svc/plugins/key-groups/api'
 import type {} from 'svc/plugins/object-ownership/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { websiteConfig } from './config.ts'
+import { createInspection } from './inspection.ts'
 import { createOrigin } from './origin.ts'
 import { websiteProblems } from './problems.ts'
 import { createWebsite } from './website.ts'
@@ -15,15 +17,21 @@ export default definePlugin({
   name: 'website',
   description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
-  optional: ['accessRules', 'authSession', 'bucketPolicy', 'keyGroups'],
+  optional: ['accessRules', 'authSession', 'bucketPolicy', 'cache', 'keyGroups'],
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { accessRules, authSession, bucketPolicy, keyGroups, objectOwnership } = services
+    const { accessRules, authSession, bucketPolicy, cache, keyGroups, objectOwnership } = services
     // The cluster's block belongs to bucket policies; without that plugin only the flags of the bucket count.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
       chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
     const normalizeKey = keyNormalizer(config.keyNormalization)
+    if (cache !== undefined) {
+      const inspection = createInspection(cache, normalizeKey, (bucket, prefix) =>
+        createOrigin(services.objects, bucket, prefix),
+      )
+      contribute('cache.site', 'website', inspection, { optional: true })
+    }
     contribute(
       'distribution.mode',
       'website',
@@ -36,6 +44,7 @@ export default definePlugin({
             ...services,
             accessRules,
             authSession,
+            cache,
             keyGroups,
             blocksPublic,
             clock: ports.clock,

@@ -1,13 +1,36 @@
-/** Where answers come from: the objects of a bucket below a prefix. The face behind which a cache has its place; now every answer passes it by. */
+/** Where answers come from: the objects of a bucket below a prefix, read for each request anew. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
+import type { Resolution } from './resolution.ts'
+
+/** The bytes of an object, of one version for as long as they are read. */
+export interface SiteBytes {
+  /** Undefined: the object was replaced, and these bytes are gone. `isCached`: none of them came from the bucket. */
+  open(
+    start: number,
+    length: number,
+  ): MaybePromise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
+  /** A form of the whole, such as compressed: kept, or made of the whole. Undefined where it has none, or where there is no time for it. */
+  form(name: string, make: FormMaker): Promise<Buffer | undefined>
+}
+
+/** Undefined: the form is no better than the whole. Null: not now. */
+export type FormMaker = (read: () => MaybePromise<ObjectData>) => Promise<Buffer | undefined | null>
+
+/** What a website answers with. */
+export interface Found {
+  readonly resolution: Resolution
+  readonly bytes: SiteBytes
+  /** Value of `X-Cache`. */
+  readonly cache: string
+  /** Fields that say where the answer is from. */
+  readonly headers: readonly (readonly [string, string])[]
+}
 
 export interface Origin {
   /** Undefined where it is missing: keys that cannot be, delete markers, and buckets that are gone, too. */
   find(key: string, versionId?: string): Promise<ObjectVersion | undefined>
   read(version: ObjectVersion, start: number, length: number): MaybePromise<ObjectData>
-  /** Value of `X-Cache`. */
-  readonly cache: 'BYPASS'
 }
 
 const keyBytesMax = 1024
@@ -18,7 +41,6 @@ export function createOrigin(
   prefix: string,
 ): Origin {
   return {
-    cache: 'BYPASS',
     read: (version, start, length) => objects.read(version, start, length),
     async find(key, versionId) {
       const whole = prefix + key
@@ -32,5 +54,19 @@ export function createOrigin(
         throw error
       }
     },
+  }
+}
+
+/** Bytes that are read from the bucket each time. */
+export function directBytes(origin: Pick<Origin, 'read'>, version: ObjectVersion | undefined): SiteBytes {
+  const read = (start: number, length: number) => {
+    if (version === undefined) throw new TypeError('there are no bytes')
+    return origin.read(version, start, length)
+  }
+  return {
+    async open(start, length) {
+      return { data: await read(start, length), isCached: true }
+    },
+    form: async (_name, make) => (await make(() => read(0, version?.sizeBytes ?? 0))) ?? undefined,
   }
 }

@@ -1,20 +1,18 @@
 /**
- * The server is killed in each step of an order, just before the authority hears of it and just before its answer arrives. The next start
- * goes on: one account, one order, no answer to a challenge left behind.
+ * The server is killed in each step of an order, just before the authority hears of it and just before its answer arrives; by dns-01 also
+ * in each change of the zone. The next start goes on: one account, one order, no answer to a challenge and no TXT record left behind.
  */
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createServer, request } from 'node:https'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { eventually, startPebble } from 'svc/plugins/acme/testing'
-import { findLastingPort, temporaryFolder } from 'svc/testing'
-import t from 'tap'
+import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
+import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { requireProgram } from '../wire/clients.ts'
-import { startServer } from '../wire/server.ts'
+import { startServer, type TestServer } from '../wire/server.ts'
+import { type AuthorityProxy, startAuthorityProxy, startDnsProxy } from './authority-proxy.ts'
 
 const { skip } = requireProgram('pebble')
+const configFile = join(import.meta.dirname, '../wire/certificate-wishes.json')
 
 /** What each step asks of pebble, and what it has written by then where that takes a while. */
 const steps: readonly (readonly [name: string, path: RegExp, done?: RegExp])[] = [
@@ -26,105 +24,70 @@ const steps: readonly (readonly [name: string, path: RegExp, done?: RegExp])[] =
   ['download', /^\/certZ\//],
 ]
 
-t.test('an order survives kill -9 in each of its steps', { skip }, async t => {
-  const folder = temporaryFolder(t)
-  const [keyFile, caFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=proxy',
-      ],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', caFile],
-    ],
-    { stdio: 'ignore' },
+interface Round {
+  /** Of the certificate. */
+  readonly id: string
+  readonly where: string
+  readonly wish: object | readonly string[]
+  /** Begins to hold; resolves when the request has come. */
+  hold(): Promise<void>
+  release(): void
+}
+
+/** One order, killed where it is held and continued. */
+async function killed(t: Test, server: TestServer, proxy: AuthorityProxy, environment: object, round: Round) {
+  const { id, where, wish } = round
+  const life = {
+    ...environment,
+    SVC_ACME_DIRECTORY: proxy.directory,
+    SVC_ACME_CA_CERT: proxy.caFile,
+    TEST_WISHES: JSON.stringify({ [id]: wish }),
+  }
+  const ordersBefore = proxy.made['/order-plz'] ?? 0
+  const reached = round.hold()
+  await server.start(life)
+  await reached
+  await server.kill()
+  round.release()
+  await server.start(life)
+  const { call } = createAdminClient(server)
+  const certificate = await eventually(
+    () => call('GET', `/certificates/${id}`),
+    ({ state }) => state === 'valid' || state === 'failed',
   )
-  const environment = { SVC_CONFIG_FILE: join(import.meta.dirname, '../wire/certificate-wishes.json') }
-  const server = await startServer({ environment })
+  t.match(certificate, { state: 'valid', acme: { attempts: 0, step: '' } }, where)
+  t.equal((proxy.made['/order-plz'] ?? 0) - ordersBefore, 1, `${where}: one order`)
+}
+
+const whereOf = (name: string, isAfter: boolean) => `${name}, ${isAfter ? 'before its answer' : 'before its request'}`
+
+t.test('an order by http-01 survives kill -9 in each of its steps', { skip }, async t => {
+  const server = await startServer({ environment: { SVC_CONFIG_FILE: configFile } })
   t.teardown(() => server.remove())
   await server.stop()
   const pebble = await startPebble(t, { httpPort: server.port, tlsPort: server.port, nonceRejects: 0 })
-
-  /** In front of pebble: holds one request for ever, before or after pebble has had it. */
-  let held: { path: RegExp; isAfter: boolean; done: RegExp | undefined; onHeld(): void } | undefined
-  const made: Record<string, number> = {}
-  const proxy = createServer({ key: readFileSync(keyFile), cert: readFileSync(caFile) }, async (incoming, outgoing) => {
-    const { method, url = '', headers } = incoming
-    const body = await buffer(incoming)
-    const hold = held !== undefined && method === 'POST' && held.path.test(url) ? held : undefined
-    if (hold !== undefined) held = undefined
-    if (hold !== undefined && !hold.isAfter) return hold.onHeld()
-    const logged = pebble.log().length
-    const forwarded = request(
-      { host: '127.0.0.1', port: pebble.port, method, path: url, headers, rejectUnauthorized: false },
-      async answer => {
-        const answered = await buffer(answer)
-        if (answer.statusCode === 201) made[url] = (made[url] ?? 0) + 1
-        if (hold !== undefined) {
-          const { done } = hold
-          if (done !== undefined)
-            await eventually(
-              async () => pebble.log().slice(logged),
-              text => done.test(text),
-            )
-          return hold.onHeld()
-        }
-        outgoing.writeHead(answer.statusCode!, answer.headers)
-        outgoing.end(answered)
-      },
-    )
-    forwarded.on('error', () => outgoing.destroy())
-    forwarded.end(body)
-  })
-  const proxyPort = await findLastingPort()
-  await new Promise<void>(done => proxy.listen(proxyPort, '127.0.0.1', done))
-  t.teardown(() => {
-    proxy.closeAllConnections()
-    proxy.close()
-  })
-
-  let round = 0
+  const environment = {
+    SVC_CONFIG_FILE: configFile,
+    SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
+    SVC_ACME_HTTP_PORT: String(server.port),
+  }
+  const proxy = await startAuthorityProxy(t, pebble)
+  let count = 0
   for (const [name, path, done] of steps) {
     // There is one account: what is interrupted is its first request, and of that the worse half, whose answer is lost.
     for (const isAfter of name === 'account' ? [true] : [false, true]) {
-      const id = `k${++round}`
-      const life = {
-        ...environment,
-        SVC_ACME_DIRECTORY: `https://127.0.0.1:${proxyPort}/dir`,
-        SVC_ACME_CA_CERT: caFile,
-        TEST_WISHES: JSON.stringify({ [id]: [`${id}.test`] }),
-      }
-      const ordersBefore = made['/order-plz'] ?? 0
-      const reached = new Promise<void>(onHeld => {
-        held = { path, isAfter, done, onHeld }
+      const id = `k${++count}`
+      await killed(t, server, proxy, environment, {
+        id,
+        where: whereOf(name, isAfter),
+        wish: [`${id}.test`],
+        hold: () => proxy.hold({ path, isAfter, done }),
+        release: proxy.release,
       })
-      await server.start(life)
-      await reached
-      await server.kill()
-      proxy.closeAllConnections()
-      await server.start(life)
-      const admin = createAdminClient(server)
-      const certificate = await eventually(
-        () => admin.call('GET', `/certificates/${id}`),
-        ({ state }) => state === 'valid' || state === 'failed',
-      )
-      const where = `${name}, ${isAfter ? 'before its answer' : 'before its request'}`
-      t.match(certificate, { state: 'valid', acme: { attempts: 0, step: '' } }, where)
-      t.equal((made['/order-plz'] ?? 0) - ordersBefore, 1, `${where}: one order`)
       await server.stop()
     }
   }
-  t.equal(made['/sign-me-up'], 1, 'one account')
+  t.equal(proxy.made['/sign-me-up'], 1, 'one account')
   const tokens = [...pebble.log().matchAll(/acme-challenge\/([\w-]+)/g)].map(([, token]) => token)
   t.ok(tokens.length > 0)
   await server.start(environment)
@@ -133,3 +96,57 @@ t.test('an order survives kill -9 in each of its steps', { skip }, async t => {
     if (answer.status === 200) t.fail('an answer to a challenge is left')
   }
 })
+
+t.test(
+  'an order by dns-01 survives it, too, and leaves no TXT record',
+  { skip: skip || skipWithoutNamed() },
+  async t => {
+    const zone = 'kill.test'
+    const named = await startNamed(t, { zones: { [zone]: [] }, fixedZones: ['test'] })
+    const changes = await startDnsProxy(t, named.port)
+    const environment = { SVC_CONFIG_FILE: configFile, SVC_ACME_DNS_NAMESERVERS: named.server }
+    const server = await startServer({ environment })
+    t.teardown(() => server.remove())
+    await createAdminClient(server).call('POST', '/dns-providers', {
+      name: 'main',
+      type: 'rfc2136',
+      rfc2136: { nameserver: changes.server, tsigKeyName: named.key.name },
+      credentials: { tsigSecret: named.key.secret },
+      ttl: 1,
+      pollingInterval: '100ms',
+    })
+    await server.stop()
+    const pebble = await startPebble(t, { httpPort: 9, tlsPort: 9, nonceRejects: 0, dnsServer: named.server })
+    const proxy = await startAuthorityProxy(t, pebble)
+    const authorityRounds = steps
+      .filter(([name]) => name !== 'account')
+      .map(([name, path, done]) => [name, (isAfter: boolean) => proxy.hold({ path, isAfter, done })] as const)
+    const changeRounds = ['a value is published', 'a value is removed'].map(
+      (name, skipped) => [name, (isAfter: boolean) => changes.hold({ isAfter, skipped })] as const,
+    )
+    let count = 0
+    for (const [name, hold] of [...authorityRounds, ...changeRounds]) {
+      for (const isAfter of [false, true]) {
+        const id = `d${++count}`
+        const domain = `${id}.${zone}`
+        const where = whereOf(name, isAfter)
+        await killed(t, server, proxy, environment, {
+          id,
+          where,
+          wish: { domains: [domain], challenge: 'dns-01', dnsProvider: 'main' },
+          hold: () => hold(isAfter),
+          release() {
+            proxy.release()
+            changes.release()
+          },
+        })
+        await eventually(
+          () => named.values(`_acme-challenge.${domain}`),
+          values => values.length === 0,
+        )
+        t.pass(`${where}: no value is left`)
+        await server.stop()
+      }
+    }
+  },
+)

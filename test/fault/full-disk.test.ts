@@ -103,10 +103,8 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
   }
 
   const lineCount = (line: string) => server.log().split(line).length - 1
-  const told = async (t: Test, line: string, count: number) => {
-    for (let attempt = 0; attempt < 900 && lineCount(line) < count; attempt++) await sleep(100)
-    t.equal(lineCount(line), count, `the log says ${count} times: ${line}`)
-  }
+  /** Fills at the edge, each of which may find room for a few small bodies, so that the drive has room and is full once more. */
+  let edgeFills = 0
   const fullLine = 'the drive is full: new data is refused'
   const roomLine = 'the drive has room again: new data is accepted'
   const health = async (probe: 'ready' | 'cluster') => {
@@ -123,10 +121,11 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     t.equal((await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
     t.match(await fill(4000, 40_000), refusal, 'small bodies fill the rest')
     await intact(t)
-    await told(t, fullLine, 1)
+    for (let attempt = 0; attempt < 900 && lineCount(fullLine) === 0; attempt++) await sleep(100)
+    t.equal(lineCount(fullLine), 1, 'the log says once that the drive is full, whatever is refused')
     let [cluster, ready] = [await health('cluster'), await health('ready')]
     // At the edge there is room for a few small bodies now and then: each try takes it.
-    for (let tries = 0; tries < 20 && !(cluster.status === 503 && ready.body.checks.storage !== 'ok'); tries++) {
+    for (; edgeFills < 20 && !(cluster.status === 503 && ready.body.checks.storage !== 'ok'); edgeFills++) {
       t.match(await fill(4000, 40_000), refusal)
       ;[cluster, ready] = [await health('cluster'), await health('ready')]
     }
@@ -139,8 +138,9 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     await removeHalf()
     await writableAgain(t, 'after the deletes')
     await intact(t)
-    await told(t, roomLine, 1)
-    t.equal(lineCount(fullLine), 1)
+    for (let attempt = 0; attempt < 900 && lineCount(roomLine) < lineCount(fullLine); attempt++) await sleep(100)
+    t.equal(lineCount(roomLine), lineCount(fullLine), 'the log says as often that it has room again as that it is full')
+    t.ok(lineCount(fullLine) <= 1 + edgeFills, 'and not for each body')
     t.match(await health('cluster'), { status: 200, body: { status: 'ok', writeQuorum: true } })
     t.match(await health('ready'), { status: 200, body: { checks: { storage: 'ok' } } })
   })

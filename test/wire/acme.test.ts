@@ -40,6 +40,8 @@ async function start(t: Test, challenge: string, { usesWeb = false, hasOwn = fal
     ...environment,
     SVC_ACME_DIRECTORY: pebble.directory,
     SVC_ACME_CA_CERT: pebble.caFile,
+    SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
+    SVC_ACME_HTTP_PORT: String(usesWeb ? webPort : server.port),
     TEST_WISHES: JSON.stringify({ site: ['www.a.test', 'a.test'] }),
   })
   const client = () => createAdminClient(server, hasOwn ? { ca: authority.root, servername: 'own.test' } : undefined)
@@ -118,6 +120,8 @@ t.test(
         SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
         SVC_ACME_DIRECTORY: pebble.directory,
         SVC_ACME_CA_CERT: pebble.caFile,
+        SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
+        SVC_ACME_HTTP_PORT: String(webPort),
       },
     })
     t.teardown(() => server.remove())

@@ -54,11 +54,12 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** What axe finds serious or critical, a line each. */
+/** What axe finds, a line each. */
 export async function accessibilityFlaws(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const { violations } = (await page.evaluate('axe.run()')) as { violations: Violation[] }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, help, nodes }) => `${new URL(page.url()).pathname} ${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)
+  return violations.map(
+    ({ id, impact, help, nodes }) =>
+      `${new URL(page.url()).pathname} ${id} (${impact}): ${help}: ${nodes[0]?.html.slice(0, 200)}`,
+  )
 }

@@ -3,12 +3,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { createAdminClient } from './admin.ts'
-import { accessibilityFlaws, startBrowser, withoutBrowser } from './browser.ts'
-import { accessKey, secretKey, startServer } from './server.ts'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { noticeScripts, startConsole } from './console.ts'
+import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -17,23 +16,12 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const server = await startServer()
-  t.teardown(server.remove)
-  const console = `http://${server.startup.console}`
-  const admin = createAdminClient(server)
-  const browser = await startBrowser(t)
+  const { server, url: console, admin, browser, signIn } = await startConsole(t)
   const markup = '<img src=x onerror=alert(1)>'
-
-  async function signIn(page: Page, key = accessKey, secret = secretKey, path = '/') {
-    await page.goto(console + path)
-    await page.getByLabel('Access key').fill(key)
-    await page.locator('input[type=password]').fill(secret)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-  }
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
     const { page, flaws } = await browser.open({}, /401 POST .*login/)
-    await signIn(page, accessKey, 'not the secret', '/shares')
+    await signIn(page, '/shares', accessKey, 'not the secret')
     await page.getByText('do not belong together').waitFor()
     t.equal(new URL(page.url()).pathname, '/sign-in')
     await page.locator('input[type=password]').fill(secretKey)
@@ -50,7 +38,7 @@ if (withoutBrowser !== false) {
 
   t.test('an address of another site is not followed after the sign-in', async t => {
     const { page } = await browser.open()
-    await signIn(page, accessKey, secretKey, '/sign-in?from=//evil.test/')
+    await signIn(page, '/sign-in?from=//evil.test/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.equal(new URL(page.url()).host, new URL(console).host)
   })
@@ -59,7 +47,7 @@ if (withoutBrowser !== false) {
     'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
     async t => {
       const { page, flaws } = await browser.open({}, /400 POST .*buckets/)
-      await signIn(page, accessKey, secretKey, '/buckets')
+      await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
       await page.getByRole('button', { name: 'Create bucket' }).click()
       const dialog = page.getByRole('dialog')
@@ -95,7 +83,7 @@ if (withoutBrowser !== false) {
     writeFileSync(join(folder, 'album/inner/two.txt'), 'two')
 
     const { page, flaws } = await browser.open({ acceptDownloads: true })
-    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    await signIn(page, '/buckets/photos')
     await page.getByText('Nothing is here yet').waitFor()
     await page
       .locator('input[type=file]')
@@ -142,7 +130,7 @@ if (withoutBrowser !== false) {
 
   t.test('a share is a link that works, until it is revoked', async t => {
     const { page, flaws } = await browser.open()
-    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'big.bin', exact: true }).click()
     await page.getByRole('button', { name: 'Share' }).click()
     await page.getByLabel('The link works for').selectOption('7 days')
@@ -161,11 +149,8 @@ if (withoutBrowser !== false) {
   t.test('markup in a key is text', async t => {
     await admin.call('POST', `/buckets/photos/objects/upload?key=${encodeURIComponent(`${markup}/${markup}`)}`, 'x')
     const { page, flaws } = await browser.open()
-    page.on('dialog', dialog => {
-      flaws.push('a script ran')
-      void dialog.dismiss()
-    })
-    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    noticeScripts(page, flaws)
+    await signIn(page, '/buckets/photos')
     await page.getByRole('link', { name: `${markup}/` }).click()
     await page.getByRole('button', { name: markup, exact: true }).click()
     await page.getByRole('link', { name: 'Download' }).waitFor()
@@ -180,7 +165,7 @@ if (withoutBrowser !== false) {
     })
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
     const { page, flaws } = await browser.open({}, /401 GET/)
-    await signIn(page, accessKeyId, secretAccessKey)
+    await signIn(page, '/', accessKeyId, secretAccessKey)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByRole('link', { name: 'Buckets' }).click()
     await page.getByRole('link', { name: 'photos' }).click()
@@ -196,7 +181,7 @@ if (withoutBrowser !== false) {
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
     const { page, flaws } = await browser.open({}, /404 GET .*policies/)
     const dialog = page.getByRole('dialog')
-    await signIn(page, accessKey, secretKey, '/policies')
+    await signIn(page, '/policies')
     await page.getByRole('button', { name: 'Create policy' }).click()
     await dialog.getByLabel('Name').fill('photos-only')
     await dialog.locator('.cm-content').click()
@@ -228,7 +213,7 @@ if (withoutBrowser !== false) {
     const secret = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     await page.getByRole('button', { name: 'I have kept it' }).click()
     const anna = await browser.open()
-    await signIn(anna.page, 'anna', secret, '/buckets/photos')
+    await signIn(anna.page, '/buckets/photos', 'anna', secret)
     await anna.page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.same(anna.flaws, [])
     await anna.close()
@@ -247,7 +232,7 @@ if (withoutBrowser !== false) {
 
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
     const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
-    await signIn(page, accessKey, secretKey, '/buckets/photos?tab=settings')
+    await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
       [1, 'team', 'web'],
       [2, 'a=b', 'c'],
@@ -275,7 +260,7 @@ if (withoutBrowser !== false) {
 
   t.test('live requests and the log appear as they happen', async t => {
     const { page, flaws } = await browser.open()
-    await signIn(page, accessKey, secretKey, '/trace')
+    await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
     await fetch(`${server.endpoint}/photos/nobody-may`)
     await page.getByRole('cell', { name: 'GET /photos/nobody-may' }).waitFor()
@@ -305,13 +290,17 @@ if (withoutBrowser !== false) {
     ['/buckets', 'Buckets'],
     ['/buckets/photos', 'photos'],
     ['/buckets/photos?tab=settings', 'photos'],
+    ['/buckets/photos?tab=access', 'photos'],
     ['/buckets/photos?tab=policy', 'photos'],
+    ['/buckets/photos?tab=lifecycle', 'photos'],
+    ['/buckets/photos?tab=events', 'photos'],
     ['/shares', 'Shares'],
     ['/users', 'Users'],
     ['/groups', 'Groups'],
     ['/policies', 'Policies'],
     ['/access-keys', 'Access keys'],
     ['/distributions', 'Distributions'],
+    ['/key-groups', 'Key groups'],
     ['/certificates', 'Certificates'],
     ['/dns-providers', 'DNS providers'],
     ['/healing', 'Healing'],
@@ -321,6 +310,7 @@ if (withoutBrowser !== false) {
     ['/trace', 'Live requests'],
     ['/logs', 'Log'],
     ['/audit', 'Audit'],
+    ['/tools', 'Tools'],
     ['/plugins', 'Plugins'],
   ] as const
   for (const colorScheme of ['light', 'dark'] as const) {

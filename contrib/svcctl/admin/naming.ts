@@ -29,7 +29,7 @@ export function commandName({ id, path }: Named): string {
 }
 
 /** Groups of commands beside `admin`. The names of their commands begin with them. */
-const ownGroups = new Set(['dist'])
+const ownGroups = new Set(['cache', 'dist'])
 
 /** The full command as typed: with its group, which is `admin` unless the name begins with another group. */
 export const wholeName = (name: string): string => (ownGroups.has(name.split(' ', 1)[0]!) ? name : `admin ${name}`)

@@ -9,7 +9,7 @@ export default defineCommand<Options>({
   name: 'dist cert renew',
   summary: 'Orders a certificate anew, now.',
   description:
-    'For certificates that the server orders from an authority. With --wait each step is shown, and the command fails if the order fails.',
+    'For certificates that the server orders from an authority. With --wait each phase is shown (order, challenge, propagation, validation, issue), and the command fails if the order fails.',
   arguments: certificateArguments,
   options: [{ flags: '--wait', summary: 'until the order has ended' }],
   examples: ['svcctl dist cert renew home/site --wait'],

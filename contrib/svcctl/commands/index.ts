@@ -9,6 +9,7 @@ import accessTest from './access-test.ts'
 import aliasList from './alias-list.ts'
 import aliasRemove from './alias-remove.ts'
 import aliasSet from './alias-set.ts'
+import cachePurge from './cache-purge.ts'
 import cat from './cat.ts'
 import { createCompletionCommand } from './completion.ts'
 import completionTargets from './completion-targets.ts'
@@ -98,6 +99,7 @@ const declared: CommandDeclaration[] = [
   distCertRemove,
   distCertRenew,
   distSign,
+  cachePurge,
   ping,
   version,
 ]
@@ -111,5 +113,5 @@ export async function listCommands(): Promise<readonly CommandDeclaration[]> {
 
 /** The commands that these arguments may select. */
 export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDeclaration[]> {
-  return argv.includes('admin') || argv.includes('dist') ? listCommands() : declared
+  return ['admin', 'cache', 'dist'].some(group => argv.includes(group)) ? listCommands() : declared
 }

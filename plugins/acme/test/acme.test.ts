@@ -32,7 +32,10 @@ interface Server {
   stop(): Promise<void>
 }
 
-async function startServer(httpPort: number, acme: Readonly<Record<string, unknown>>): Promise<Server> {
+async function startServer(
+  httpPort: number,
+  { dnsServer, ...acme }: Readonly<Record<string, unknown> & { dnsServer: string }>,
+): Promise<Server> {
   let store: import('svc/plugins/store/api').StoreService | undefined
   const user = definePlugin({
     name: 'test-user',
@@ -44,7 +47,11 @@ async function startServer(httpPort: number, acme: Readonly<Record<string, unkno
   const admin = await startAdmin({
     ports: { clock },
     plugins: [user],
-    config: { http: { address: `127.0.0.1:${httpPort}`, consoleAddress: '127.0.0.1:0' }, acme },
+    config: {
+      http: { address: `127.0.0.1:${httpPort}`, consoleAddress: '127.0.0.1:0' },
+      acme: { httpPort, ...acme },
+      dns: { nameservers: [dnsServer] },
+    },
   })
   const { certificates, metrics } = admin.kernel.services
   const get = (id: string) => certificates.get(id)
@@ -71,7 +78,8 @@ async function startServer(httpPort: number, acme: Readonly<Record<string, unkno
 const orderCount = (pebble: Pebble): number => pebble.log().match(/Added order/g)?.length ?? 0
 const port = await findLastingPort()
 const pebble = await startPebble(t, { httpPort: port, tlsPort: port })
-const acme = { directory: pebble.directory, caCert: pebble.caFile, email: 'ops@example.test' }
+const { dnsServer } = pebble
+const acme = { directory: pebble.directory, caCert: pebble.caFile, email: 'ops@example.test', dnsServer }
 const server = await startServer(port, acme)
 t.teardown(server.stop)
 
@@ -132,6 +140,7 @@ t.test(
       acme: { attempts: 1, lastError: /bad\.test: .*/, failedDomains: [{ domain: 'bad.test', step: 'validate' }] },
     })
     t.match(first.acme?.lastError, /refused|connect/i, 'in the words of the authority')
+    t.match(first.acme?.lastError, /Seen from here before the order: .* was not answered by 127\.0\.0\.9: /)
     const waitMs = first.acme!.nextAttemptMs! - clock.now()
     t.ok(waitMs > 90_000 && waitMs < 150_000, `${waitMs} ms`)
     const refused = await server.call('POST', '/certificates/mixed/renew')
@@ -178,7 +187,7 @@ t.test('an authority that is away: the words say so, and the order goes on when 
   const failed = await server.settled('later')
   t.match(failed, {
     state: 'failed',
-    acme: { attempts: 1, lastError: /^order: The authority could not be asked: .* refuses connections/ },
+    acme: { attempts: 1, lastError: /^preflight: The authority could not be asked: .* refuses connections/ },
   })
   await pebble.start()
   aheadMs += 5 * 60_000
@@ -208,7 +217,7 @@ t.test('an authority that wants external accounts', async t => {
     tlsPort: otherPort,
     externalAccount: { keyId: 'kid-1', key },
   })
-  const config = { directory: strict.directory, caCert: strict.caFile }
+  const config = { directory: strict.directory, caCert: strict.caFile, dnsServer: strict.dnsServer }
   const without = await startServer(otherPort, config)
   await without.wish('site', { domains: ['e.test'] })
   t.match((await without.settled('site')).acme?.lastError, /^account: .*externalAccountRequired/)
@@ -275,7 +284,11 @@ t.test('an authority that tells when it wants certificates renewed', async t => 
     },
   )
   await new Promise<void>(done => proxy.listen(proxyPort, '127.0.0.1', done))
-  const ari = await startServer(httpPort, { directory: `https://127.0.0.1:${proxyPort}/dir`, caCert: teller.caFile })
+  const ari = await startServer(httpPort, {
+    directory: `https://127.0.0.1:${proxyPort}/dir`,
+    caCert: teller.caFile,
+    dnsServer: teller.dnsServer,
+  })
   t.teardown(async () => {
     await ari.stop()
     proxy.closeAllConnections()

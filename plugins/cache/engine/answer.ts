@@ -1,5 +1,5 @@
 /** Answers from stored bytes: conditions and ranges. Source: RFC 9110 sections 13 and 14, RFC 9111 section 4.3.2. */
-import type { HeaderLine, RequestHeaders } from '../api.ts'
+import type { CacheAnswer, CacheLookup, CacheRequest, HeaderLine, RequestHeaders } from '../api.ts'
 import { parseHttpDate } from '../policy/http-date.ts'
 import { fieldOf, joined } from './headers.ts'
 
@@ -7,6 +7,24 @@ export interface StoredAnswer {
   readonly status: number
   readonly lines: readonly HeaderLine[]
   readonly body: Buffer
+}
+
+/** Of a lookup, what the visitor asked for. */
+export function answerOf({ method, headers }: CacheRequest, lookup: CacheLookup, nowMs: number): CacheAnswer {
+  const { result, detail, ageSeconds, lines: told } = lookup
+  const more: HeaderLine[] = [
+    ['X-Cache', result],
+    ['Cache-Status', detail],
+  ]
+  if (ageSeconds !== undefined) more.unshift(['Age', String(ageSeconds)])
+  if (!Buffer.isBuffer(lookup.body)) {
+    if (lookup.body !== undefined && 'open' in lookup.body) throw new TypeError('objects are answered by their origin')
+    return { status: lookup.status, headers: [...told, ...more], body: lookup.body, result }
+  }
+  const isSelected = ageSeconds !== undefined || result !== 'BYPASS'
+  const stored = { status: lookup.status, lines: told, body: lookup.body }
+  const { status, lines, body } = isSelected ? selectAnswer(stored, headers, nowMs) : stored
+  return { status, headers: [...lines, ...more], body: method === 'HEAD' ? undefined : body, result }
 }
 
 const bodyFields: ReadonlySet<string> = new Set(['content-length', 'content-type', 'content-encoding', 'content-range'])

@@ -1,4 +1,5 @@
 /** Bodies of origins: collected where they are small enough, handed on where they are not. */
+import type { OriginObject } from '../api.ts'
 
 /** What is collected by all reads together. */
 export interface Unfinished {
@@ -46,8 +47,8 @@ async function* resumed(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array
   }
 }
 
-/** Closes a body that nobody needs. */
-export async function drained(body: Buffer | Body | undefined): Promise<void> {
-  if (body === undefined || Buffer.isBuffer(body)) return
+/** Closes a body that nobody needs. Of an object nothing is open before it is read. */
+export async function drained(body: Buffer | Body | OriginObject | undefined): Promise<void> {
+  if (body === undefined || Buffer.isBuffer(body) || 'sizeBytes' in body) return
   await body[Symbol.asyncIterator]().return?.()
 }

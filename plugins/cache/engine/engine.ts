@@ -1,68 +1,68 @@
 /**
  * Serves requests from stored answers, or from their origin. It knows HTTP, and neither websites nor buckets.
  *
- * - An answer of at most 1 MiB is stored whole, in the entry of its key, one variant for each combination of the fields that `Vary` names.
- *   A larger one passes through.
+ * - A small answer is stored whole, in the entry of its key, one variant for each combination of the fields that `Vary` names. Larger
+ *   objects are kept in blocks beside their entry; a larger answer without places to read from passes through.
  * - One read of a key at a time: who asks meanwhile waits for it at most 5 s, and goes alone where its answer cannot be shared.
+ * - An answer with fences (`fence/fences.ts`) is used only while they hold. When they do not, the origin is asked what it has now: the same
+ *   identity takes new fences, anything else is another answer.
  * - An unsafe request that succeeds drops the entry of its address, and of those in `Location` and `Content-Location` of the same host.
  *   No read that began before stores anything.
  *
  * Source: RFC 9111, RFC 5861, RFC 9211.
  */
-import { type Clock, isCatalogError, type Logger } from 'svc/kernel'
-import type {
-  CacheAnswer,
-  CacheOrigin,
-  CacheRequest,
-  CacheResult,
-  CacheService,
-  HeaderLine,
-  OriginAnswer,
-  RequestHeaders,
-} from '../api.ts'
-import { tierBodyBytesMax } from '../api.ts'
-import { Sieve } from '../memory/sieve.ts'
+import { type Clock, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
+import type { CacheAnswer, CacheLookup, CacheOrigin, CacheRequest, CacheResult, OriginAnswer } from '../api.ts'
 import { type Directives, parseCacheControl } from '../policy/directives.ts'
-import { isStorable, lifetimeOf } from '../policy/freshness.ts'
-import { cacheKey } from '../policy/key.ts'
+import { isStorable } from '../policy/freshness.ts'
 import type { CachePolicy } from '../policy/policy.ts'
-import { type StoredAnswer, selectAnswer } from './answer.ts'
-import { collect, drained } from './body.ts'
-import { conditions, cookieOf, endToEnd, fieldOf, joined, originHeaders } from './headers.ts'
+import { answerOf } from './answer.ts'
+import { drained } from './body.ts'
+import { type Collapsing, createCollapsing } from './collapsing.ts'
+import { conditions, endToEnd, joined, originHeaders } from './headers.ts'
+import { createMemory, type Memory } from './memory.ts'
+import { objectBody } from './object-body.ts'
+import { createRefresh, type Refresh } from './refreshing.ts'
 import {
-  ageMs,
-  createVariant,
-  type Entry,
-  entryBytes,
-  findVariant,
-  freshForMs,
-  headBytes,
-  headBytesMax,
-  renewVariant,
-  type Variant,
-  varyOf,
-  withVariant,
-} from './variant.ts'
+  askedOf,
+  authorizationOf,
+  idOf,
+  isBypassed,
+  isFreshFor,
+  isSafe,
+  validatorsOf,
+  withoutConditions,
+} from './requests.ts'
+import { type Holds, type Received, receive, renewedRecord, type Times } from './storing.ts'
+import { ageMs, type Entry, findVariant, freshForMs, renewVariant, type Variant, withVariant } from './variant.ts'
 
 export interface EngineOptions {
   readonly clock: Clock
   readonly log: Logger
   /** Of this thread. */
   readonly budgetBytes: number
+  /** Whether fences still hold. */
+  readonly holds?: Holds
+  /** Which stored answers somebody has purged. */
+  readonly purges?: Purges
+}
+
+export interface Purges {
+  /** The number of the last purge that is known. */
+  readonly sequence: number
+  /** Resolves when every acknowledged purge is known. */
+  current(): MaybePromise<void>
+  /** Of an answer to this request. A soft purge lets it expire instead. */
+  isDead(request: CacheRequest, variant: Variant): boolean
 }
 
 /** Reads under way at once; beyond them requests pass the cache by. */
 const readsMax = 4096
 /** Bytes of answers that are still coming; beyond them answers pass through and are not stored. */
 const unfinishedBytesMax = 64 * 1024 * 1024
-const waitMsMax = 5000
-/** How long nobody waits for the read of a key after its answer could not be shared. */
-const unsharedMs = 120_000
-const unsharedMax = 4096
-const retryDelayMs = { min: 1000, max: 30_000 } as const
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
-
 const generationSlots = 4096
+const noPurges: Purges = { sequence: 0, current: () => undefined, isDead: () => false }
 
 interface Visit {
   readonly request: CacheRequest
@@ -70,43 +70,37 @@ interface Visit {
   readonly policy: CachePolicy
   readonly id: string
   readonly asked: Directives
-  readonly isHead: boolean
 }
 
-interface Outcome {
-  readonly status: number
-  readonly lines: readonly HeaderLine[]
-  readonly body: Buffer | AsyncIterable<Uint8Array> | undefined
-  readonly isStored: boolean
-}
-
-const isSafe = (method: string) => ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(method)
 const slotOf = (id: string) => ((id.charCodeAt(0) << 8) | id.charCodeAt(1)) % generationSlots
-const toLatin1 = (id: Buffer) => id.latin1Slice(0, id.length)
 
-export class CacheEngine implements CacheService {
+export class CacheEngine {
   readonly #clock: Clock
-  readonly #log: Logger
-  readonly #entries: Sieve<Entry>
-  readonly #reads = new Map<string, Promise<void>>()
-  readonly #unshared = new Sieve<number>({ budgetBytes: unsharedMax })
-  readonly #refreshes = new Set<string>()
-  readonly #unfinished = { bytes: 0, bytesMax: unfinishedBytesMax }
+  readonly #holds: Holds
+  readonly #purges: Purges
+  readonly #refresh: Refresh
+  readonly memory: Memory
+  readonly collapsing: Collapsing
+  readonly unfinished = { bytes: 0, bytesMax: unfinishedBytesMax }
   #readCount = 0
   /** By slots of ids. Rises with each unsafe request that succeeds: an answer that was asked for before is not stored after it. */
   readonly #generations = new Uint32Array(generationSlots)
 
-  constructor({ clock, log, budgetBytes }: EngineOptions) {
+  constructor({ clock, log, budgetBytes, holds = () => true, purges = noPurges }: EngineOptions) {
     this.#clock = clock
-    this.#log = log
-    this.#entries = new Sieve({ budgetBytes })
+    this.#holds = holds
+    this.#purges = purges
+    this.#refresh = createRefresh(clock, log)
+    this.memory = createMemory(budgetBytes)
+    this.collapsing = createCollapsing(clock)
   }
 
-  usage() {
-    return { entries: this.#entries.size, bytes: this.#entries.bytes, evictions: this.#entries.evictions }
-  }
-
+  /** With conditions and ranges: for origins whose answers are lines and bytes. */
   async serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer> {
+    return answerOf(request, await this.lookup(request, origin), this.#clock.now())
+  }
+
+  async lookup(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup> {
     const { method, headers } = request
     if (method !== 'GET' && method !== 'HEAD') return this.#pass(request, origin)
     if (isBypassed(request) || this.#readCount >= readsMax) return this.#pass(request, origin)
@@ -114,42 +108,49 @@ export class CacheEngine implements CacheService {
       request,
       origin,
       policy: request.policy.policy,
-      id: this.#idOf(request),
+      id: idOf(request),
       asked: parseCacheControl(request.honorsDirectives ? askedOf(headers) : undefined),
-      isHead: method === 'HEAD',
     }
-    const variant = findVariant(this.#entries.get(visit.id), headers)
+    const purged = this.#purges.current()
+    if (purged instanceof Promise) await purged
+    const variant = this.#find(visit)
     const nowMs = this.#clock.now()
     const { names } = visit.asked
-    if (variant !== undefined && !names.has('no-cache')) {
+    if (variant !== undefined && !names.has('no-cache') && this.#isCurrent(visit, variant)) {
       if (isFreshFor(variant, visit.asked, nowMs)) return this.#stored(visit, variant, 'HIT')
       if (freshForMs(variant, nowMs) + variant.staleWhileRevalidateMs > 0 && visit.asked.maxAge === undefined) {
-        this.#refresh(visit, variant)
+        this.#readLater(visit, variant)
         return this.#stored(visit, variant, 'STALE')
       }
     }
-    if (names.has('only-if-cached'))
-      return answerOf({ status: 504, lines: [], body: undefined, isStored: false }, 'MISS')
-    if (visit.isHead) return this.#head(visit, variant)
-    return this.#get(visit, variant)
+    if (names.has('only-if-cached')) return notCached
+    const isUnknown = variant === undefined || variant.record === undefined
+    return method === 'HEAD' && isUnknown ? this.#head(visit, variant) : this.#get(visit, variant)
   }
 
-  #idOf({ key, headers, policy }: CacheRequest): string {
-    const header = (name: string) => fieldOf(headers, name)
-    const cookie = (name: string) => cookieOf(headers, name)
-    return toLatin1(cacheKey({ ...key, header, cookie }, policy.policy.cacheKey).id)
+  /** What is stored for the request and nobody has purged. */
+  #find({ id, request }: Visit): Variant | undefined {
+    const variant = findVariant(this.memory.entry(id), request.headers)
+    if (variant === undefined || variant.purgeSequence >= this.#purges.sequence) return variant
+    return this.#purges.isDead(request, variant) ? undefined : variant
+  }
+
+  /** Whether the origin would say the same now, as far as fences tell. */
+  #isCurrent({ request }: Visit, { record }: Variant): boolean {
+    return record === undefined || !request.policy.autoInvalidate || this.#holds(record.fences)
   }
 
   /** Nothing is read from or put into the cache. */
-  async #pass(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer> {
+  async #pass(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup> {
     const { method, headers } = request
-    const { status, headers: lines, body } = await origin.fetch({ method, headers: originHeaders(headers, []) })
+    const answer = await origin.fetch({ method, headers: originHeaders(headers, []) })
+    const { status, headers: lines } = answer
     if (!isSafe(method) && status >= 200 && status < 400) this.#invalidate(request, joined(lines))
-    return answerOf({ status, lines: endToEnd(lines), body, isStored: false }, 'BYPASS')
+    return this.#fromOrigin(undefined, { ...answer, lines: endToEnd(lines), isStored: false }, 'BYPASS')
   }
 
   #invalidate(request: CacheRequest, answer: ReadonlyMap<string, string>): void {
-    this.#drop(this.#idOf(request))
+    this.#drop(idOf(request))
     const { host, path, query } = request.key
     const base = `http://${host}${path}${query === '' ? '' : `?${query}`}`
     for (const name of ['location', 'content-location']) {
@@ -157,93 +158,123 @@ export class CacheEngine implements CacheService {
       const url = location === undefined ? null : URL.parse(location, base)
       if (url === null || url.hostname !== new URL(base).hostname) continue
       const key = { ...request.key, path: url.pathname, query: url.search.slice(1) }
-      this.#drop(this.#idOf({ ...request, key }))
+      this.#drop(idOf({ ...request, key }))
     }
   }
 
   #drop(id: string): void {
     const slot = slotOf(id)
-    this.#generations[slot] = (this.#generations[slot] as number) + 1
-    this.#entries.delete(id)
+    this.#generations[slot] = this.#generationOf(id) + 1
+    this.memory.delete(id)
   }
 
   #generationOf(id: string): number {
     return this.#generations[slotOf(id)] as number
   }
 
-  #stored(visit: Visit, variant: Variant, result: CacheResult, detail?: string): CacheAnswer {
+  #stored(visit: Visit, variant: Variant, result: CacheResult, detail?: string): CacheLookup {
     const nowMs = this.#clock.now()
-    const answer = selectAnswer(variant, visit.request.headers, nowMs)
-    const age: HeaderLine = ['Age', String(Math.floor(ageMs(variant, nowMs) / 1000))]
-    const ttl = `svc; hit; ttl=${Math.floor(freshForMs(variant, nowMs) / 1000)}`
-    return withBodyOf(visit, answer, result, detail ?? ttl, [age])
+    const { status, lines, body, record, sizeBytes } = variant
+    return {
+      status,
+      lines,
+      body: body ?? objectBody(this, this.#sourceOf(visit, record?.identity ?? '', sizeBytes)),
+      result,
+      detail: detail ?? `svc; hit; ttl=${Math.floor(freshForMs(variant, nowMs) / 1000)}`,
+      ageSeconds: Math.floor(ageMs(variant, nowMs) / 1000),
+      value: record?.value,
+    }
+  }
+
+  #sourceOf({ origin, request, policy }: Visit, identity: string, sizeBytes: number) {
+    return {
+      identity,
+      sizeBytes,
+      blockSize: policy.rangeCaching.blockSize,
+      reopen: async () => {
+        const { body, record } = await origin.fetch({
+          method: 'GET',
+          headers: originHeaders(request.headers, conditions),
+        })
+        return record?.identity === identity && body !== undefined && 'sizeBytes' in body ? body : undefined
+      },
+    }
+  }
+
+  #fromOrigin(visit: Visit | undefined, received: Received, result: CacheResult, told?: string): CacheLookup {
+    const { status, lines, record, isStored } = received
+    let body: CacheLookup['body']
+    if (received.body !== undefined && 'sizeBytes' in received.body) {
+      const object = received.body
+      body =
+        visit !== undefined && isStored && record !== undefined
+          ? objectBody(this, this.#sourceOf(visit, record.identity, object.sizeBytes), object)
+          : {
+              sizeBytes: object.sizeBytes,
+              open: async (start, length) => ({ data: await object.read(start, length), isCached: true }),
+            }
+    } else body = received.body
+    const forward = { BYPASS: 'bypass', EXPIRED: 'stale' }[result as string] ?? 'miss'
+    const detail = told ?? `svc; fwd=${forward}${isStored ? '; stored' : ''}`
+    return { status, lines, body, result, detail, ageSeconds: undefined, value: record?.value }
   }
 
   /** A HEAD reads no bytes; what it says renews the entry of the same bytes, and drops that of others. */
-  async #head(visit: Visit, variant: Variant | undefined): Promise<CacheAnswer> {
+  async #head(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
     const { request, origin, policy, id } = visit
     const requestedMs = this.#clock.now()
     const answer = await origin.fetch({ method: 'HEAD', headers: originHeaders(request.headers, []) })
     await drained(answer.body)
     const lines = endToEnd(answer.headers)
     const headers = joined(lines)
-    const entry = this.#entries.peek(id)
+    const entry = this.memory.peek(id)
     if (variant !== undefined && answer.status === 200 && entry !== undefined) {
       const length = headers.get('content-length')
       const isSame =
         headers.get('etag') === variant.etag &&
         headers.get('last-modified') === variant.lastModified &&
-        (length === undefined || Number(length) === variant.body.length)
-      const times = { requestedMs, receivedMs: this.#clock.now() }
-      if (isSame) this.#put(id, withVariant(entry, renewVariant(variant, lines, times, policy).variant, variant))
-      else this.#entries.delete(id)
+        (length === undefined || Number(length) === variant.sizeBytes)
+      const times = { requestedMs, receivedMs: this.#clock.now(), purgeSequence: this.#purges.sequence }
+      if (isSame) this.memory.put(id, withVariant(entry, renewVariant(variant, lines, times, policy).variant, variant))
+      else this.memory.delete(id)
     }
-    return answerOf({ status: answer.status, lines, body: undefined, isStored: false }, 'MISS')
+    const body = answer.record === undefined ? undefined : answer.body
+    return this.#fromOrigin(undefined, { ...answer, body, lines, isStored: false }, 'MISS')
   }
 
-  async #get(visit: Visit, variant: Variant | undefined): Promise<CacheAnswer> {
-    const { id, request } = visit
-    const isAlone = this.#isUnshared(id) || visit.asked.names.has('no-store') || request.headers.range !== undefined
-    const running = isAlone ? undefined : this.#reads.get(id)
+  async #get(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
+    const { id } = visit
+    const isAlone = this.collapsing.isUnshared(id) || visit.asked.names.has('no-store') || this.#isRangeOfLines(visit)
+    const running = isAlone ? undefined : this.collapsing.running(id)
     if (running !== undefined) {
-      await this.#atMost(waitMsMax, running)
-      const found = findVariant(this.#entries.get(id), request.headers)
-      if (found !== undefined && found !== variant && freshForMs(found, this.#clock.now()) > 0) {
-        return this.#stored(visit, found, 'MISS', 'svc; fwd=miss; collapsed')
+      await this.collapsing.wait(running)
+      const found = this.#find(visit)
+      // Fences that hold now held when that read began: it has everything that was acknowledged before this request.
+      if (found !== undefined && freshForMs(found, this.#clock.now()) > 0 && this.#isCurrent(visit, found)) {
+        if (found !== variant) return this.#stored(visit, found, 'MISS', 'svc; fwd=miss; collapsed')
+        if (found.record !== undefined) return this.#stored(visit, found, 'HIT')
       }
     }
     const read = this.#read(visit, variant)
-    if (isAlone || this.#reads.has(id)) return read
-    const settled = read.then(
-      () => undefined,
-      // Who waits reads itself then; who asked gets the rejection.
-      () => undefined,
-    )
-    this.#reads.set(id, settled)
-    void settled.then(() => this.#reads.delete(id))
+    if (!isAlone) this.collapsing.run(id, read)
     return read
   }
 
-  async #atMost(limitMs: number, work: Promise<void>): Promise<void> {
-    let cancel: (() => void) | undefined
-    const limit = new Promise<void>(resolve => {
-      cancel = this.#clock.after(limitMs, resolve)
-    })
-    await Promise.race([work, limit])
-    cancel?.()
-  }
-
-  #isUnshared(id: string): boolean {
-    const untilMs = this.#unshared.get(id)
-    return untilMs !== undefined && untilMs > this.#clock.now()
+  /** Without an entry an origin of lines is asked for the range alone. */
+  #isRangeOfLines({ request, origin }: Visit): boolean {
+    return request.headers.range !== undefined && origin.hasObjects !== true
   }
 
   /** Reads from the origin, with the validators of what is stored; stores what may be stored. */
-  async #read(visit: Visit, variant: Variant | undefined): Promise<CacheAnswer> {
-    const { request, origin, policy } = visit
+  async #read(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
+    const { request, origin } = visit
     const requestedMs = this.#clock.now()
     const generation = this.#generationOf(visit.id)
-    const isStale = (nowMs: number) => variant !== undefined && freshForMs(variant, nowMs) + variant.staleIfErrorMs > 0
+    const purgeSequence = this.#purges.sequence
+    const mayBeStale = () =>
+      variant !== undefined &&
+      freshForMs(variant, this.#clock.now()) + variant.staleIfErrorMs > 0 &&
+      this.#isCurrent(visit, variant)
     // Without an entry a range is read as it is asked for, and conditions are answered from the whole.
     const passed =
       variant === undefined ? conditions.filter(name => name !== 'range' && name !== 'if-range') : conditions
@@ -251,167 +282,95 @@ export class CacheEngine implements CacheService {
     this.#readCount++
     try {
       const answer = await origin.fetch({ method: 'GET', headers })
-      const receivedMs = this.#clock.now()
-      if (variant !== undefined && failures.has(answer.status) && isStale(receivedMs)) {
+      const times: Times = { requestedMs, receivedMs: this.#clock.now(), purgeSequence }
+      if (variant !== undefined && failures.has(answer.status) && mayBeStale()) {
         await drained(answer.body)
         return this.#stored(visit, variant, 'STALE')
       }
-      if (variant !== undefined && answer.status === 304) {
-        await drained(answer.body)
-        const lines = endToEnd(answer.headers)
-        const times = { requestedMs, receivedMs }
-        const { variant: renewed, lifetime } = renewVariant(variant, lines, times, policy)
-        const head = { status: renewed.status, headers: joined(renewed.lines) }
-        const entry = withVariant(this.#entries.peek(visit.id), renewed, variant)
-        if (generation === this.#generationOf(visit.id) && isStorable(head, lifetime, authorizationOf(request)))
-          this.#put(visit.id, entry)
-        return this.#stored(visit, renewed, 'REVALIDATED', 'svc; fwd=stale; fwd-status=304')
+      const mayPut = () => generation === this.#generationOf(visit.id)
+      if (variant !== undefined) {
+        const confirmed = await this.#confirmed(visit, variant, answer, times, mayPut)
+        if (confirmed !== undefined) return confirmed
       }
-      const outcome = await this.#receive(visit, answer, { requestedMs, receivedMs, generation }, variant)
-      return this.#answer(visit, outcome, variant === undefined ? 'MISS' : 'EXPIRED')
+      // A fresh object that was replaced is no expired one.
+      const isMiss = variant === undefined || (variant.record !== undefined && freshForMs(variant, requestedMs) > 0)
+      const received = await this.#receive(visit, answer, times, variant, mayPut)
+      return this.#fromOrigin(visit, received, isMiss ? 'MISS' : 'EXPIRED')
     } catch (error) {
-      const nowMs = this.#clock.now()
-      if (variant === undefined || !isStale(nowMs) || (isCatalogError(error) && error.status < 500)) throw error
+      if (variant === undefined || !mayBeStale() || (isCatalogError(error) && error.status < 500)) throw error
       return this.#stored(visit, variant, 'STALE')
     } finally {
       this.#readCount--
     }
   }
 
+  /** The stored answer, where the origin says that it is still right. */
+  async #confirmed(
+    visit: Visit,
+    variant: Variant,
+    answer: OriginAnswer,
+    times: Times,
+    mayPut: () => boolean,
+  ): Promise<CacheLookup | undefined> {
+    const { request, policy } = visit
+    const isSame =
+      answer.record === undefined ? answer.status === 304 : answer.record.identity === variant.record?.identity
+    if (!isSame) return undefined
+    if (answer.record === undefined) await drained(answer.body)
+    const record = answer.record && renewedRecord(answer.record)
+    const isFresh = freshForMs(variant, times.requestedMs) > 0
+    if (variant.record !== undefined && isFresh) {
+      if (record !== undefined) variant.record.fences = record.fences
+      return this.#stored(visit, variant, 'HIT')
+    }
+    const lines = endToEnd(answer.headers)
+    // Fences that had not settled are kept as they were, and the entry is confirmed again at its next use.
+    const kept = record ?? variant.record
+    const { variant: renewed, lifetime } = renewVariant(variant, lines, times, policy, kept)
+    const head = { status: renewed.status, headers: joined(renewed.record === undefined ? renewed.lines : lines) }
+    const entry = withVariant(this.memory.peek(visit.id), renewed, variant)
+    if (mayPut() && isStorable(head, lifetime, authorizationOf(request))) this.memory.put(visit.id, entry)
+    return this.#stored(visit, renewed, 'REVALIDATED', 'svc; fwd=stale; fwd-status=304')
+  }
+
   async #receive(
     visit: Visit,
     answer: OriginAnswer,
-    {
-      generation,
-      ...times
-    }: { readonly requestedMs: number; readonly receivedMs: number; readonly generation: number },
+    times: Times,
     variant: Variant | undefined,
-  ): Promise<Outcome> {
+    mayPut: () => boolean,
+  ): Promise<Received> {
     const { request, policy, id } = visit
-    const { status } = answer
-    const lines = endToEnd(answer.headers)
-    const headers = joined(lines)
-    const lifetime = lifetimeOf({ status, headers }, policy, times.receivedMs)
-    const mayStore =
-      isStorable({ status, headers }, lifetime, authorizationOf(request)) &&
-      !visit.asked.names.has('no-store') &&
-      headBytes(lines) <= headBytesMax &&
-      isWanted(headers, policy)
-    const bytesMax = mayStore ? Math.min(tierBodyBytesMax, policy.maxObjectSize) : 0
-    const body = await collect(answer.body, bytesMax, this.#unfinished)
-    const isWhole = Buffer.isBuffer(body)
-    const isStored = mayStore && isWhole && body.length >= policy.minSize && policy.maxObjectSize > 0
-    if (!isStored || generation !== this.#generationOf(id)) {
+    const isRefused = visit.asked.names.has('no-store')
+    const { received, stored, isShareable } = await receive(request, policy, answer, times, this.unfinished, isRefused)
+    if (stored === undefined || !mayPut()) {
       // What was stored is not what the origin says now.
-      if (variant !== undefined && status < 500) this.#entries.delete(id)
-      if (request.headers.range === undefined) this.#unshared.set(id, this.#clock.now() + unsharedMs, 1)
-      return { status, lines, body, isStored: false }
+      if (variant !== undefined && answer.status < 500) this.memory.delete(id)
+      if (!isShareable && request.headers.range === undefined) this.collapsing.markUnshared(id)
+      return { ...received, isStored: false }
     }
-    const stored = createVariant({ status, lines, body, vary: varyOf(lines, request.headers), lifetime, ...times })
-    this.#unshared.delete(id)
-    return { status, lines, body, isStored: this.#put(id, withVariant(this.#entries.peek(id), stored, variant)) }
+    this.collapsing.markShared(id)
+    const entry: Entry = withVariant(this.memory.peek(id), stored, variant)
+    return { ...received, isStored: this.memory.put(id, entry) }
   }
 
-  #put(id: string, entry: Entry): boolean {
-    return this.#entries.set(id, entry, entryBytes(entry))
-  }
-
-  #answer(visit: Visit, { status, lines, body, isStored }: Outcome, result: CacheResult): CacheAnswer {
-    const forward = result === 'EXPIRED' ? 'stale' : 'miss'
-    const detail = `svc; fwd=${forward}${isStored ? '; stored' : ''}`
-    if (!Buffer.isBuffer(body)) return answerOf({ status, lines, body, isStored }, result, detail)
-    return withBodyOf(
-      visit,
-      selectAnswer({ status, lines, body }, visit.request.headers, this.#clock.now()),
-      result,
-      detail,
-    )
-  }
-
-  /** One refresh of a variant at a time; after failures with pauses from 1 s to 30 s. */
-  #refresh(visit: Visit, variant: Variant): void {
-    const { id } = visit
-    if (this.#refreshes.has(id) || variant.retryAtMs > this.#clock.now() || this.#readCount >= readsMax) return
-    this.#refreshes.add(id)
+  #readLater(visit: Visit, variant: Variant): void {
+    if (this.#readCount >= readsMax) return
     const request = { ...visit.request, method: 'GET', headers: withoutConditions(visit.request.headers) }
-    const failed = () => {
-      variant.retryDelayMs = Math.min(Math.max(variant.retryDelayMs * 2, retryDelayMs.min), retryDelayMs.max)
-      variant.retryAtMs = this.#clock.now() + variant.retryDelayMs
-    }
-    this.#read({ ...visit, request, isHead: false }, variant)
-      .then(async ({ result, body }) => {
-        if (!Buffer.isBuffer(body)) await drained(body)
-        if (result === 'STALE') failed()
-      })
-      .catch((error: unknown) => {
-        failed()
-        this.#log.debug({ err: error }, 'an expired answer could not be read again')
-      })
-      .finally(() => this.#refreshes.delete(id))
+    this.#refresh(visit.id, variant, async () => {
+      const { result, body } = await this.#read({ ...visit, request }, variant)
+      if (body !== undefined && !Buffer.isBuffer(body) && !('open' in body)) await drained(body)
+      return result !== 'STALE'
+    })
   }
 }
 
-function isBypassed({ headers, policy: { enabled, policy }, key }: CacheRequest): boolean {
-  const { always, authorization, cookies, headers: names, queryParams } = policy.bypass
-  if (!enabled || always || (authorization && headers.authorization !== undefined)) return true
-  if (names.some(name => headers[name.toLowerCase()] !== undefined)) return true
-  if (cookies.some(name => cookieOf(headers, name) !== undefined)) return true
-  return queryParams.length > 0 && queryParams.some(name => new URLSearchParams(key.query).has(name))
-}
-
-/** `Pragma: no-cache` counts where there is no `Cache-Control` (RFC 9111 section 5.4). */
-function askedOf(headers: RequestHeaders): string | undefined {
-  const control = fieldOf(headers, 'cache-control')
-  if (control !== undefined) return control
-  return /(^|,)\s*no-cache\s*(,|$)/i.test(fieldOf(headers, 'pragma') ?? '') ? 'no-cache' : undefined
-}
-
-function isFreshFor(variant: Variant, { maxAge, minFresh = 0, maxStale }: Directives, nowMs: number): boolean {
-  if (maxAge !== undefined && ageMs(variant, nowMs) > maxAge * 1000) return false
-  const freshMs = freshForMs(variant, nowMs)
-  if (freshMs > minFresh * 1000) return true
-  // Without a stale window nobody may be given what has expired, whoever asks.
-  return maxStale !== undefined && variant.staleIfErrorMs > 0 && freshMs + maxStale * 1000 > 0
-}
-
-function validatorsOf(variant: Variant | undefined): RequestHeaders {
-  if (variant === undefined) return {}
-  const { etag, lastModified } = variant
-  return {
-    ...(etag !== undefined && { 'if-none-match': etag }),
-    ...(lastModified !== undefined && { 'if-modified-since': lastModified }),
-  }
-}
-
-const authorizationOf = ({ headers }: CacheRequest) => ({ isAuthorized: headers.authorization !== undefined })
-
-function withoutConditions(headers: RequestHeaders): RequestHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !conditions.includes(name)))
-}
-
-/** By the media type of an answer: `text/*`, `image/png`. */
-function isWanted(headers: ReadonlyMap<string, string>, { contentTypes: { allow, deny } }: CachePolicy): boolean {
-  const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const isOf = (list: readonly string[]) =>
-    list.some(one => one === type || (one.endsWith('/*') && type.startsWith(one.slice(0, -1))))
-  return !isOf(deny) && (allow.length === 0 || isOf(allow))
-}
-
-function withBodyOf(
-  { isHead }: Visit,
-  { status, lines, body }: StoredAnswer,
-  result: CacheResult,
-  detail: string,
-  more: readonly HeaderLine[] = [],
-): CacheAnswer {
-  return answerOf(
-    { status, lines: [...lines, ...more], body: isHead ? undefined : body, isStored: false },
-    result,
-    detail,
-  )
-}
-
-function answerOf({ status, lines, body }: Outcome, result: CacheResult, detail?: string): CacheAnswer {
-  const told = detail ?? (result === 'BYPASS' ? 'svc; fwd=bypass' : 'svc; fwd=miss')
-  return { status, headers: [...lines, ['X-Cache', result], ['Cache-Status', told]], body, result }
+const notCached: CacheLookup = {
+  status: 504,
+  lines: [],
+  body: undefined,
+  result: 'MISS',
+  detail: 'svc; fwd=miss',
+  ageSeconds: undefined,
+  value: undefined,
 }

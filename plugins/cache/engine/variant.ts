@@ -1,6 +1,6 @@
 /** Stored answers: one for each combination of the request fields that `Vary` names. */
-import type { HeaderLine, RequestHeaders } from '../api.ts'
-import { entryOverheadBytes } from '../memory/memory-tier.ts'
+import type { HeaderLine, OriginRecord, RequestHeaders } from '../api.ts'
+import type { FenceList } from '../fence/fences.ts'
 import { initialAgeMs, type Lifetime, lifetimeOf } from '../policy/freshness.ts'
 import type { CachePolicy } from '../policy/policy.ts'
 import { fieldOf, joined } from './headers.ts'
@@ -8,12 +8,27 @@ import { fieldOf, joined } from './headers.ts'
 export interface Variant {
   readonly status: number
   readonly lines: readonly HeaderLine[]
-  readonly body: Buffer
+  /** Undefined: larger than an entry may be, and kept in blocks. */
+  readonly body: Buffer | undefined
+  readonly sizeBytes: number
+  /** Of the text of its value. */
+  readonly valueBytes: number
+  /** Of an origin that has objects. */
+  readonly record: StoredRecord | undefined
+  /** For purges. */
+  readonly place: VariantPlace
+  /** Of the purge log, when it was read. */
+  readonly purgeSequence: number
+  /** Of the last purge that has let it expire. */
+  softSequence: number
+  /** Up to which purge it was looked at for this host, and is alive. */
+  checkedSequence: number
+  checkedHost: string
   /** Request fields that `Vary` names, with their values. */
   readonly vary: readonly HeaderLine[]
   readonly etag: string | undefined
   readonly lastModified: string | undefined
-  readonly freshMs: number
+  freshMs: number
   readonly staleWhileRevalidateMs: number
   readonly staleIfErrorMs: number
   readonly receivedMs: number
@@ -23,20 +38,49 @@ export interface Variant {
   retryDelayMs: number
 }
 
-/** Newest first. */
-export interface Entry {
-  readonly variants: readonly Variant[]
+export interface VariantPlace {
+  readonly distribution: string
+  /** Of the request that it was read for; requests for other hosts may have the same entry. */
+  readonly host: string
+  readonly path: string
 }
 
+/** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
+export interface StoredRecord extends Omit<OriginRecord, 'fences'> {
+  fences: FenceList
+}
+
+/** One variant, as nearly all have, or several: newest first. */
+export type Entry = Variant | readonly Variant[]
+
+const isList = (entry: Entry): entry is readonly Variant[] => Array.isArray(entry)
+export const variantsOf = (entry: Entry | undefined): readonly Variant[] =>
+  entry === undefined ? [] : isList(entry) ? entry : [entry]
+/** Of at least one. */
+export const entryOf = (variants: readonly Variant[]): Entry =>
+  variants.length === 1 ? (variants[0] as Variant) : variants
+
 export const variantsMax = 32
+/** What a variant costs beside its body, its lines and the text of its value: measured by `test/perf/cache-memory.ts`. */
+const variantBytes = 900
+/** What each line costs beside its text. */
+const lineBytes = 96
 /** Of the fields of an answer; one with more is not stored. */
 export const headBytesMax = 16 * 1024
 
 export const headBytes = (lines: readonly HeaderLine[]) =>
   lines.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
 
-export const entryBytes = ({ variants }: Entry) =>
-  variants.reduce((sum, { body, lines }) => sum + body.length + headBytes(lines) + entryOverheadBytes, 0)
+export const entryBytes = (entry: Entry) =>
+  variantsOf(entry).reduce(
+    (sum, { body, lines, valueBytes }) =>
+      sum +
+      (body?.length ?? 0) +
+      (lines.length === 0 ? 0 : lineBytes * lines.length + headBytes(lines)) +
+      valueBytes +
+      variantBytes,
+    0,
+  )
 
 /** Not updated by a 304: they describe the bytes that are stored. */
 const ofTheBytes: ReadonlySet<string> = new Set([
@@ -51,23 +95,39 @@ const ofTheBytes: ReadonlySet<string> = new Set([
 interface Received {
   readonly status: number
   readonly lines: readonly HeaderLine[]
-  readonly body: Buffer
+  readonly body: Buffer | undefined
+  readonly sizeBytes: number
+  readonly record: StoredRecord | undefined
+  readonly place: VariantPlace
+  readonly purgeSequence: number
   readonly vary: readonly HeaderLine[]
   readonly lifetime: Lifetime
   readonly requestedMs: number
   readonly receivedMs: number
 }
 
-export function createVariant({ status, lines, body, vary, lifetime, requestedMs, receivedMs }: Received): Variant {
+export function createVariant(received: Received): Variant {
+  const { status, lines, body, sizeBytes, record, place, purgeSequence, vary, lifetime, requestedMs, receivedMs } =
+    received
   const headers = joined(lines)
   return {
     status,
-    // The age is told anew with each answer.
-    lines: lines.filter(([name]) => name.toLowerCase() !== 'age'),
+    // The age is told anew with each answer. The value of an origin with objects has all that its lines say.
+    lines: record === undefined ? lines.filter(([name]) => name.toLowerCase() !== 'age') : noLines,
     body,
-    vary,
-    etag: headers.get('etag'),
-    lastModified: headers.get('last-modified'),
+    sizeBytes,
+    valueBytes:
+      record === undefined ? 0 : JSON.stringify(record.value).length + 2 * (record.identity.length + place.path.length),
+    record,
+    place,
+    purgeSequence,
+    softSequence: 0,
+    checkedSequence: 0,
+    checkedHost: '',
+    vary: vary.length === 0 ? noLines : vary,
+    // Of an object the identity says it.
+    etag: record === undefined ? headers.get('etag') : undefined,
+    lastModified: record === undefined ? headers.get('last-modified') : undefined,
     freshMs: lifetime.freshMs,
     staleWhileRevalidateMs: lifetime.staleWhileRevalidateMs,
     staleIfErrorMs: lifetime.staleIfErrorMs,
@@ -78,18 +138,22 @@ export function createVariant({ status, lines, body, vary, lifetime, requestedMs
   }
 }
 
+const noLines: readonly HeaderLine[] = []
+
 /** With the fields of a 304, or of the answer to a HEAD, in the place of the stored ones (RFC 9111 sections 3.2 and 4.3.4). */
 export function renewVariant(
-  { status, lines, body, vary }: Variant,
+  variant: Variant,
   received: readonly HeaderLine[],
-  times: { readonly requestedMs: number; readonly receivedMs: number },
+  times: { readonly requestedMs: number; readonly receivedMs: number; readonly purgeSequence: number },
   policy: CachePolicy,
+  record?: StoredRecord,
 ): { readonly variant: Variant; readonly lifetime: Lifetime } {
+  const { status, lines } = variant
   const fields = received.filter(([name]) => !ofTheBytes.has(name.toLowerCase()))
   const replaced = new Set(fields.map(([name]) => name.toLowerCase()))
   const merged = [...lines.filter(([name]) => !replaced.has(name.toLowerCase())), ...fields]
   const lifetime = lifetimeOf({ status, headers: joined(merged) }, policy, times.receivedMs)
-  return { variant: createVariant({ status, lines: merged, body, vary, lifetime, ...times }), lifetime }
+  return { variant: createVariant({ ...variant, lines: merged, record, lifetime, ...times }), lifetime }
 }
 
 export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
@@ -98,6 +162,12 @@ export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
 /** Milliseconds that it is fresh; from 0 downwards it has expired. */
 export const freshForMs = (variant: Variant, nowMs: number) => variant.freshMs - ageMs(variant, nowMs)
 
+/** A soft purge: expired as of then, so that its stale windows count from then. */
+export function expireAt(variant: Variant, { atMs, number }: { readonly atMs: number; readonly number: number }): void {
+  variant.freshMs = Math.min(variant.freshMs, ageMs(variant, atMs))
+  variant.softSequence = number
+}
+
 /** The request fields that an answer depends on; white space around commas means nothing. */
 export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): readonly HeaderLine[] {
   const names = (joined(lines).get('vary') ?? '').split(',').map(name => name.trim().toLowerCase())
@@ -105,14 +175,17 @@ export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): r
 }
 
 export function findVariant(entry: Entry | undefined, request: RequestHeaders): Variant | undefined {
-  return entry?.variants.find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
+  if (entry === undefined) return undefined
+  // Without `Vary` there is one, for every request.
+  if (!isList(entry) && entry.vary.length === 0) return entry
+  return variantsOf(entry).find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
 }
 
 /** An entry with a new variant, which takes the place of those for the same requests. The oldest give way. */
 export function withVariant(entry: Entry | undefined, variant: Variant, replaced?: Variant): Entry {
   const same = JSON.stringify(variant.vary)
-  const others = (entry?.variants ?? []).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
-  return { variants: [variant, ...others].slice(0, variantsMax) }
+  const others = variantsOf(entry).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
+  return entryOf([variant, ...others].slice(0, variantsMax))
 }
 
 function varyValue(request: RequestHeaders, name: string): string {

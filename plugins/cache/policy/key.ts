@@ -1,5 +1,5 @@
 /** The key of an answer: of which parts of a request it depends. Requests with the same key get the same answer. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { CachePolicy } from './policy.ts'
 
 export interface KeyRequest {
@@ -21,8 +21,8 @@ export interface KeyRequest {
 export interface CacheKey {
   /** Lines, for operators. */
   readonly text: string
-  /** 32 bytes: SHA-256 of the text. */
-  readonly id: Buffer
+  /** SHA-256 of the text: 32 characters of one byte each. */
+  readonly id: string
 }
 
 /** Dropped by `normalize`: they tell the page, not the server, where a visitor comes from. */
@@ -32,7 +32,9 @@ const unkeyed: ReadonlySet<string> = new Set(['authorization', 'cookie', 'range'
 
 /** No two texts have the same line. */
 const lineOf = (text: string) =>
-  text.replaceAll(/[\r\n\\]/g, character => (character === '\n' ? '\\n' : character === '\r' ? '\\r' : '\\\\'))
+  !/[\r\n\\]/.test(text)
+    ? text
+    : text.replaceAll(/[\r\n\\]/g, character => (character === '\n' ? '\\n' : character === '\r' ? '\\r' : '\\\\'))
 
 export function cacheKey(
   request: KeyRequest,
@@ -45,7 +47,7 @@ export function cacheKey(
   }
   for (const name of [...new Set(cookies)].sort()) lines.push(`cookie:${name}=${request.cookie(name)?.trim() ?? ''}`)
   const text = lines.map(lineOf).join('\n')
-  return { text, id: createHash('sha256').update(text).digest() }
+  return { text, id: hash('sha256', text, 'binary') }
 }
 
 function queryOf(query: string, rule: string, isNormalized: boolean): string {

@@ -146,7 +146,7 @@ t.test('BYPASS: credentials, disabled, cookies and headers that say so', async t
   }
   const disabled = resolvePolicy({ cluster: { policy: 'standard' }, distribution: { enabled: false } })
   t.equal((await get({ policy: disabled })).result, 'BYPASS')
-  t.equal(engine.usage().entries, 0)
+  t.equal(engine.memory.usage.entries, 0)
 })
 
 t.test('a HEAD is answered from a GET, and does not read bytes', async t => {
@@ -188,9 +188,9 @@ t.test('Vary: each combination has its answer, and at most 32 are kept', async t
   }
   t.match(await get({ headers: { 'accept-language': 'de' } }), { result: 'HIT', text: 'de' })
   t.match(await get({ headers: { 'accept-language': 'en' } }), { result: 'HIT', text: 'en' })
-  const before = engine.usage().bytes
+  const before = engine.memory.usage.bytes
   for (let i = 0; i < 100; i++) await get({ headers: { 'accept-language': `x-${i}` } })
-  t.ok(engine.usage().bytes < before * 17)
+  t.ok(engine.memory.usage.bytes < before * 17)
   t.equal((await get({ headers: { 'accept-language': 'de' } })).result, 'MISS')
 })
 
@@ -224,7 +224,7 @@ t.test('larger bodies pass through, and bodies that are cut off are stored by no
   }
   answerWith({ headers: lasting, body: cut })
   await t.rejects(get({ path: '/b' }), { message: 'cut off' })
-  t.equal(engine.usage().entries, 0)
+  t.equal(engine.memory.usage.entries, 0)
 })
 
 t.test('the memory keeps its budget', async t => {
@@ -232,7 +232,7 @@ t.test('the memory keeps its budget', async t => {
   answerWith({ headers: lasting, body: 'x'.repeat(5000) })
   for (let i = 0; i < 200; i++) {
     await get({ path: `/${i}` })
-    if (engine.usage().bytes > 200_000) t.fail(`${engine.usage().bytes} bytes`)
+    if (engine.memory.usage.bytes > 200_000) t.fail(`${engine.memory.usage.bytes} bytes`)
   }
-  t.ok(engine.usage().evictions > 100)
+  t.ok(engine.memory.usage.evictions > 100)
 })

@@ -1,16 +1,19 @@
 /** A server that answers every host from an HTTP origin, through the cache: what the suite of HTTP caches and our own tests drive. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { definePlugin } from 'svc/kernel'
 import type { CacheAnswer, CacheOrigin, CacheService, EffectivePolicy, HeaderLine } from 'svc/plugins/cache/api'
 import type { Exchange } from 'svc/plugins/http/api'
-import http from 'svc/plugins/http/index'
-import iam from 'svc/plugins/iam/index'
-import metrics from 'svc/plugins/metrics/index'
-import tls from 'svc/plugins/tls/index'
+import standard from 'svc/plugins/standard'
 import { openPoints, startKernel } from 'svc/testing'
 import type { Test } from 'tap'
-import cache from '../index.ts'
+
+/** What the cache and a listener need. */
+const needed = new Set(['iam', 'metrics', 'tls', 'http', 'storage', 'drive', 'store', 'checksums', 'objects', 'cache'])
 
 export interface CachedServer {
   /** Without a slash at the end. */
@@ -32,15 +35,20 @@ export async function startCachedServer(
       contribute('host.route', 'site', { stage: 'host', listeners: ['s3'], find: () => answer })
     },
   })
+  const folder = await mkdtemp(join(tmpdir(), 'svc-cache-'))
   const kernel = await startKernel({
-    plugins: [iam, metrics, tls, http, cache, site],
+    plugins: [...standard.filter(({ name }) => needed.has(name)), site],
     config: {
+      storage: { endpoints: [folder] },
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       tls: {},
     },
   })
-  t.teardown(() => kernel.stop())
+  t.teardown(async () => {
+    await kernel.stop()
+    await rm(folder, { recursive: true })
+  })
   const { port } = kernel.services.http.listeners().find(({ name }) => name === 's3') as { port: number }
   return { url: `http://127.0.0.1:${port}`, cache: kernel.services.cache }
 }

@@ -28,12 +28,12 @@ const user = definePlugin({
     const sites = declareSites(services.store)
     shared.sites = sites
     contribute('certificate.user', 'test', {
-      async useOf(id) {
+      async uses() {
         const seen = await sites.get('site')
-        const users = uses.has(id) ? [{ name: 'site', domains: uses.get(id)! }] : []
+        const byId = new Map([...uses].map(([id, domains]) => [id, [{ name: 'site', domains }]]))
         await shared.beforeFence?.()
         const condition = seen === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: seen.etag }
-        return { users, fence: tx => tx.require(sites, 'site', condition) }
+        return { byId, fence: tx => tx.require(sites, 'site', condition) }
       },
       preferred: name => [...uses].find(([, domains]) => domains.includes(name))?.[0],
     })

@@ -2,8 +2,9 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { definePlugin } from 'svc/kernel'
 import { responseProblems, startAdmin } from 'svc/plugins/admin/testing'
-import type { DnsProviderUser } from 'svc/plugins/dns/api'
+import 'svc/plugins/dns/api'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
+import type { Uses } from 'svc/plugins/store/api'
 import t from 'tap'
 
 const zone = 'example.test'
@@ -14,8 +15,11 @@ const user = definePlugin({
   name: 'test-user-of-dns',
   requires: ['dns'],
   setup({ contribute }) {
-    const usersOf: DnsProviderUser['usersOf'] = provider => ({ ids: used.get(provider) ?? [] })
-    contribute('dns.user', 'test', { usersOf })
+    const uses = (): Uses => ({
+      byId: new Map([...used].map(([provider, names]) => [provider, names.map(name => ({ name }))])),
+      fence() {},
+    })
+    contribute('dns.user', 'test', { uses })
   },
 })
 

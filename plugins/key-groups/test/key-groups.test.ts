@@ -22,12 +22,12 @@ const sitesPlugin = definePlugin({
     const sites = declareSites(services.store)
     shared.sites = sites
     contribute('keyGroups.user', 'sites', {
-      async useOf(group) {
+      async uses() {
         const site = await sites.get('www')
         await shared.beforeFence?.()
         const condition = site === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: site.etag }
         return {
-          ids: site?.value.group === group ? ['www'] : [],
+          byId: new Map(site === undefined ? [] : [[site.value.group, [{ name: 'www' }]]]),
           fence: tx => tx.require(sites, 'www', condition),
         }
       },

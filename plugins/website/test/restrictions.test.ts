@@ -97,7 +97,7 @@ t.test('restrictions', async t => {
         path: '/',
         status: 200,
         bytes: 4,
-        cache: 'BYPASS',
+        cache: 'HIT',
       },
       { status: 403, client: '192.0.2.9' },
     ])

@@ -36,7 +36,7 @@ t.test('a website', async t => {
     t.equal(answer.body, '<h1>home</h1>')
     t.equal(answer.headers['content-type'], 'text/html')
     t.equal(answer.headers['cache-control'], 'max-age=60')
-    t.equal(answer.headers['x-cache'], 'BYPASS')
+    t.equal(answer.headers['x-cache'], 'MISS')
     t.match(answer.headers['x-amz-request-id'], /^[0-9A-F]{16}$/)
     t.notOk(Object.keys(answer.headers).some(name => name.startsWith('x-amz-') && name !== 'x-amz-request-id'))
   })
@@ -197,7 +197,8 @@ t.test('a website', async t => {
     t.match(await answer({ Range: 'bytes=10-' }), { status: 416, headers: { 'content-range': 'bytes */10' } })
     t.match(await answer({ Range: 'bytes=2-4', 'If-Range': etag }), { status: 206 })
     t.match(await answer({ Range: 'bytes=2-4', 'If-Range': `W/${etag}` }), { status: 200 })
-    t.match(await answer({ Range: 'bytes=2-4', 'If-Range': modified }), { status: 206 })
+    // Text has forms: a date names none of them.
+    t.match(await answer({ Range: 'bytes=2-4', 'If-Range': modified }), { status: 200 })
     const head = await answer({ Range: 'bytes=2-4' }, 'HEAD')
     t.match(head, { status: 206, body: '', headers: { 'content-length': '3' } })
     t.match(await answer({}, 'HEAD'), { status: 200, body: '', headers: { 'content-length': '10', etag } })

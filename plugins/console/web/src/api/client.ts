@@ -19,6 +19,11 @@ export function csrfHeaders(): Record<string, string> {
   return csrfToken === '' ? {} : { 'x-csrf-token': csrfToken }
 }
 
+/** For filters of a page, where an empty field filters nothing. */
+export function withoutEmpty<Query extends object>(query: Query): Partial<Query> {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')) as Partial<Query>
+}
+
 /** The address of an operation, relative to the page's base. Throws where the server has no such operation. */
 export function urlOf(
   id: OperationId | (string & {}),
@@ -31,7 +36,7 @@ export function urlOf(
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (each !== undefined && each !== '') search.append(name, String(each))
+      if (each !== undefined) search.append(name, String(each))
     }
   }
   return `api/v1${path}${search.size > 0 ? `?${search}` : ''}`
@@ -39,10 +44,36 @@ export function urlOf(
 
 /** Calls an operation; throws `Problem`. */
 export async function call<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Answer<Id>> {
+  return answerOf(await exchange(id, request))
+}
+
+/** A document as it was read, with the ETag that a change of it has to name. */
+export interface Tagged<Document> {
+  readonly document: Document
+  readonly etag: string | undefined
+}
+
+/** The same for operations with an ETag that is not in the document. */
+export async function callTagged<Id extends OperationId>(
+  id: Id,
+  request: Request<Id> = {},
+): Promise<Tagged<Answer<Id>>> {
+  const response = await exchange(id, request)
+  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
+  return { document: await answerOf(response), etag }
+}
+
+async function answerOf<Id extends OperationId>(response: Response): Promise<Answer<Id>> {
+  return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
+}
+
+/** For answers that are no JSON. */
+export async function exchange<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Response> {
   const [method] = routes[id]!
-  const { params, query = {}, body, ifMatch, signal } = request
-  const headers: Record<string, string> = { accept: 'application/json', ...csrfHeaders() }
+  const { params, query = {}, body, raw, ifMatch, signal } = request
+  const headers: Record<string, string> = { accept: 'application/json', ...csrfHeaders(), ...request.headers }
   if (body !== undefined) headers['content-type'] = 'application/json'
+  if (raw !== undefined) headers['content-type'] = raw.type
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`
   let response: Response
   try {
@@ -51,6 +82,7 @@ export async function call<Id extends OperationId>(id: Id, request: Request<Id> 
       headers,
       credentials: 'same-origin',
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(raw !== undefined && { body: raw }),
       ...(signal && { signal }),
     })
   } catch (error) {
@@ -62,7 +94,7 @@ export async function call<Id extends OperationId>(id: Id, request: Request<Id> 
     if (id !== 'login' && id !== 'getSession') endSessionAfter(problem)
     throw problem
   }
-  return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
+  return response
 }
 
 /** Of a request within a session: one that nobody is known to have sent ends it. */

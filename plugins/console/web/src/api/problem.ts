@@ -22,7 +22,7 @@ export class Problem extends Error {
     title: string
     detail: string
     requestId?: string
-    errors?: unknown
+    fields?: readonly FieldProblem[]
     retryAfter?: string | null
   }) {
     super(given.detail)
@@ -31,7 +31,7 @@ export class Problem extends Error {
     this.code = given.code
     this.title = given.title
     this.requestId = given.requestId ?? ''
-    this.fields = fieldsOf(given.errors)
+    this.fields = given.fields ?? []
     this.retryAfterSeconds = Number(given.retryAfter) || undefined
   }
 }
@@ -39,7 +39,7 @@ export class Problem extends Error {
 /** The server's own words, or ours where its answer was none of its documents. */
 export async function problemOf(response: Response): Promise<Problem> {
   try {
-    const { status, code, title, detail, requestId, errors } = await response.json()
+    const { status, code, title, detail, requestId, ...given } = await response.json()
     if (typeof code === 'string' && typeof detail === 'string') {
       return new Problem({
         status,
@@ -47,7 +47,7 @@ export async function problemOf(response: Response): Promise<Problem> {
         title,
         detail,
         requestId,
-        errors,
+        fields: fieldsOf(given),
         retryAfter: response.headers.get('retry-after'),
       })
     }
@@ -67,13 +67,30 @@ export function problemOfNetwork(): Problem {
   })
 }
 
-function fieldsOf(errors: unknown): FieldProblem[] {
-  if (!Array.isArray(errors)) return []
-  return errors.flatMap(
-    (error: { pointer?: unknown; path?: unknown; field?: unknown; detail?: unknown; message?: unknown }) => {
-      const field = error.pointer ?? error.path ?? error.field ?? ''
-      const message = error.detail ?? error.message
-      return typeof message === 'string' ? [{ field: String(field), message }] : []
-    },
+interface GivenError {
+  readonly element?: unknown
+  readonly rule?: unknown
+  readonly field?: unknown
+  readonly message?: unknown
+}
+
+/** Of a body as a whole in `errors`, of documents that are lists of rules with the index of the rule. */
+function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
+  const lists = [given.errors, given.ruleErrors, given.accessRuleErrors].filter(list => Array.isArray(list))
+  return (lists.flat() as GivenError[]).flatMap(({ element, rule, field, message }) => {
+    if (typeof message !== 'string') return []
+    if (typeof rule !== 'number') return [{ field: typeof element === 'string' ? element : '', message }]
+    const within = typeof field === 'string' ? `/${field.replace(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}` : ''
+    return [{ field: `/rules/${rule}${within}`, message }]
+  })
+}
+
+/** For `setErrors` of a form whose values are the body: `/origin/bucket` is `origin.bucket` there. */
+export function formErrorsOf(error: unknown): Record<string, string> {
+  if (!(error instanceof Problem)) return {}
+  return Object.fromEntries(
+    error.fields
+      .filter(({ field }) => field !== '')
+      .map(({ field, message }) => [field.slice(1).replaceAll('/', '.'), message]),
   )
 }

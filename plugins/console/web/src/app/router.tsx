@@ -88,6 +88,18 @@ const distributions = createRoute({
   component: lazyRouteComponent(() => import('../pages/publishing/distributions.tsx'), 'Distributions'),
 })
 
+const distribution = createRoute({
+  getParentRoute: () => inside,
+  path: '/distributions/$id',
+  component: lazyRouteComponent(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
+})
+
+const keyGroups = createRoute({
+  getParentRoute: () => inside,
+  path: '/key-groups',
+  component: lazyRouteComponent(() => import('../pages/publishing/key-groups.tsx'), 'KeyGroups'),
+})
+
 const certificates = createRoute({
   getParentRoute: () => inside,
   path: '/certificates',
@@ -148,6 +160,12 @@ const plugins = createRoute({
   component: lazyRouteComponent(() => import('../pages/operate/plugins.tsx'), 'Plugins'),
 })
 
+const tools = createRoute({
+  getParentRoute: () => inside,
+  path: '/tools',
+  component: lazyRouteComponent(() => import('../pages/operate/tools.tsx'), 'Tools'),
+})
+
 const bucket = createRoute({
   getParentRoute: () => inside,
   path: '/buckets/$bucket',
@@ -167,6 +185,8 @@ const pages = [
   policies,
   accessKeys,
   distributions,
+  distribution,
+  keyGroups,
   certificates,
   dnsProviders,
   events,
@@ -177,6 +197,7 @@ const pages = [
   logs,
   audit,
   plugins,
+  tools,
   bucket,
 ]
 const routeTree = root.addChildren([signIn, inside.addChildren(pages)])

@@ -16,6 +16,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { notifyFailure } from '../parts/failure.tsx'
@@ -29,6 +30,8 @@ import { useSignedIn } from './signed-in.ts'
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
+  const user = signedIn.session.identity.accessKey
+  useEffect(() => void uploadQueue.open(user), [user])
   const mayOpen = ({ action }: Page) => action === undefined || signedIn.allowed.has(action)
   return (
     <AppShell
@@ -47,7 +50,7 @@ export function Shell() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Text size="sm" c="dimmed" truncate maw={160}>
-              {signedIn.session.identity.accessKey}
+              {user}
             </Text>
             <Search />
             <ColourSwitch />

@@ -1,4 +1,5 @@
-import { createTheme } from '@mantine/core'
+import { createTheme, Drawer, Modal, Notification, Popover, Tooltip } from '@mantine/core'
+import { texts } from '../texts/index.ts'
 
 export const theme = createTheme({
   primaryColor: 'cyan',
@@ -7,4 +8,13 @@ export const theme = createTheme({
   defaultRadius: 'md',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   cursorType: 'pointer',
+  components: {
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } } }),
+    // Whatever is on the page is within one of its landmarks.
+    Popover: Popover.extend({ defaultProps: { portalProps: { target: '#content' } } }),
+    Tooltip: Tooltip.extend({ defaultProps: { portalProps: { target: '#content' } } }),
+    // The page has one banner: the head of a dialog is none.
+    Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'none' } } } }),
+    Drawer: Drawer.extend({ defaultProps: { attributes: { header: { role: 'none' } } } }),
+  },
 })

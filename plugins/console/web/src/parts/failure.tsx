@@ -17,7 +17,8 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
     >
       <Stack gap="xs">
         <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
-        {problem?.fields.map(({ field, message }) => (
+        {/* The only field is in the sentence above. */}
+        {(problem?.fields.length === 1 ? [] : problem?.fields)?.map(({ field, message }) => (
           <Text key={`${field} ${message}`} size="sm">
             {field !== '' && <Code>{field}</Code>} {message}
           </Text>

@@ -2,25 +2,30 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 
 export interface FormDialogProps {
   readonly title: string
-  readonly submit: string
-  readonly size?: 'md' | 'xl'
+  /** What the button says; absent where there is nothing to send any more. */
+  readonly submit?: string
+  readonly size?: 'md' | 'lg' | 'xl'
   /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
   readonly onSubmit: () => Promise<'stay' | undefined | void>
+  /** Gets the server's words for its fields. */
+  readonly form?: { setErrors(errors: Record<string, string>): void }
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-export function FormDialog({ title, submit, size = 'md', onSubmit, onClose, children }: FormDialogProps) {
+export function FormDialog({ title, submit, size = 'md', onSubmit, form, onClose, children }: FormDialogProps) {
   const sending = useMutation({
     mutationFn: onSubmit,
     onSuccess: outcome => {
       if (outcome !== 'stay') onClose()
     },
+    onError: error => form?.setErrors(formErrorsOf(error)),
   })
   return (
     <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': texts.common.close }}>
@@ -35,11 +40,13 @@ export function FormDialog({ title, submit, size = 'md', onSubmit, onClose, chil
           {children}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              {texts.common.cancel}
+              {submit === undefined ? texts.common.close : texts.common.cancel}
             </Button>
-            <Button type="submit" loading={sending.isPending}>
-              {submit}
-            </Button>
+            {submit !== undefined && (
+              <Button type="submit" loading={sending.isPending}>
+                {submit}
+              </Button>
+            )}
           </Group>
         </Stack>
       </form>

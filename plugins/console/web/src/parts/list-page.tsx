@@ -1,5 +1,5 @@
 /** A page that is one long table: loads page by page, filters by prefix, says what to do when there is nothing. */
-import { Button, Group, Skeleton, Stack, Table, Text, TextInput, Title } from '@mantine/core'
+import { Button, Group, Skeleton, Stack, Table, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
@@ -101,7 +101,9 @@ function ItemTable<Item>({ label, items, columns, idOf, isLoading }: ItemTablePr
           <Table.Tr>
             {columns.map(({ title, isNumber, isActions }) =>
               isActions === true ? (
-                <Table.Th key={title} aria-label={title} />
+                <Table.Th key={title}>
+                  <VisuallyHidden>{title}</VisuallyHidden>
+                </Table.Th>
               ) : (
                 <Table.Th key={title} ta={isNumber === true ? 'right' : 'left'}>
                   {title}

@@ -1,5 +1,6 @@
 /** Short lists of names: groups of a user, policies of a group. */
 import { Badge, Group, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 
 export function Names({ names }: { names: readonly string[] }) {
   return (
@@ -14,7 +15,7 @@ export function Names({ names }: { names: readonly string[] }) {
 }
 
 /** A name, and below it in small letters what somebody has noted about it. */
-export function Titled({ name, note, isBad = false }: { name: string; note: string; isBad?: boolean }) {
+export function Titled({ name, note, isBad = false }: { name: ReactNode; note: string; isBad?: boolean }) {
   return (
     <>
       {name}

@@ -18,3 +18,14 @@ export function Tool({ label, icon: Icon, onClick, size = 'md' }: ToolProps) {
     </Tooltip>
   )
 }
+
+/** The same for a download. */
+export function ToolLink({ label, icon: Icon, href }: { label: string; icon: typeof IconX; href: string }) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon component="a" href={href} download variant="subtle" color="gray" aria-label={label}>
+        <Icon size={16} />
+      </ActionIcon>
+    </Tooltip>
+  )
+}

@@ -148,7 +148,13 @@ function CreateAccessKey({ mayManageOthers, onClose, onMade }: MadeProps & { rea
     return 'stay' as const
   }
   return (
-    <FormDialog title={texts.accessKeys.create} submit={texts.common.create} onSubmit={create} onClose={onClose}>
+    <FormDialog
+      form={form}
+      title={texts.accessKeys.create}
+      submit={texts.common.create}
+      onSubmit={create}
+      onClose={onClose}
+    >
       <TextInput label={texts.common.name} data-autofocus {...form.getInputProps('name')} />
       {mayManageOthers && (
         <TextInput

@@ -2,18 +2,35 @@ import { Skeleton, Stack, Tabs, Title } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
 import { Browser } from '../objects/browser.tsx'
 
 const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
+const Access = lazy(async () => ({ default: (await import('../access/access.tsx')).Access }))
+const Events = lazy(async () => ({ default: (await import('./events.tsx')).Events }))
 const Policy = lazy(async () => ({ default: (await import('./policy.tsx')).Policy }))
 const Lifecycle = lazy(async () => ({ default: (await import('./lifecycle.tsx')).Lifecycle }))
+
+/** Any of these opens the tab. */
+const needs: Readonly<Record<BucketTab, readonly string[]>> = {
+  objects: [],
+  settings: ['s3:GetBucketVersioning', 's3:GetEncryptionConfiguration', 's3:GetBucketTagging'],
+  access: ['s3:GetBucketPolicy', 'admin:ManageAccessRules'],
+  policy: ['s3:GetBucketPolicy'],
+  lifecycle: ['s3:GetLifecycleConfiguration'],
+  events: ['s3:GetBucketNotification'],
+}
 
 export function Bucket() {
   const { bucket } = useParams({ from: '/inside/buckets/$bucket' })
   const { prefix = '', tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
   const navigate = useNavigate()
+  const rights = useRights(bucket)
+  // The tab in the address stays, also before the rights are known.
+  const isShown = (name: BucketTab) =>
+    name === tab || needs[name].some(action => rights.has(action)) || needs[name].length === 0
   const choose = (chosen: string | null) =>
     void navigate({
       to: '/buckets/$bucket',
@@ -27,7 +44,7 @@ export function Bucket() {
       </Title>
       <Tabs value={tab} onChange={choose} keepMounted={false}>
         <Tabs.List mb="md">
-          {bucketTabs.map(name => (
+          {bucketTabs.filter(isShown).map(name => (
             <Tabs.Tab key={name} value={name}>
               {texts.bucket.tabs[name]}
             </Tabs.Tab>
@@ -42,6 +59,12 @@ export function Bucket() {
           </Tabs.Panel>
           <Tabs.Panel value="settings">
             <Settings bucket={bucket} />
+          </Tabs.Panel>
+          <Tabs.Panel value="access">
+            <Access bucket={bucket} />
+          </Tabs.Panel>
+          <Tabs.Panel value="events">
+            <Events bucket={bucket} />
           </Tabs.Panel>
           <Tabs.Panel value="policy">
             <Policy bucket={bucket} />

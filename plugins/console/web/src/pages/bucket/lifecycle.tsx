@@ -1,13 +1,14 @@
 /** What is deleted by itself, and when: in words, and as JSON to change it. */
-import { Button, Group, List, Paper, Skeleton, Stack, Text } from '@mantine/core'
+import { Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { Conflict } from '../../parts/conflict.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { JsonEditor } from '../../parts/json-editor.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
 
 type Rules = Answer<'getBucketLifecycle'>['rules']
@@ -17,26 +18,34 @@ const words = texts.bucket.ruleWords
 const template = [{ id: 'old-uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: 7 } }]
 
 export function Lifecycle({ bucket }: { bucket: string }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['bucket-lifecycle', bucket],
-    queryFn: ({ signal }) => call('getBucketLifecycle', { params: { bucket }, signal }),
-  })
-  if (error !== null) return <ProblemAlert error={error} onRetry={() => refetch()} />
-  if (data === undefined) return <Skeleton h={240} />
-  const refresh = async () => void (await refetch())
-  return <Editor key={JSON.stringify(data.rules)} bucket={bucket} rules={data.rules} onChanged={refresh} />
+  return (
+    <StoredDocument
+      queryKey={['bucket-lifecycle', bucket]}
+      load={signal => callTagged('getBucketLifecycle', { params: { bucket }, signal })}
+    >
+      {({ document: { rules }, etag }, reload) => (
+        <Editor bucket={bucket} rules={rules} etag={etag} onChanged={reload} />
+      )}
+    </StoredDocument>
+  )
 }
 
 interface EditorProps {
   readonly bucket: string
   readonly rules: Rules
+  readonly etag: string | undefined
   readonly onChanged: () => Promise<void>
 }
 
-function Editor({ bucket, rules, onChanged }: EditorProps) {
+function Editor({ bucket, rules, etag, onChanged }: EditorProps) {
   const [text, setText] = useState(() => JSON.stringify(rules.length === 0 ? template : rules, undefined, 2))
   const saving = useMutation({
-    mutationFn: () => call('putBucketLifecycle', { params: { bucket }, body: { rules: JSON.parse(text) } }),
+    mutationFn: () =>
+      call('putBucketLifecycle', {
+        params: { bucket },
+        body: { rules: JSON.parse(text) },
+        ...(etag !== undefined && { ifMatch: etag }),
+      }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await onChanged()
@@ -49,7 +58,7 @@ function Editor({ bucket, rules, onChanged }: EditorProps) {
         // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
         <RuleInWords key={index} rule={rule} />
       ))}
-      {saving.error !== null && <ProblemAlert error={saving.error} />}
+      <Conflict error={saving.error} onLoad={onChanged} />
       <JsonEditor label={texts.bucket.tabs.lifecycle} value={text} onChange={setText} />
       <Group>
         <Button onClick={() => saving.mutate()} loading={saving.isPending}>

@@ -1,13 +1,15 @@
 /** The bucket's own policy, checked by the server while one types. */
-import { Button, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { Conflict } from '../../parts/conflict.tsx'
+import { Simulator } from '../../parts/simulator.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
 
 const templateOf = (bucket: string) => ({
@@ -24,37 +26,45 @@ const templateOf = (bucket: string) => ({
 
 export function Policy({ bucket }: { bucket: string }) {
   const params = { bucket }
-  const stored = useQuery({
-    queryKey: ['bucket-policy', bucket],
-    queryFn: async ({ signal }) => {
-      try {
-        return { document: await call('getBucketPolicy', { params, signal }) }
-      } catch (error) {
-        if (error instanceof Problem && error.status === 404) return { document: undefined }
-        throw error
-      }
-    },
-  })
-  if (stored.error !== null) return <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} />
-  if (stored.data === undefined) return <Skeleton h={240} />
-  const { document } = stored.data
-  const refresh = async () => void (await stored.refetch())
-  return <Editor key={JSON.stringify(document)} bucket={bucket} document={document} onChanged={refresh} />
+  const load = async (signal: AbortSignal): Promise<Tagged<object | undefined>> => {
+    try {
+      return await callTagged('getBucketPolicy', { params, signal })
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) return { document: undefined, etag: undefined }
+      throw error
+    }
+  }
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }}>
+      <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
+        {({ document, etag }, reload) => <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />}
+      </StoredDocument>
+      <Paper withBorder p="md">
+        <Title order={2} size="h5" mb="sm">
+          {texts.simulator.title}
+        </Title>
+        <Simulator bucket={bucket} />
+      </Paper>
+    </SimpleGrid>
+  )
 }
 
 interface EditorProps {
   readonly bucket: string
   /** Undefined where the bucket has no policy. */
   readonly document: object | undefined
+  readonly etag: string | undefined
   readonly onChanged: () => Promise<void>
 }
 
-function Editor({ bucket, document, onChanged }: EditorProps) {
+function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const params = { bucket }
+  // Where there is none, there is no ETag to name.
+  const given = etag === undefined ? {} : { ifMatch: etag }
   const [text, setText] = useState(() => JSON.stringify(document ?? templateOf(bucket), undefined, 2))
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
-    mutationFn: () => call('putBucketPolicy', { params, body: JSON.parse(text) }),
+    mutationFn: () => call('putBucketPolicy', { params, body: JSON.parse(text), ...given }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await onChanged()
@@ -63,7 +73,7 @@ function Editor({ bucket, document, onChanged }: EditorProps) {
   return (
     <Stack>
       {document === undefined && <Text c="dimmed">{texts.bucket.noPolicy}</Text>}
-      {saving.error !== null && <ProblemAlert error={saving.error} />}
+      <Conflict error={saving.error} onLoad={onChanged} />
       <CheckedPolicy text={text} onChange={setText} bucket={bucket} />
       <Group>
         <Button onClick={() => saving.mutate()} loading={saving.isPending}>
@@ -79,7 +89,7 @@ function Editor({ bucket, document, onChanged }: EditorProps) {
         <ConfirmDeletion
           title={texts.bucket.removePolicy}
           onConfirm={async () => {
-            await call('deleteBucketPolicy', { params })
+            await call('deleteBucketPolicy', { params, ...given })
             await onChanged()
           }}
           onClose={() => setRemoving(false)}

@@ -1,9 +1,8 @@
-import { Button, Group, NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { IconX } from '@tabler/icons-react'
+import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
-import { Tool } from '../../parts/tool.tsx'
+import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { Setting } from './setting.tsx'
 
@@ -15,7 +14,6 @@ export function Settings({ bucket }: { bucket: string }) {
       <Versioning bucket={bucket} />
       <Quota bucket={bucket} />
       <Encryption bucket={bucket} />
-      <BlockPublic bucket={bucket} />
       <Tags bucket={bucket} />
     </SimpleGrid>
   )
@@ -107,74 +105,17 @@ function Encryption({ bucket }: { bucket: string }) {
   )
 }
 
-function BlockPublic({ bucket }: { bucket: string }) {
+function Tags({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
     <Setting
       bucket={bucket}
-      id="block-public"
-      title={texts.bucket.block}
-      hint={texts.bucket.blockHint}
-      load={signal => call('getBucketBlockPublic', { params, signal })}
-      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } })}
+      id="tags"
+      title={texts.bucket.tags}
+      load={async signal => pairsOf((await call('getBucketTags', { params, signal })).tags)}
+      save={tags => call('setBucketTags', { params, body: { tags: objectOf(tags) } })}
     >
-      {(block, change) => (
-        <>
-          <Switch
-            label={texts.bucket.block}
-            checked={block.enabled}
-            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
-          />
-          {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
-        </>
-      )}
-    </Setting>
-  )
-}
-
-type Tag = readonly [name: string, value: string]
-
-function Tags({ bucket }: { bucket: string }) {
-  const params = { bucket }
-  const load = async (signal: AbortSignal): Promise<readonly Tag[]> => {
-    const { tags } = await call('getBucketTags', { params, signal })
-    return Object.entries(tags as Record<string, string>)
-  }
-  const save = (tags: readonly Tag[]) =>
-    call('setBucketTags', { params, body: { tags: Object.fromEntries(tags.filter(([name]) => name !== '')) } })
-  return (
-    <Setting bucket={bucket} id="tags" title={texts.bucket.tags} load={load} save={save}>
-      {(tags, change) => (
-        <Stack gap="xs">
-          {tags.map(([name, value], index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a tag has no identity but its place while it is typed
-            <Group key={index} gap="xs" wrap="nowrap">
-              <TextInput
-                aria-label={texts.bucket.tagName(index + 1)}
-                value={name}
-                flex={1}
-                onChange={event => change(tags.with(index, [event.currentTarget.value, value]))}
-              />
-              <TextInput
-                aria-label={texts.bucket.tagValue(index + 1)}
-                value={value}
-                flex={1}
-                onChange={event => change(tags.with(index, [name, event.currentTarget.value]))}
-              />
-              <Tool
-                label={texts.bucket.removeTag(index + 1)}
-                icon={IconX}
-                onClick={() => change(tags.toSpliced(index, 1))}
-              />
-            </Group>
-          ))}
-          <Group>
-            <Button variant="default" size="compact-sm" onClick={() => change([...tags, ['', '']])}>
-              {texts.bucket.addTag}
-            </Button>
-          </Group>
-        </Stack>
-      )}
+      {(tags, change) => <PairsInput of={texts.bucket.tag} value={tags} onChange={change} />}
     </Setting>
   )
 }

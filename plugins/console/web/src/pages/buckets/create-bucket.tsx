@@ -25,7 +25,13 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
   }
   return (
-    <FormDialog title={texts.buckets.create} submit={texts.common.create} onSubmit={create} onClose={onClose}>
+    <FormDialog
+      form={form}
+      title={texts.buckets.create}
+      submit={texts.common.create}
+      onSubmit={create}
+      onClose={onClose}
+    >
       <TextInput
         label={texts.buckets.name}
         description={texts.buckets.nameHint}

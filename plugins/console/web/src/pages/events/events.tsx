@@ -1,6 +1,7 @@
 import { notifications } from '@mantine/notifications'
-import { IconRefresh, IconSend } from '@tabler/icons-react'
+import { IconHistory, IconMailOff, IconSend } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
@@ -9,6 +10,8 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { DeadLetters } from './dead-letters.tsx'
+import { Replay } from './replay.tsx'
 
 type Target = Answer<'listNotifyTargets'>['items'][number]
 
@@ -24,22 +27,36 @@ export function Events() {
     await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
   }
   const test = ({ id }: Target) => run(() => call('testNotifyTarget', { params: { id } }), texts.events.tested(id))
-  const retry = ({ id }: Target) =>
-    run(() => call('retryNotifyDeadLetters', { params: { id }, body: {} }), texts.events.retried(id))
+  const [open, setOpen] = useState<{ readonly dialog: 'dead-letters' | 'replay'; readonly target: Target }>()
+  const close = () => setOpen(undefined)
   return (
-    <ListPage
-      title={texts.events.title}
-      queryKey={['notify-targets']}
-      refetchInterval={5000}
-      load={({ signal }) => call('listNotifyTargets', { signal })}
-      columns={columnsOf(test, retry)}
-      idOf={({ id }) => id}
-      none={texts.events.none}
-    />
+    <>
+      <ListPage
+        title={texts.events.title}
+        queryKey={['notify-targets']}
+        refetchInterval={5000}
+        load={({ signal }) => call('listNotifyTargets', { signal })}
+        columns={columnsOf(
+          target => void test(target),
+          target => setOpen({ dialog: 'replay', target }),
+          target => setOpen({ dialog: 'dead-letters', target }),
+        )}
+        idOf={({ id }) => id}
+        none={texts.events.none}
+      />
+      {open?.dialog === 'replay' && <Replay id={open.target.id} onClose={close} />}
+      {open?.dialog === 'dead-letters' && (
+        <DeadLetters id={open.target.id} count={open.target.deadLetters} onClose={close} />
+      )}
+    </>
   )
 }
 
-function columnsOf(onTest: (target: Target) => void, onRetry: (target: Target) => void): Column<Target>[] {
+function columnsOf(
+  onTest: (target: Target) => void,
+  onReplay: (target: Target) => void,
+  onShow: (target: Target) => void,
+): Column<Target>[] {
   return [
     { title: texts.events.target, render: ({ id }) => id },
     { title: texts.operate.type, render: ({ type }) => type },
@@ -66,8 +83,9 @@ function columnsOf(onTest: (target: Target) => void, onRetry: (target: Target) =
       render: target => (
         <>
           <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => onTest(target)} />
+          <Tool label={`${texts.events.replay} ${target.id}`} icon={IconHistory} onClick={() => onReplay(target)} />
           {target.deadLetters > 0 && (
-            <Tool label={`${texts.events.retry} ${target.id}`} icon={IconRefresh} onClick={() => onRetry(target)} />
+            <Tool label={`${texts.events.show} ${target.id}`} icon={IconMailOff} onClick={() => onShow(target)} />
           )}
         </>
       ),

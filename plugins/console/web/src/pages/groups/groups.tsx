@@ -1,21 +1,18 @@
-import { Button, Switch, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Button, Text } from '@mantine/core'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { changePolicies } from '../../parts/change-policies.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { FormDialog } from '../../parts/form-dialog.tsx'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
-import { NamesInput } from '../../parts/names-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { EditExistingGroup, EditGroup } from './edit-group.tsx'
 
-type Group = Answer<'listGroups'>['items'][number]
+export type Group = Answer<'listGroups'>['items'][number]
 
 type Open = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'delete'; readonly group: Group }
 
@@ -41,7 +38,7 @@ export function Groups() {
         none={texts.groups.none}
       />
       {open?.dialog === 'create' && <EditGroup onClose={close} />}
-      {open?.dialog === 'edit' && <LoadedGroup name={open.group.name} onClose={close} />}
+      {open?.dialog === 'edit' && <EditExistingGroup name={open.group.name} onClose={close} />}
       {open?.dialog === 'delete' && <DeleteGroup group={open.group} onClose={close} />}
     </>
   )
@@ -78,86 +75,6 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
       ),
     },
   ]
-}
-
-/** The list has the number of members, not their names. */
-function LoadedGroup({ name, onClose }: { name: string; onClose: () => void }) {
-  const { data } = useQuery({
-    queryKey: ['group', name],
-    queryFn: ({ signal }) => call('getGroup', { params: { group: name }, signal }),
-    staleTime: 0,
-  })
-  return data === undefined ? null : <EditGroup group={data} onClose={onClose} />
-}
-
-function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
-  const queryClient = useQueryClient()
-  const form = useForm({
-    initialValues: {
-      name: group?.name ?? '',
-      description: group?.description ?? '',
-      isEnabled: group?.status !== 'disabled',
-      policyNames: group?.policyNames ?? [],
-      members: group?.members ?? [],
-    },
-  })
-  const { name, description, isEnabled, policyNames, members } = form.values
-  const save = async () => {
-    if (group === undefined) {
-      await call('createGroup', { body: { name: name.trim(), description, members } })
-      await changePolicies({ group: name.trim() }, [], policyNames)
-    } else {
-      const params = { group: group.name }
-      const status = isEnabled ? ('enabled' as const) : ('disabled' as const)
-      const body = {
-        ...(description !== group.description && { description }),
-        ...(status !== group.status && { status }),
-      }
-      if (Object.keys(body).length > 0) await call('updateGroup', { params, body })
-      await changePolicies({ group: group.name }, group.policyNames, policyNames)
-      const before = group.members ?? []
-      const joined = members.filter(member => !before.includes(member))
-      if (joined.length > 0) await call('addGroupMembers', { params, body: { members: joined } })
-      for (const user of before.filter(member => !members.includes(member))) {
-        await call('removeGroupMember', { params: { ...params, user } })
-      }
-    }
-    await queryClient.invalidateQueries({ queryKey: ['groups'] })
-  }
-  return (
-    <FormDialog
-      title={group === undefined ? texts.groups.create : group.name}
-      submit={group === undefined ? texts.common.create : texts.common.save}
-      onSubmit={save}
-      onClose={onClose}
-    >
-      {group === undefined && (
-        <TextInput
-          label={texts.common.name}
-          required
-          autoComplete="off"
-          data-autofocus
-          {...form.getInputProps('name')}
-        />
-      )}
-      <NamesInput
-        label={texts.users.policies}
-        of="policies"
-        value={policyNames}
-        onChange={names => form.setFieldValue('policyNames', names)}
-      />
-      <NamesInput
-        label={texts.groups.members}
-        of="users"
-        value={members}
-        onChange={names => form.setFieldValue('members', names)}
-      />
-      <TextInput label={texts.common.description} {...form.getInputProps('description')} />
-      {group !== undefined && (
-        <Switch label={texts.groups.isEnabled} {...form.getInputProps('isEnabled', { type: 'checkbox' })} />
-      )}
-    </FormDialog>
-  )
 }
 
 function DeleteGroup({ group, onClose }: { group: Group; onClose: () => void }) {

@@ -1,10 +1,11 @@
 /** One folder of a bucket: its entries, and what can be done with those that are selected. */
-import { Stack, Text, TextInput } from '@mantine/core'
+import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
@@ -21,9 +22,13 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
   const [shown, setShown] = useState<string>()
   const list = useInfiniteQuery({ ...objectsQuery(bucket, prefix + asked), placeholderData: keepPreviousData })
   const entries = useMemo(() => entriesOf(list.data?.pages ?? [], prefix), [list.data, prefix])
+  const rights = useRights(bucket, prefix)
+  const mayListVersions = rights.has('s3:ListBucketVersions')
+  const mayWrite = rights.has('s3:PutObject')
+  const emptyText = mayWrite ? texts.objects.empty : texts.objects.emptyForReaders
   useRefreshAfterUploads(bucket)
   return (
-    <DropZone bucket={bucket} prefix={prefix}>
+    <DropZone bucket={bucket} prefix={prefix} isOpen={mayWrite}>
       <Stack gap="sm">
         <Toolbar bucket={bucket} prefix={prefix} entries={entries} selected={selected} onSelect={setSelected} />
         <TextInput
@@ -37,9 +42,14 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
         />
         {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
         {list.isSuccess && entries.length === 0 && (
-          <Text c="dimmed" py="xl" ta="center">
-            {asked === '' ? texts.objects.empty : texts.objects.emptyPrefix(prefix + asked)}
-          </Text>
+          <Stack align="center" py="xl">
+            <Text c="dimmed">{asked === '' ? emptyText : texts.objects.emptyPrefix(prefix + asked)}</Text>
+            {asked !== '' && mayListVersions && (
+              <Button variant="default" onClick={() => setShown(prefix + asked)}>
+                {texts.objects.lookForVersions(prefix + asked)}
+              </Button>
+            )}
+          </Stack>
         )}
         {(list.isPending || entries.length > 0) && (
           <ObjectList
@@ -79,8 +89,16 @@ function useRefreshAfterUploads(bucket: string): void {
   }, [bucket, queryClient])
 }
 
-function DropZone({ bucket, prefix, children }: { bucket: string; prefix: string; children: React.ReactNode }) {
+interface DropZoneProps {
+  readonly bucket: string
+  readonly prefix: string
+  readonly isOpen: boolean
+  readonly children: React.ReactNode
+}
+
+function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false)
+  if (!isOpen) return children
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files on; buttons beside it do the same
     <div

@@ -1,15 +1,24 @@
-/** One object: what is known of it, and what can be done with it. */
-import { Button, Code, Drawer, Group, Skeleton, Stack, Table, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { IconDownload, IconLink } from '@tabler/icons-react'
+/** One object: what is known of it, how it looks, its versions, and what can be done with it. */
+import { Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/core'
+import { IconCopy, IconDownload, IconLink, IconPencil } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
 import { urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
+import { pairsOf } from '../../parts/pairs-input.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
-import { ShareObject } from '../shares/share-object.tsx'
+import { Preview } from './preview.tsx'
+import { Protection } from './protection.tsx'
 import { detailsQuery } from './queries.ts'
+import { Versions } from './versions.tsx'
+
+const ShareObject = lazy(async () => ({ default: (await import('../shares/share-object.tsx')).ShareObject }))
+const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
+const EditDescription = lazy(async () => ({ default: (await import('./edit-description.tsx')).EditDescription }))
 
 export interface DetailsDrawerProps {
   readonly bucket: string
@@ -18,86 +27,140 @@ export interface DetailsDrawerProps {
 }
 
 export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps) {
-  const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey))
-  const [isSharing, { open, close }] = useDisclosure()
+  const [versionId, setVersionId] = useState<string>()
+  const [tab, setTab] = useState<string | null>('details')
+  const [open, setOpen] = useState<'share' | 'copy' | 'edit'>()
+  const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
+  const rights = useRights(bucket, objectKey)
+  const mayWrite = rights.has('s3:PutObject')
+  const mayTag = rights.has('s3:PutObjectTagging')
+  const mayListVersions = rights.has('s3:ListBucketVersions')
+  const close = () => setOpen(undefined)
+  const show = (version: string) => {
+    setVersionId(version)
+    setTab('details')
+  }
   return (
     <Drawer
       opened
       onClose={onClose}
+      // A dialog above it is what Escape closes.
+      closeOnEscape={open === undefined}
       position="right"
+      size="lg"
       title={objectKey}
+      styles={{ title: { overflowWrap: 'anywhere' } }}
       closeButtonProps={{ 'aria-label': texts.common.close }}
     >
       <Stack>
         <Group gap="xs">
           <Button
             component="a"
-            href={urlOf('downloadObject', { bucket }, { key: objectKey })}
+            href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
             download
             leftSection={<IconDownload size={16} aria-hidden />}
           >
             {texts.objects.download}
           </Button>
-          <Button variant="default" leftSection={<IconLink size={16} aria-hidden />} onClick={open}>
-            {texts.objects.share}
-          </Button>
+          <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />
+          {mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
+          {(mayWrite || mayTag) && data !== undefined && (
+            <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
+          )}
         </Group>
-        {error !== null && <ProblemAlert error={error} onRetry={() => refetch()} />}
-        {data === undefined && error === null && <Skeleton h={200} />}
-        {data !== undefined && <Details details={data} />}
+        <Tabs value={tab} onChange={setTab} keepMounted={false}>
+          <Tabs.List mb="sm">
+            <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>
+            <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>
+            {mayListVersions && <Tabs.Tab value="versions">{texts.objects.tabs.versions}</Tabs.Tab>}
+          </Tabs.List>
+          {tab !== 'versions' && error !== null && <ProblemAlert error={error} onRetry={() => refetch()} />}
+          {tab !== 'versions' && data === undefined && error === null && <Skeleton h={200} />}
+          {versionId !== undefined && data !== undefined && tab !== 'versions' && (
+            <Text size="sm" c="dimmed">
+              {texts.objects.versionOf(formatDate(data.lastModified))}
+            </Text>
+          )}
+          <Tabs.Panel value="details">
+            {data !== undefined && <Details details={data} />}
+            {data !== undefined && <Protection bucket={bucket} details={data} />}
+          </Tabs.Panel>
+          <Tabs.Panel value="preview">
+            {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
+          </Tabs.Panel>
+          <Tabs.Panel value="versions">
+            <Versions bucket={bucket} objectKey={objectKey} onShow={show} />
+          </Tabs.Panel>
+        </Tabs>
       </Stack>
-      {isSharing && <ShareObject bucket={bucket} objectKey={objectKey} onClose={close} />}
+      <Suspense>
+        {open === 'share' && (
+          <ShareObject bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
+        )}
+        {open === 'copy' && (
+          <CopyEntries
+            bucket={bucket}
+            entries={[{ kind: 'object', id: objectKey, versionId }]}
+            onClose={close}
+            onMoved={onClose}
+          />
+        )}
+        {open === 'edit' && data !== undefined && (
+          <EditDescription
+            bucket={bucket}
+            details={data}
+            versionId={versionId}
+            mayWrite={mayWrite}
+            mayTag={mayTag}
+            onClose={close}
+          />
+        )}
+      </Suspense>
     </Drawer>
   )
 }
 
+function Action({ icon: Icon, label, onClick }: { icon: typeof IconLink; label: string; onClick: () => void }) {
+  return (
+    <Button variant="default" leftSection={<Icon size={16} aria-hidden />} onClick={onClick}>
+      {label}
+    </Button>
+  )
+}
+
 function Details({ details }: { details: ObjectDetails }) {
-  const facts: [string, string | undefined][] = [
-    [texts.common.size, `${formatBytes(details.size)} (${details.size.toLocaleString('en')} B)`],
-    [texts.common.modified, formatDate(details.lastModified)],
-    [texts.objects.type, details.contentType],
-    [texts.objects.etag, details.etag],
-    [texts.objects.version, details.versionId],
-    [texts.objects.checksum, details.checksum && `${details.checksumAlgorithm} ${details.checksum}`],
-    [texts.objects.encryption, details.encryption?.type ?? texts.objects.notEncrypted],
-  ]
   return (
     <>
-      <Facts facts={facts} />
-      <Section title={texts.objects.metadata} entries={details.userMetadata as Record<string, string>} />
-      <Section title={texts.objects.tags} entries={(details.tags ?? {}) as Record<string, string>} />
+      <Facts
+        facts={[
+          [texts.common.size, `${formatBytes(details.size)} (${details.size.toLocaleString('en')} B)`],
+          [texts.common.modified, formatDate(details.lastModified)],
+          [texts.objects.type, details.contentType],
+          [texts.objects.contentEncoding, details.contentEncoding],
+          [texts.objects.contentLanguage, details.contentLanguage],
+          [texts.objects.contentDisposition, details.contentDisposition],
+          [texts.objects.cacheControl, details.cacheControl],
+          [texts.objects.etag, details.etag],
+          [texts.objects.version, details.versionId],
+          [texts.objects.checksum, details.checksum && `${details.checksumAlgorithm} ${details.checksum}`],
+          [texts.objects.encryption, details.encryption?.type ?? texts.objects.notEncrypted],
+        ]}
+      />
+      <Section title={texts.objects.metadata} of={details.userMetadata} />
+      <Section title={texts.objects.tags} of={details.tags} />
     </>
   )
 }
 
-function Section({ title, entries }: { title: string; entries: Record<string, string> }) {
-  const facts = Object.entries(entries)
+function Section({ title, of }: { title: string; of: object | undefined }) {
+  const facts = pairsOf(of)
   if (facts.length === 0) return null
   return (
-    <div>
-      <Text fw={600} size="sm">
+    <>
+      <Text fw={600} size="sm" mt="sm">
         {title}
       </Text>
       <Facts facts={facts} />
-    </div>
-  )
-}
-
-function Facts({ facts }: { facts: readonly (readonly [string, string | undefined])[] }) {
-  return (
-    <Table>
-      <Table.Tbody>
-        {facts
-          .filter(([, value]) => value !== undefined && value !== '')
-          .map(([name, value]) => (
-            <Table.Tr key={name}>
-              <Table.Th w={120}>{name}</Table.Th>
-              <Table.Td>
-                <Code>{value}</Code>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-      </Table.Tbody>
-    </Table>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 /** A list that draws only the rows in view, so that a million keys scroll as ten do. */
-import { ActionIcon, Anchor, Checkbox, Skeleton, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Anchor, Checkbox, Skeleton, Text, Tooltip, VisuallyHidden } from '@mantine/core'
 import { IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
@@ -58,7 +58,9 @@ export function ObjectList(props: ObjectListProps) {
         <Head>{texts.common.name}</Head>
         <Head isRight>{texts.common.size}</Head>
         <Head className="wide-only">{texts.common.modified}</Head>
-        <span role="columnheader" aria-label={texts.common.actions} />
+        <span role="columnheader">
+          <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
+        </span>
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
         {rows.map(({ index, start, key }) => (

@@ -22,9 +22,19 @@ export const bucketQuery = (bucket: string) =>
     queryFn: ({ signal }) => call('getBucket', { params: { bucket }, signal }),
   })
 
-export const detailsQuery = (bucket: string, key: string) =>
+/** Also of one version. */
+export const detailsQuery = (bucket: string, key: string, versionId?: string) =>
   queryOptions({
-    queryKey: ['object', bucket, key],
-    queryFn: ({ signal }) => call('statObject', { params: { bucket }, query: { key }, signal }),
+    queryKey: ['object', bucket, key, versionId],
+    queryFn: ({ signal }) => call('statObject', { params: { bucket }, query: { key, versionId }, signal }),
     staleTime: 0,
+  })
+
+export const versionsQuery = (bucket: string, key: string) =>
+  infiniteQueryOptions({
+    queryKey: ['object', bucket, key, 'versions'],
+    queryFn: ({ pageParam, signal }) =>
+      call('listObjectVersions', { params: { bucket }, query: { key, cursor: pageParam, limit: 100 }, signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor || undefined,
   })

@@ -1,10 +1,13 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
-import { IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
+import { IconCopy, IconFileZip, IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useRef, useState } from 'react'
+import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
+import { CopyEntries } from './copy-entries.tsx'
 import { DeleteEntries } from './delete-entries.tsx'
+import { downloadZip } from './download-zip.ts'
 import type { Entry } from './entries.ts'
 
 export interface ToolbarProps {
@@ -16,12 +19,61 @@ export interface ToolbarProps {
 }
 
 export function Toolbar({ bucket, prefix, entries, selected, onSelect }: ToolbarProps) {
-  const [isDeleting, setDeleting] = useState(false)
-  const folderInput = useRef<HTMLInputElement>(null)
-  const add = (files: FileList) => uploadQueue.add(bucket, filesOfInput(files, prefix))
+  const [dialog, setDialog] = useState<'copy' | 'delete'>()
+  const close = () => setDialog(undefined)
+  const clear = () => onSelect(new Set())
+  const rights = useRights(bucket, prefix)
+  const mayWrite = rights.has('s3:PutObject')
+  const mayDelete = rights.has('s3:DeleteObject')
   const chosen = entries.filter(({ id }) => selected.has(id))
+  const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
   return (
     <Group gap="xs">
+      {mayWrite && <UploadButtons bucket={bucket} prefix={prefix} />}
+      {chosen.length > 0 && (
+        <>
+          <Text size="sm" aria-live="polite">
+            {texts.objects.selected(chosen.length)}
+          </Text>
+          <Button
+            variant="default"
+            leftSection={<IconFileZip size={16} aria-hidden />}
+            onClick={() => downloadZip(bucket, idsOf('object'), idsOf('folder'))}
+          >
+            {texts.objects.zip}
+          </Button>
+          {mayWrite && (
+            <Button
+              variant="default"
+              leftSection={<IconCopy size={16} aria-hidden />}
+              onClick={() => setDialog('copy')}
+            >
+              {texts.objects.copy}
+            </Button>
+          )}
+          {mayDelete && (
+            <Button
+              variant="light"
+              color="red"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={() => setDialog('delete')}
+            >
+              {texts.common.delete}
+            </Button>
+          )}
+        </>
+      )}
+      {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
+      {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
+    </Group>
+  )
+}
+
+function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
+  const folderInput = useRef<HTMLInputElement>(null)
+  const add = (files: FileList) => uploadQueue.add(bucket, filesOfInput(files, prefix))
+  return (
+    <>
       <FileButton
         multiple
         onChange={files =>
@@ -57,29 +109,6 @@ export function Toolbar({ bucket, prefix, entries, selected, onSelect }: Toolbar
           event.currentTarget.value = ''
         }}
       />
-      {chosen.length > 0 && (
-        <>
-          <Text size="sm" aria-live="polite">
-            {texts.objects.selected(chosen.length)}
-          </Text>
-          <Button
-            variant="light"
-            color="red"
-            leftSection={<IconTrash size={16} aria-hidden />}
-            onClick={() => setDeleting(true)}
-          >
-            {texts.common.delete}
-          </Button>
-        </>
-      )}
-      {isDeleting && (
-        <DeleteEntries
-          bucket={bucket}
-          entries={chosen}
-          onClose={() => setDeleting(false)}
-          onDeleted={() => onSelect(new Set())}
-        />
-      )}
-    </Group>
+    </>
   )
 }

@@ -2,7 +2,7 @@ import { Button, Checkbox, Group, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, withoutEmpty } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
@@ -19,12 +19,8 @@ const exportedMax = 10_000
 export function Audit() {
   const [given, setGiven] = useState({ user: '', action: '', bucket: '', errors: false })
   const [filter] = useDebouncedValue(given, 300)
-  const query = {
-    user: filter.user,
-    action: filter.action,
-    bucket: filter.bucket,
-    ...(filter.errors && { errors: true }),
-  }
+  const { errors, ...fields } = filter
+  const query = { ...withoutEmpty(fields), ...(errors && { errors }) }
   const field = (name: 'user' | 'action' | 'bucket', label: string) => (
     <TextInput
       label={label}

@@ -1,6 +1,6 @@
 /** Server-sent events of an operation, newest last, of which the last few are kept. */
 import { useEffect, useRef, useState } from 'react'
-import { urlOf } from '../../api/client.ts'
+import { urlOf, withoutEmpty } from '../../api/client.ts'
 
 const keptMax = 500
 /** Lines come faster than they can be drawn: they are shown together. */
@@ -20,7 +20,7 @@ export function useEventStream<Line>(
   isPaused: boolean,
 ): EventStream<Line> {
   const [stream, setStream] = useState<EventStream<Line>>({ lines: [], dropped: 0, isOpen: false })
-  const url = urlOf(operation, {}, query)
+  const url = urlOf(operation, {}, withoutEmpty(query))
   const next = useRef(0)
   useEffect(() => {
     if (isPaused) return

@@ -100,7 +100,13 @@ function StartHeal({ onClose }: { onClose: () => void }) {
     await queryClient.invalidateQueries({ queryKey: ['heal'] })
   }
   return (
-    <FormDialog title={texts.operate.startHeal} submit={texts.operate.start} onSubmit={start} onClose={onClose}>
+    <FormDialog
+      form={form}
+      title={texts.operate.startHeal}
+      submit={texts.operate.start}
+      onSubmit={start}
+      onClose={onClose}
+    >
       <TextInput
         label={texts.operate.bucket}
         description={texts.operate.bucketHint}

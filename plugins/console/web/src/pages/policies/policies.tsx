@@ -1,5 +1,5 @@
 import { Button, Text } from '@mantine/core'
-import { IconEye, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconEye, IconPencil, IconPlus, IconQuestionMark, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -9,6 +9,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { Names, State } from '../../parts/names.tsx'
+import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -17,21 +18,31 @@ const EditPolicy = lazy(async () => ({ default: (await import('./edit-policy.tsx
 
 export type Policy = Answer<'listPolicies'>['items'][number]
 
-type Open = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'delete'; readonly policy: Policy }
+type Open = { readonly dialog: 'create' | 'simulate' } | { readonly dialog: 'edit' | 'delete'; readonly policy: Policy }
 
 export function Policies() {
   const [open, setOpen] = useState<Open>()
+  const mayCreate = useMay('admin:CreatePolicy')
   const close = () => setOpen(undefined)
   return (
     <>
       <ListPage
         title={texts.policies.title}
         actions={
-          useMay('admin:CreatePolicy') && (
-            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
-              {texts.policies.create}
+          <>
+            <Button
+              variant="default"
+              leftSection={<IconQuestionMark size={16} aria-hidden />}
+              onClick={() => setOpen({ dialog: 'simulate' })}
+            >
+              {texts.simulator.open}
             </Button>
-          )
+            {mayCreate && (
+              <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+                {texts.policies.create}
+              </Button>
+            )}
+          </>
         }
         queryKey={['policies']}
         hasFilter
@@ -40,6 +51,7 @@ export function Policies() {
         idOf={({ name }) => name}
         none={texts.policies.none}
       />
+      {open?.dialog === 'simulate' && <SimulatorDrawer onClose={close} />}
       <Suspense>
         {open?.dialog === 'create' && <EditPolicy onClose={close} />}
         {open?.dialog === 'edit' && <EditPolicy policy={open.policy} onClose={close} />}

@@ -1,6 +1,6 @@
-import { Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconRefresh, IconTrash } from '@tabler/icons-react'
+import { IconRefresh, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -12,11 +12,13 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { Names, State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { UploadCertificate } from './upload-certificate.tsx'
 
 type Certificate = Answer<'listCertificates'>['items'][number]
 
 export function Certificates() {
   const queryClient = useQueryClient()
+  const [uploading, setUploading] = useState<{ readonly id?: string }>()
   const [deleted, setDeleted] = useState<Certificate>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
   const renew = async ({ id }: Certificate) => {
@@ -32,13 +34,25 @@ export function Certificates() {
     <>
       <ListPage
         title={texts.publishing.certificates}
+        actions={
+          <Button leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setUploading({})}>
+            {texts.publishing.uploadCertificate}
+          </Button>
+        }
         queryKey={['certificates']}
         refetchInterval={5000}
         load={({ cursor, signal }) => call('listCertificates', { query: { cursor }, signal })}
-        columns={columnsOf(renew, setDeleted)}
+        columns={columnsOf(renew, setUploading, setDeleted)}
         idOf={({ id }) => id}
         none={texts.publishing.noCertificates}
       />
+      {uploading !== undefined && (
+        <UploadCertificate
+          {...(uploading.id !== undefined && { replaced: uploading.id })}
+          onClose={() => setUploading(undefined)}
+          onDone={refresh}
+        />
+      )}
       {deleted !== undefined && (
         <ConfirmDeletion
           title={texts.publishing.deleteTitle(deleted.id)}
@@ -55,9 +69,38 @@ export function Certificates() {
   )
 }
 
+/** How far an order is, and what the authority said when it failed. */
+function OrderProgress({ acme, isPending }: { acme: NonNullable<Certificate['acme']>; isPending: boolean }) {
+  const { step, attempts, lastError, failedDomains, nextAttemptAt } = acme
+  return (
+    <>
+      {isPending && step !== '' && (
+        <Text size="xs" c="dimmed">
+          {texts.publishing.orderStep(step, attempts)}
+        </Text>
+      )}
+      {lastError !== '' && (
+        <Text size="xs" c="red">
+          {lastError}
+          {nextAttemptAt !== undefined && ` ${texts.publishing.nextTry(formatDate(nextAttemptAt))}`}
+        </Text>
+      )}
+      {failedDomains.map(({ domain, step, error }) => (
+        <Text key={domain} size="xs" c="red">
+          {texts.publishing.failedDomain(domain, step, error)}
+        </Text>
+      ))}
+    </>
+  )
+}
+
 const states = { pending: 'neutral', valid: 'good', expiring: 'poor', expired: 'bad', failed: 'bad' } as const
 
-function columnsOf(onRenew: (of: Certificate) => void, onDelete: (of: Certificate) => void): Column<Certificate>[] {
+function columnsOf(
+  onRenew: (of: Certificate) => void,
+  onReplace: (of: Certificate) => void,
+  onDelete: (of: Certificate) => void,
+): Column<Certificate>[] {
   return [
     { title: texts.common.name, render: ({ id }) => id },
     { title: texts.publishing.domains, render: ({ domains }) => <Names names={domains} /> },
@@ -66,12 +109,7 @@ function columnsOf(onRenew: (of: Certificate) => void, onDelete: (of: Certificat
       render: ({ state, acme }) => (
         <>
           <State text={texts.publishing.states[state]} is={states[state]} />
-          {acme !== undefined && acme.lastError !== '' && (
-            <Text size="xs" c="red">
-              {acme.lastError}
-              {acme.nextAttemptAt !== undefined && ` ${texts.publishing.nextTry(formatDate(acme.nextAttemptAt))}`}
-            </Text>
-          )}
+          {acme !== undefined && <OrderProgress acme={acme} isPending={state === 'pending'} />}
         </>
       ),
     },
@@ -91,6 +129,13 @@ function columnsOf(onRenew: (of: Certificate) => void, onDelete: (of: Certificat
               label={`${texts.publishing.renew} ${certificate.id}`}
               icon={IconRefresh}
               onClick={() => onRenew(certificate)}
+            />
+          )}
+          {certificate.source === 'upload' && (
+            <Tool
+              label={`${texts.publishing.replaceCertificate} ${certificate.id}`}
+              icon={IconUpload}
+              onClick={() => onReplace(certificate)}
             />
           )}
           {certificate.source !== 'files' && (

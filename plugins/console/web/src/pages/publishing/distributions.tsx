@@ -1,5 +1,5 @@
-import { Anchor, Stack, Text } from '@mantine/core'
-import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -11,11 +11,13 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { CreateDistribution } from './create-distribution.tsx'
 
 type Distribution = Answer<'listDistributions'>['items'][number]
 
 export function Distributions() {
   const queryClient = useQueryClient()
+  const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Distribution>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
   const toggle = async ({ id, enabled }: Distribution) => {
@@ -34,12 +36,18 @@ export function Distributions() {
     <>
       <ListPage
         title={texts.publishing.distributions}
+        actions={
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+            {texts.distributions.create}
+          </Button>
+        }
         queryKey={['distributions']}
         load={({ cursor, signal }) => call('listDistributions', { query: { cursor }, signal })}
         columns={columnsOf(toggle, setDeleted)}
         idOf={({ id }) => id}
         none={texts.publishing.noDistributions}
       />
+      {isCreating && <CreateDistribution onClose={() => setCreating(false)} />}
       {deleted !== undefined && (
         <ConfirmDeletion
           title={texts.publishing.deleteTitle(deleted.id)}
@@ -61,7 +69,16 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
   return [
     {
       title: texts.common.name,
-      render: ({ id, comment }) => <Titled name={id} note={comment} />,
+      render: ({ id, comment }) => (
+        <Titled
+          name={
+            <Anchor component={Link} to="/distributions/$id" {...({ params: { id } } as object)}>
+              {id}
+            </Anchor>
+          }
+          note={comment}
+        />
+      ),
     },
     {
       title: texts.publishing.domains,

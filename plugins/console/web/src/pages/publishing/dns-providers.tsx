@@ -1,38 +1,65 @@
-import { TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconSend } from '@tabler/icons-react'
+import { IconPencil, IconPlus, IconSend, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { Names } from '../../parts/names.tsx'
+import { Names, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { EditProvider } from './edit-provider.tsx'
 
-type Provider = Answer<'listDnsProviders'>['items'][number]
+export type Provider = Answer<'listDnsProviders'>['items'][number]
+
+type Open = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'test' | 'delete'; readonly provider: Provider }
 
 export function DnsProviders() {
-  const [tested, setTested] = useState<Provider>()
+  const [open, setOpen] = useState<Open>()
+  const queryClient = useQueryClient()
+  const refresh = () => queryClient.invalidateQueries({ queryKey: ['dns-providers'] })
+  const close = () => setOpen(undefined)
   return (
     <>
       <ListPage
         title={texts.publishing.dnsProviders}
+        actions={
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+            {texts.publishing.addProvider}
+          </Button>
+        }
         queryKey={['dns-providers']}
         load={({ cursor, signal }) => call('listDnsProviders', { query: { cursor }, signal })}
-        columns={columnsOf(setTested)}
+        columns={columnsOf(setOpen)}
         idOf={({ name }) => name}
         none={texts.publishing.noDnsProviders}
       />
-      {tested !== undefined && <TestProvider name={tested.name} onClose={() => setTested(undefined)} />}
+      {open?.dialog === 'create' && <EditProvider onClose={close} onDone={refresh} />}
+      {open?.dialog === 'edit' && <EditProvider provider={open.provider} onClose={close} onDone={refresh} />}
+      {open?.dialog === 'test' && <TestProvider name={open.provider.name} onClose={close} />}
+      {open?.dialog === 'delete' && (
+        <ConfirmDeletion
+          title={texts.publishing.deleteTitle(open.provider.name)}
+          onConfirm={async () => {
+            await call('deleteDnsProvider', { params: { name: open.provider.name } })
+            await refresh()
+          }}
+          onClose={close}
+        >
+          <Text size="sm">{texts.publishing.deleteProviderText}</Text>
+        </ConfirmDeletion>
+      )}
     </>
   )
 }
 
-function columnsOf(onTest: (provider: Provider) => void): Column<Provider>[] {
+function columnsOf(setOpen: (open: Open) => void): Column<Provider>[] {
   return [
-    { title: texts.common.name, render: ({ name }) => name },
+    { title: texts.common.name, render: ({ name, comment = '' }) => <Titled name={name} note={comment} /> },
     { title: texts.operate.type, render: ({ type }) => type },
     { title: texts.common.used, render: ({ usedBy }) => <Names names={usedBy} /> },
     { title: texts.common.updated, render: ({ updatedAt }) => formatDate(updatedAt) },
@@ -40,7 +67,23 @@ function columnsOf(onTest: (provider: Provider) => void): Column<Provider>[] {
       title: texts.common.actions,
       isActions: true,
       render: provider => (
-        <Tool label={`${texts.events.test} ${provider.name}`} icon={IconSend} onClick={() => onTest(provider)} />
+        <>
+          <Tool
+            label={`${texts.events.test} ${provider.name}`}
+            icon={IconSend}
+            onClick={() => setOpen({ dialog: 'test', provider })}
+          />
+          <Tool
+            label={`${texts.common.edit} ${provider.name}`}
+            icon={IconPencil}
+            onClick={() => setOpen({ dialog: 'edit', provider })}
+          />
+          <Tool
+            label={`${texts.common.delete} ${provider.name}`}
+            icon={IconTrash}
+            onClick={() => setOpen({ dialog: 'delete', provider })}
+          />
+        </>
       ),
     },
   ]

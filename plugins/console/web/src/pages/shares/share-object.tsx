@@ -1,8 +1,11 @@
-import { Alert, Button, CopyButton, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Alert, Button, Center, CopyButton, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { IconCopy, IconDownload } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { QRCodeSVG } from 'qrcode.react'
+import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
 
 const expiries = [
@@ -12,70 +15,92 @@ const expiries = [
   { label: texts.shares.expiries.month, value: '2592000' },
 ]
 
-export function ShareObject({
-  bucket,
-  objectKey,
-  onClose,
-}: {
-  bucket: string
-  objectKey: string
-  onClose: () => void
-}) {
+export interface ShareObjectProps {
+  readonly bucket: string
+  readonly objectKey: string
+  /** Absent: whatever is the current one. */
+  readonly versionId?: string | undefined
+  readonly onClose: () => void
+}
+
+export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObjectProps) {
   const queryClient = useQueryClient()
   const [expiresIn, setExpiresIn] = useState('86400')
   const [description, setDescription] = useState('')
-  const creation = useMutation({
-    mutationFn: () =>
-      call('createShare', {
-        params: { bucket },
-        body: { key: objectKey, expiresInSeconds: Number(expiresIn), ...(description !== '' && { description }) },
-      }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['shares'] }),
-  })
+  const [url, setUrl] = useState<string>()
+  const create = async () => {
+    const share = await call('createShare', {
+      params: { bucket },
+      body: {
+        key: objectKey,
+        expiresInSeconds: Number(expiresIn),
+        ...(versionId !== undefined && { versionId }),
+        ...(description !== '' && { description }),
+      },
+    })
+    setUrl(share.url)
+    await queryClient.invalidateQueries({ queryKey: ['shares'] })
+    return 'stay' as const
+  }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={texts.shares.createTitle(objectKey)}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
+      {...(url === undefined && { submit: texts.shares.make })}
+      onSubmit={create}
+      onClose={onClose}
     >
-      <Stack>
-        {creation.error !== null && <ProblemAlert error={creation.error} />}
-        {creation.data?.url === undefined ? (
-          <>
-            <NativeSelect
-              label={texts.shares.expiry}
-              data={expiries}
-              value={expiresIn}
-              onChange={event => setExpiresIn(event.currentTarget.value)}
-            />
-            <TextInput
-              label={texts.shares.description}
-              value={description}
-              onChange={event => setDescription(event.currentTarget.value)}
-            />
-            <Group justify="flex-end">
-              <Button onClick={() => creation.mutate()} loading={creation.isPending}>
-                {texts.shares.make}
-              </Button>
-            </Group>
-          </>
-        ) : (
-          <MadeLink url={creation.data.url} />
-        )}
-      </Stack>
-    </Modal>
+      {url === undefined ? (
+        <>
+          <NativeSelect
+            label={texts.shares.expiry}
+            data={expiries}
+            value={expiresIn}
+            onChange={event => setExpiresIn(event.currentTarget.value)}
+          />
+          <TextInput
+            label={texts.shares.description}
+            value={description}
+            onChange={event => setDescription(event.currentTarget.value)}
+          />
+        </>
+      ) : (
+        <MadeLink url={url} name={objectKey} />
+      )}
+    </FormDialog>
   )
 }
 
-function MadeLink({ url }: { url: string }) {
+function MadeLink({ url, name }: { url: string; name: string }) {
+  const code = useRef<SVGSVGElement>(null)
+  const download = () => saveAs(`${name.split('/').pop()}.svg`, code.current?.outerHTML ?? '', 'image/svg+xml')
   return (
-    <>
+    <Stack>
       <Alert color="teal">{texts.shares.onlyNow}</Alert>
       <TextInput label={texts.shares.link} value={url} readOnly onFocus={event => event.currentTarget.select()} />
-      <CopyButton value={url}>
-        {({ copied, copy }) => <Button onClick={copy}>{copied ? texts.common.copied : texts.common.copy}</Button>}
-      </CopyButton>
-    </>
+      <Center>
+        {/* Light in both colour schemes: cameras need dark on light, with a margin. */}
+        <QRCodeSVG
+          ref={code}
+          xmlns="http://www.w3.org/2000/svg"
+          value={url}
+          size={224}
+          marginSize={4}
+          title={texts.shares.code}
+          role="img"
+        />
+      </Center>
+      <Group justify="center">
+        <CopyButton value={url}>
+          {({ copied, copy }) => (
+            <Button leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
+              {copied ? texts.common.copied : texts.common.copy}
+            </Button>
+          )}
+        </CopyButton>
+        <Button variant="default" leftSection={<IconDownload size={16} aria-hidden />} onClick={download}>
+          {texts.shares.downloadCode}
+        </Button>
+      </Group>
+    </Stack>
   )
 }

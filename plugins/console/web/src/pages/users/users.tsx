@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconKey, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconKey, IconPencil, IconPlus, IconQuestionMark, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -11,6 +11,7 @@ import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
+import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditUser } from './edit-user.tsx'
@@ -19,7 +20,7 @@ export type User = Answer<'listUsers'>['items'][number]
 
 type Open =
   | { readonly dialog: 'create' }
-  | { readonly dialog: 'edit' | 'delete' | 'new-secret'; readonly user: User }
+  | { readonly dialog: 'edit' | 'delete' | 'new-secret' | 'simulate'; readonly user: User }
   | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
 
 export function Users() {
@@ -48,6 +49,7 @@ export function Users() {
       {open?.dialog === 'edit' && <EditUser user={open.user} onClose={close} onSecret={showSecret} />}
       {open?.dialog === 'delete' && <DeleteUser user={open.user} onClose={close} />}
       {open?.dialog === 'new-secret' && <NewSecret user={open.user} onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'simulate' && <SimulatorDrawer user={open.user.accessKey} onClose={close} />}
       {open?.dialog === 'secret' && (
         <SecretOnce accessKey={open.accessKey} secretKey={open.secretKey} onClose={close} />
       )}
@@ -83,6 +85,11 @@ function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
             label={`${texts.users.newSecret} ${user.accessKey}`}
             icon={IconKey}
             onClick={() => setOpen({ dialog: 'new-secret', user })}
+          />
+          <Tool
+            label={texts.simulator.openFor(user.accessKey)}
+            icon={IconQuestionMark}
+            onClick={() => setOpen({ dialog: 'simulate', user })}
           />
           <Tool
             label={`${texts.common.delete} ${user.accessKey}`}

@@ -1,4 +1,6 @@
 /** All uploads of this page, a few at a time. Components read it as a store, at most ten times a second. */
+import { InterruptedUploads } from './interrupted.ts'
+import type { Entry } from './journal.ts'
 import { Upload } from './upload.ts'
 
 const filesAtOnce = 3
@@ -11,6 +13,8 @@ export interface Chosen {
 
 export interface Snapshot {
   readonly uploads: readonly Upload[]
+  /** Of an earlier page, waiting for their files to be chosen again. */
+  readonly interrupted: readonly Entry[]
   /** Counts up with each change. */
   readonly version: number
   readonly bytesPerSecond: number
@@ -21,7 +25,8 @@ type Listener = () => void
 class UploadQueue {
   #uploads: Upload[] = []
   #running = 0
-  #snapshot: Snapshot = { uploads: [], version: 0, bytesPerSecond: 0 }
+  #snapshot: Snapshot = { uploads: [], interrupted: [], version: 0, bytesPerSecond: 0 }
+  readonly #interrupted = new InterruptedUploads(() => this.#changed())
   #timer: ReturnType<typeof setTimeout> | undefined
   #rateFrom = { timeMs: 0, bytes: 0 }
   readonly #listeners = new Set<Listener>()
@@ -40,8 +45,23 @@ class UploadQueue {
     return () => this.#onDone.delete(listener)
   }
 
+  /** Finds what this user did not complete in an earlier page. */
+  async open(user: string): Promise<void> {
+    await this.#interrupted.open(user)
+  }
+
+  /** Gives up what was interrupted. */
+  forgetInterrupted(): Promise<void> {
+    return this.#interrupted.forget(this.#uploads)
+  }
+
   add(bucket: string, chosen: readonly Chosen[]): void {
-    for (const { key, file } of chosen) this.#uploads.push(new Upload(bucket, key, file, this.#changed))
+    for (const { key, file } of chosen) {
+      const upload: Upload = new Upload(bucket, key, file, isNew => this.#note(upload, isNew))
+      this.#interrupted.adopt(upload)
+      this.#interrupted.note(upload)
+      this.#uploads.push(upload)
+    }
     this.#changed()
     this.#fill()
   }
@@ -66,14 +86,15 @@ class UploadQueue {
 
   /** Cancels everything, and forgets it. */
   async discard(): Promise<void> {
-    const open = this.#uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled')
+    const open = this.#uploads.filter(isOpen)
     this.#uploads = []
     this.#changed()
     await Promise.all(open.map(upload => upload.cancel()))
+    await this.#interrupted.clear()
   }
 
   clearEnded(): void {
-    this.#uploads = this.#uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled')
+    this.#uploads = this.#uploads.filter(isOpen)
     this.#changed()
   }
 
@@ -90,6 +111,7 @@ class UploadQueue {
         this.#running--
         if (next.state === 'done') for (const listener of this.#onDone) listener(next.bucket)
         this.#fill()
+        if (this.#running === 0 && !this.#uploads.some(isOpen)) void this.#interrupted.settle(this.#uploads)
       })
     }
   }
@@ -99,11 +121,17 @@ class UploadQueue {
     return this.#uploads.some(other => other.state === 'sending' && other.bucket === bucket && other.key === key)
   }
 
+  #note(upload: Upload, isNew: boolean): void {
+    if (isNew) this.#interrupted.note(upload)
+    this.#changed()
+  }
+
   #changed = (): void => {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#snapshot = {
         uploads: [...this.#uploads],
+        interrupted: this.#interrupted.missing(this.#uploads),
         version: this.#snapshot.version + 1,
         bytesPerSecond: this.#rate(),
       }
@@ -122,6 +150,10 @@ class UploadQueue {
     this.#rateFrom = { timeMs, bytes }
     return isFirst ? 0 : rate
   }
+}
+
+function isOpen({ state }: Upload): boolean {
+  return state !== 'done' && state !== 'cancelled'
 }
 
 export const uploadQueue = new UploadQueue()

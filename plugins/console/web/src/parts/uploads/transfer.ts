@@ -51,29 +51,39 @@ export function send<T>({ method, url, body, contentType, signal, onProgress }: 
 
 const pausesMs = [1000, 2000, 4000, 8000]
 
-/** Tries again what did not reach the server, or what the server could not do just now. */
-export async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/**
+ * Tries again what the server could not do just now, a few times, and what did not reach it, until it does. `onUnreachable` is called each
+ * time before the pause, and ends it all by throwing.
+ */
+export async function withRetries<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  onUnreachable: () => Promise<void>,
+): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await work()
     } catch (error) {
-      const isPassing = error instanceof Problem && (error.status === 0 || error.status === 429 || error.status >= 500)
-      if (!isPassing || tries >= pausesMs.length) throw error
-      await pause(pausesMs[tries]!, signal)
+      if (!(error instanceof Problem)) throw error
+      if (error.status === 0) await onUnreachable()
+      else if (!(error.status === 429 || error.status >= 500) || tries >= pausesMs.length) throw error
+      await pause(pausesMs[Math.min(tries, pausesMs.length - 1)]!, signal)
     }
   }
 }
 
+/** Shorter where the browser notices that it has a connection again. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        reject(new DOMException('', 'AbortError'))
-      },
-      { once: true },
-    )
+    const ended = new AbortController()
+    const end = () => {
+      ended.abort()
+      if (signal.aborted) reject(new DOMException('', 'AbortError'))
+      else resolve()
+    }
+    const timer = setTimeout(end, ms)
+    ended.signal.addEventListener('abort', () => clearTimeout(timer))
+    signal.addEventListener('abort', end, { signal: ended.signal })
+    addEventListener('online', end, { signal: ended.signal })
   })
 }

@@ -1,8 +1,10 @@
 /** Uploads of this page, at its lower edge, on every page. */
-import { Group, Paper, Progress, ScrollArea, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Paper, Progress, ScrollArea, Stack, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
 import { texts } from '../../texts/index.ts'
+import { notifyFailure } from '../failure.tsx'
 import { formatBytes } from '../format.ts'
 import { Tool } from '../tool.tsx'
 import { type Snapshot, uploadQueue } from './queue.ts'
@@ -13,8 +15,9 @@ const shownMax = 100
 const order = { failed: 0, sending: 1, paused: 2, waiting: 3, done: 4, cancelled: 5 }
 
 export function UploadPanel() {
-  const { uploads, bytesPerSecond } = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
-  if (uploads.length === 0) return null
+  const snapshot = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
+  const { uploads, interrupted, bytesPerSecond } = snapshot
+  if (uploads.length + interrupted.length === 0) return null
   const shown = [...uploads].sort((a, b) => order[a.state] - order[b.state]).slice(0, shownMax)
   const ended = uploads.filter(({ state }) => state === 'done' || state === 'cancelled').length
   return (
@@ -30,6 +33,7 @@ export function UploadPanel() {
       style={{ zIndex: 150 }}
     >
       <Stack gap="xs" role="region" aria-label={texts.uploads.title(ended, uploads.length)}>
+        {interrupted.length > 0 && <Interrupted entries={interrupted} />}
         <Group justify="space-between" wrap="nowrap">
           <Text fw={600} size="sm">
             {texts.uploads.title(ended, uploads.length)}
@@ -51,6 +55,45 @@ export function UploadPanel() {
         </ScrollArea.Autosize>
       </Stack>
     </Paper>
+  )
+}
+
+/** What a reload has ended. */
+function Interrupted({ entries }: { entries: Snapshot['interrupted'] }) {
+  const buckets = [...new Set(entries.map(({ bucket }) => bucket))]
+  return (
+    <Alert color="yellow" p="xs" title={texts.uploads.interrupted(entries.length)}>
+      <Stack gap={6}>
+        <Text size="xs">{texts.uploads.chooseAgain}</Text>
+        <Text size="xs" truncate>
+          {entries
+            .slice(0, 3)
+            .map(({ key }) => key)
+            .join(', ')}
+          {entries.length > 3 && ' …'}
+        </Text>
+        <Group gap="xs">
+          {buckets.slice(0, 3).map(bucket => (
+            <Anchor
+              key={bucket}
+              size="xs"
+              component={Link}
+              to="/buckets/$bucket"
+              {...({ params: { bucket } } as object)}
+            >
+              {texts.uploads.goTo(bucket)}
+            </Anchor>
+          ))}
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => void uploadQueue.forgetInterrupted().catch(notifyFailure)}
+          >
+            {texts.uploads.forget}
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
   )
 }
 
@@ -79,11 +122,13 @@ function Row({ upload }: { upload: Upload }) {
             className="numbers"
             style={{ whiteSpace: 'nowrap' }}
           >
-            {state === 'sending'
-              ? `${file.size === 0 ? 100 : Math.floor((sentBytes / file.size) * 100)} %`
-              : state === 'failed'
-                ? texts.problems.failed
-                : texts.uploads[state]}
+            {upload.isCut
+              ? texts.uploads.cut
+              : state === 'sending'
+                ? `${file.size === 0 ? 100 : Math.floor((sentBytes / file.size) * 100)} %`
+                : state === 'failed'
+                  ? texts.problems.failed
+                  : texts.uploads[state]}
           </Text>
           {isUnderWay && (
             <Tool

@@ -1,5 +1,7 @@
 /** One file on its way into a bucket: in one request, or in parts, of which those that have arrived are never sent again. */
 import { call, urlOf } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
+import { texts } from '../../texts/index.ts'
 import { send, withRetries } from './transfer.ts'
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled'
@@ -20,15 +22,34 @@ export class Upload {
   readonly #sent = new Map<number, number>()
   readonly #parts = new Map<number, string>()
   #uploadId: string | undefined
+  /** What an earlier page sent has to be asked of the server first. */
+  #isAdopted = false
+  /** Set while the server cannot be reached, and the upload goes on trying. */
+  isCut = false
   #abort = new AbortController()
-  readonly #onChange: () => void
+  /** `isNew`: of more than the bytes that have been sent. */
+  readonly #onChange: (isNew: boolean) => void
 
-  constructor(bucket: string, key: string, file: File, onChange: () => void) {
+  constructor(bucket: string, key: string, file: File, onChange: (isNew: boolean) => void) {
     this.bucket = bucket
     this.key = key
     this.file = file
     this.#onChange = onChange
     this.#partBytes = Math.max(partBytesMin, Math.ceil(file.size / partsMax))
+  }
+
+  /** Of an upload in parts that has begun. */
+  get uploadId(): string | undefined {
+    return this.#uploadId
+  }
+
+  /** Continues what an earlier page began with the same file. */
+  adopt({ uploadId, isDone }: { readonly uploadId?: string; readonly isDone: boolean }): void {
+    this.#uploadId = uploadId
+    this.#isAdopted = uploadId !== undefined
+    if (!isDone) return
+    this.#sent.set(1, this.file.size)
+    this.state = 'done'
   }
 
   get sentBytes(): number {
@@ -82,18 +103,44 @@ export class Upload {
 
   async #begin(): Promise<string> {
     const { bucket, key, file } = this
+    if (this.#isAdopted) await this.#readArrived()
     const body = { key, contentType: file.type || 'application/octet-stream' }
     this.#uploadId ??= (await call('createUpload', { params: { bucket }, body })).uploadId
+    this.#onChange(true)
     return this.#uploadId
+  }
+
+  /** Parts that the server has from an earlier page. An upload that is gone begins again. */
+  async #readArrived(): Promise<void> {
+    const { bucket, key } = this
+    const params = { bucket, uploadId: this.#uploadId! }
+    try {
+      // Parts beyond those that one answer lists are sent again.
+      const { parts = [] } = await call('getUpload', { params, query: { key } })
+      for (const { partNumber, etag, size } of parts) {
+        if (size !== this.#partSize(partNumber)) continue
+        this.#parts.set(partNumber, etag)
+        this.#progress(partNumber, size)
+      }
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 404)) throw error
+      this.#uploadId = undefined
+    }
+    this.#isAdopted = false
+  }
+
+  #partSize(number: number): number {
+    return Math.min(this.#partBytes, this.file.size - (number - 1) * this.#partBytes)
   }
 
   #become(state: UploadState): void {
     this.state = state
-    this.#onChange()
+    if (state !== 'sending') this.isCut = false
+    this.#onChange(true)
   }
 
   async #sendWhole(signal: AbortSignal): Promise<void> {
-    await withRetries(signal, () =>
+    await this.#persist(signal, () =>
       send({
         method: 'POST',
         url: urlOf('uploadObject', { bucket: this.bucket }, { key: this.key }),
@@ -121,7 +168,7 @@ export class Upload {
     })
     await Promise.all(workers)
     const parts = [...this.#parts].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
-    await withRetries(signal, () =>
+    await this.#persist(signal, () =>
       call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
     )
   }
@@ -130,7 +177,7 @@ export class Upload {
     const { bucket, key, file } = this
     const start = (number - 1) * this.#partBytes
     const body = file.slice(start, start + this.#partBytes)
-    const { etag } = await withRetries(signal, () =>
+    const { etag } = await this.#persist(signal, () =>
       send<{ etag: string }>({
         method: 'PUT',
         url: urlOf('uploadPart', { bucket, uploadId, partNumber: String(number) }, { key }),
@@ -144,8 +191,34 @@ export class Upload {
     this.#progress(number, body.size)
   }
 
+  /** As long as the server cannot be reached the upload is not over; a file that can be read no more ends it. */
+  async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const cut = (isCut: boolean) => {
+      if (this.isCut === isCut) return
+      this.isCut = isCut
+      this.#onChange(false)
+    }
+    try {
+      return await withRetries(signal, work, async () => {
+        await requireReadable(this.file)
+        cut(true)
+      })
+    } finally {
+      cut(false)
+    }
+  }
+
   #progress(part: number, bytes: number): void {
     this.#sent.set(part, bytes)
-    this.#onChange()
+    this.#onChange(false)
+  }
+}
+
+/** A file that has changed or is gone since it was chosen looks like a broken connection. */
+async function requireReadable(file: File): Promise<void> {
+  try {
+    await file.slice(0, 1).arrayBuffer()
+  } catch {
+    throw new Error(texts.uploads.fileGone)
   }
 }

@@ -1,0 +1,49 @@
+/** `svcctl cache`: a policy, the settings of a distribution, purges, and what is told of them. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { startServer } from './server.ts'
+import { createSession } from './session.ts'
+
+const server = await startServer({ derivesStoreKey: true })
+t.teardown(() => server.stop())
+const { run, folder } = createSession(temporaryFolder(t))
+await run(['--admin-url', server.adminUrl, 'alias', 'set', 'home', server.endpoint, 'admin'], {
+  env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+})
+const cache = (line: string) => run(['cache', ...line.split(' ')])
+const write = (name: string, document: object) => writeFileSync(join(folder, name), JSON.stringify(document))
+
+t.test('a policy is checked, created, named by a distribution, and only then cannot be removed', async t => {
+  await server.s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+  t.equal((await run(['dist', 'create', 'home/site', '--bucket', 'pages', '--alias', 'www.example.test'])).code, 0)
+  write('short.json', { name: 'short', ttl: { default: '5m', max: '1h' } })
+  t.match((await cache('policy validate home short.json')).stdout, /otherwise for 5m/)
+  const created = await cache('policy create home short.json')
+  t.equal(created.code, 0, created.stderr)
+  t.match((await cache('policy list home')).stdout, /short[\s\S]*standard/)
+  write('cache.json', { cache: { policy: 'short' } })
+  const set = await cache('dist set home site cache.json')
+  t.equal(set.code, 0, set.stderr)
+  t.match((await cache('policy remove home short --yes')).stderr, /cache of the distribution site names it/)
+  t.match((await cache('dist get home site --json')).records, [{ cache: { policy: 'short' } }])
+})
+
+t.test('purges of a distribution and of all, with their state', async t => {
+  const purged = await cache('purge home/site --path /docs/ --prefix /old/ --wait --json')
+  t.equal(purged.code, 0, purged.stderr)
+  t.match(purged.records, [
+    {
+      id: /^inv-/,
+      state: 'completed',
+      request: { distribution: 'site', paths: ['/docs/'], patterns: [{ type: 'prefix' }] },
+    },
+  ])
+  t.match((await cache('purge home --tag news')).stderr + (await cache('invalidations home')).stdout, /inv-2/)
+  t.match((await cache('purge home/site')).stderr, /selects nothing/)
+  t.match((await cache('status home inv-1 --json')).records, [{ id: 'inv-1', state: 'completed' }])
+  t.match((await cache('stats home --json')).records, [{ requests: {}, nodes: [{ mode: 'local' }] }])
+  t.match((await cache('inspect home http://www.example.test/a --json')).records, [{ key: 'a' }])
+})

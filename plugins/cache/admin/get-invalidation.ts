@@ -1,0 +1,18 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type {} from '../service.ts'
+import { describeInvalidation, Invalidation, watch } from './schemas.ts'
+
+export default defineAdminOperation({
+  id: 'getInvalidation',
+  method: 'GET',
+  path: '/cache/invalidations/{inv}',
+  tag: 'cache',
+  summary: 'Returns an invalidation with the state of each node; also one of a distribution.',
+  authorize: watch,
+  params: Type.Object({ inv: Type.String({ minLength: 1, maxLength: 64 }) }),
+  response: Invalidation,
+  errors: ['invalidation_not_found'],
+  uses: ['cacheAdmin'],
+  handle: async ({ params: { inv } }, { cacheAdmin }) => describeInvalidation(await cacheAdmin.purges.get(inv)),
+})

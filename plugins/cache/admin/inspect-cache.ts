@@ -1,0 +1,127 @@
+import { hostname } from 'node:os'
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { invalidRequest } from '../errors.ts'
+import type {} from '../service.ts'
+import { policyFields } from '../settings/fields.ts'
+import { shownPolicy, watch } from './schemas.ts'
+
+const Count = Type.Integer()
+const Text = Type.String()
+
+export default defineAdminOperation({
+  id: 'inspectCache',
+  method: 'GET',
+  path: '/cache/inspect',
+  tag: 'cache',
+  summary:
+    'Tells what the cache would do with a request, by which policy, and what it has. Reads nothing of the bucket.',
+  authorize: watch,
+  query: Type.Object({
+    url: Type.String({ minLength: 1, maxLength: 8192, description: 'Absolute, or a path of `distribution`.' }),
+    distribution: Type.Optional(Type.String({ maxLength: 64 })),
+    header: Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 50, default: [], description: '`Name: value`.' }),
+  }),
+  response: Type.Object(
+    {
+      url: Text,
+      distribution: Text,
+      host: Text,
+      path: Text,
+      bucket: Text,
+      key: Text,
+      cacheKey: Text,
+      bypass: Type.Boolean(),
+      reason: Type.String({ description: 'Of a bypass: disabled, policy, authorization, rule.' }),
+      policy: Type.Object({
+        enabled: Type.Boolean(),
+        enabledLevel: Text,
+        policyName: Text,
+        policyLevel: Text,
+        policy: Type.Object(policyFields),
+        fields: Type.Record(Text, Text, { description: 'The level that each field is from.' }),
+        domain: Text,
+        behavior: Type.Integer({ description: '-1 is the default.' }),
+        cacheControl: Text,
+        autoInvalidate: Type.Boolean(),
+      }),
+      mode: Text,
+      nodes: Type.Array(
+        Type.Object({
+          node: Text,
+          online: Type.Boolean(),
+          owner: Type.Boolean(),
+          error: Text,
+          entry: Type.Optional(
+            Type.Object({
+              key: Text,
+              present: Type.Boolean(),
+              tier: Text,
+              kind: Text,
+              ageSeconds: Count,
+              expiresInSeconds: Count,
+              stale: Type.Boolean(),
+              sizeBytes: Count,
+              etag: Text,
+              encodings: Type.Array(Text),
+              blocks: Count,
+            }),
+          ),
+        }),
+      ),
+    },
+    { $id: 'CacheInspection' },
+  ),
+  errors: ['distribution_not_found', 'invalid_cache_request'],
+  uses: ['cacheAdmin'],
+  async handle(request, { cacheAdmin }) {
+    const { url, distribution: id, header } = request.query
+    const inspected = await cacheAdmin.inspect({ url, distribution: id, headers: readHeaders(header) })
+    const { distribution, host, alias, site, key, bypass, reason, entry } = inspected
+    await request.authorize(watch, { bucket: distribution.origin.bucket })
+    const { enabled, enabledLevel, policyName, policyLevel, policy, fields, autoInvalidate } = site.policy
+    return {
+      url,
+      distribution: distribution.id,
+      host,
+      path: site.path,
+      bucket: site.bucket,
+      key: site.key,
+      cacheKey: key,
+      bypass,
+      reason,
+      policy: {
+        enabled,
+        enabledLevel,
+        policyName,
+        policyLevel,
+        policy: shownPolicy(policy),
+        fields: Object.fromEntries(fields),
+        domain: alias,
+        behavior: site.behavior,
+        cacheControl: site.cacheControl,
+        autoInvalidate,
+      },
+      mode: cacheAdmin.mode,
+      nodes: [
+        {
+          node: hostname(),
+          online: true,
+          owner: true,
+          error: '',
+          ...(entry !== undefined && { entry: { key, ...entry, encodings: [...entry.encodings] } }),
+        },
+      ],
+    }
+  },
+})
+
+function readHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    lines.map((line, index) => {
+      const colon = line.indexOf(':')
+      if (colon < 1) throw invalidRequest(`query/header/${index}`, 'is no "Name: value"')
+      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
+    }),
+  )
+}

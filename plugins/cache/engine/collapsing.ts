@@ -1,0 +1,51 @@
+/** One piece of work per id at a time; who comes meanwhile waits for it, at most 5 s. */
+import type { Clock } from 'svc/kernel'
+import { Sieve } from '../memory/sieve.ts'
+
+const waitMsMax = 5000
+/** How long nobody waits for the read of a key after its answer could not be shared. */
+const unsharedMs = 120_000
+const unsharedMax = 4096
+
+export interface Collapsing {
+  running(id: string): Promise<void> | undefined
+  /** Whatever becomes of the work: who waited looks at what is stored. */
+  run(id: string, work: Promise<unknown>): void
+  /** Resolves with the work, or when that takes too long. */
+  wait(work: Promise<void>): Promise<void>
+  isUnshared(id: string): boolean
+  markUnshared(id: string): void
+  markShared(id: string): void
+}
+
+export function createCollapsing(clock: Clock): Collapsing {
+  const works = new Map<string, Promise<void>>()
+  const unshared = new Sieve<number>({ budgetBytes: unsharedMax })
+  return {
+    running: id => works.get(id),
+    run(id, work) {
+      if (works.has(id)) return
+      // Who waited does the work itself after a rejection; who asked gets it.
+      const ended = work.then(
+        () => undefined,
+        () => undefined,
+      )
+      works.set(id, ended)
+      void ended.then(() => works.delete(id))
+    },
+    async wait(work) {
+      let cancel: (() => void) | undefined
+      const limit = new Promise<void>(resolve => {
+        cancel = clock.after(waitMsMax, resolve)
+      })
+      await Promise.race([work, limit])
+      cancel?.()
+    },
+    isUnshared(id) {
+      const untilMs = unshared.get(id)
+      return untilMs !== undefined && untilMs > clock.now()
+    },
+    markUnshared: id => void unshared.set(id, clock.now() + unsharedMs, 1),
+    markShared: id => void unshared.delete(id),
+  }
+}

@@ -1,0 +1,27 @@
+/** Bytes that follow from others, such as compressed bodies: made once, kept like blocks. */
+import { blockId, type Memory } from './memory.ts'
+
+/** Says that there is nothing: the form is no better than what it is made of. */
+const none = Buffer.alloc(0)
+
+export function createDerived(memory: Memory) {
+  const making = new Map<string, Promise<Buffer | undefined>>()
+
+  return async function derived(
+    identity: string,
+    form: string,
+    make: () => Promise<Buffer | undefined | null>,
+  ): Promise<Buffer | undefined> {
+    const id = blockId('form', identity, form)
+    const found = memory.block(id)
+    if (found !== undefined) return found.length === 0 ? undefined : found
+    const running = making.get(id)
+    if (running !== undefined) return running
+    const work = make().then(bytes => {
+      if (bytes !== null) memory.putBlock(id, bytes ?? none)
+      return bytes ?? undefined
+    })
+    making.set(id, work)
+    return work.finally(() => making.delete(id))
+  }
+}

@@ -1,0 +1,29 @@
+/** Reads expired answers again in the background: one refresh of an entry at a time, after failures with pauses from 1 s to 30 s. */
+import type { Clock, Logger } from 'svc/kernel'
+import type { Variant } from './variant.ts'
+
+const retryDelayMs = { min: 1000, max: 30_000 } as const
+
+/** `read` resolves with whether it was read. */
+export type Refresh = (id: string, variant: Variant, read: () => Promise<boolean>) => void
+
+export function createRefresh(clock: Clock, log: Logger): Refresh {
+  const running = new Set<string>()
+  return (id, variant, read) => {
+    if (running.has(id) || variant.retryAtMs > clock.now()) return
+    running.add(id)
+    const failed = () => {
+      variant.retryDelayMs = Math.min(Math.max(variant.retryDelayMs * 2, retryDelayMs.min), retryDelayMs.max)
+      variant.retryAtMs = clock.now() + variant.retryDelayMs
+    }
+    read()
+      .then(isRead => {
+        if (!isRead) failed()
+      })
+      .catch((error: unknown) => {
+        failed()
+        log.debug({ err: error }, 'an expired answer could not be read again')
+      })
+      .finally(() => running.delete(id))
+  }
+}

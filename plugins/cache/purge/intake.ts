@@ -1,0 +1,69 @@
+/**
+ * Takes purges into the marks of this thread, before it serves anything that they may select: a request looks at the head, which is in
+ * memory, and waits only when it has changed.
+ */
+import type { Logger, MaybePromise } from 'svc/kernel'
+import { compilePattern } from 'svc/plugins/distributions/api'
+import { headId, idOfNumber, type PurgeDocuments, type StoredPurge } from './documents.ts'
+import { PurgeMarks, type PurgeRule } from './marks.ts'
+
+export interface PurgeIntake {
+  readonly marks: PurgeMarks
+  /** Resolves when every acknowledged purge is in the marks. */
+  current(): MaybePromise<void>
+  /** What was purged before this thread began is known as far as it is still in the log. */
+  start(): Promise<void>
+}
+
+export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger): PurgeIntake {
+  const marks = new PurgeMarks()
+  let running: Promise<void> | undefined
+
+  async function takeIn(head: number): Promise<void> {
+    let startAfter: string | undefined = idOfNumber(marks.sequence)
+    while (startAfter !== undefined) {
+      const page: Awaited<ReturnType<typeof purges.list>> = await purges.list({ startAfter })
+      for (const { id, value } of page.documents) marks.add(ruleOf(Number(id), value, log))
+      startAfter = page.next
+    }
+    marks.sequence = Math.max(marks.sequence, head)
+  }
+
+  function of(head: number): MaybePromise<void> {
+    if (head <= marks.sequence) return
+    running ??= takeIn(head).finally(() => {
+      running = undefined
+    })
+    return running.then(() => of(head))
+  }
+
+  return {
+    marks,
+    current() {
+      const head = heads.get(headId)
+      return head instanceof Promise ? head.then(read => of(read?.value.number ?? 0)) : of(head?.value.number ?? 0)
+    },
+    async start() {
+      const first = (await purges.list({ limit: 1 })).documents[0]
+      const head = await heads.get(headId)
+      marks.base = first === undefined ? (head?.value.number ?? 0) : Number(first.id) - 1
+      marks.sequence = marks.base
+      await takeIn(head?.value.number ?? 0)
+    },
+  }
+}
+
+function ruleOf(number: number, { request, places, createdMs }: StoredPurge, log: Logger): PurgeRule {
+  const { distribution, domain, patterns, tags, all, soft } = request
+  const rule = { number, atMs: createdMs, distribution, domain, paths: places, tags, isSoft: soft }
+  try {
+    return { ...rule, isAll: all, patterns: patterns.map(compilePattern) }
+  } catch (error) {
+    // Never less than was asked for.
+    log.error(
+      { reason: (error as Error).message, invalidation: number },
+      'a pattern cannot be read: everything is purged',
+    )
+    return { ...rule, isAll: true, domain: undefined, patterns: [] }
+  }
+}

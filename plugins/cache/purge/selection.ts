@@ -1,0 +1,108 @@
+/** From what somebody asks to purge to what is compared. Throws `invalid_cache_request`. */
+import { compilePattern, type Distribution, normalizeHost } from 'svc/plugins/distributions/api'
+import { invalidRequest } from '../errors.ts'
+import type { PurgePattern, StoredPurge, StoredRequest } from './documents.ts'
+
+export interface PurgeInput {
+  readonly domain?: string
+  /** As they stand in URLs: encoded or not, without query; or absolute URLs. */
+  readonly paths?: readonly string[]
+  readonly patterns?: readonly PurgePattern[]
+  readonly tags?: readonly string[]
+  readonly all?: boolean
+  readonly soft?: boolean
+}
+
+export interface PurgeContext {
+  /** Undefined: every distribution. */
+  readonly distribution: Distribution | undefined
+  /** Names of index documents of what may be selected. */
+  readonly indexDocuments: ReadonlySet<string>
+  readonly actor: string
+}
+
+export function readSelection(
+  input: PurgeInput,
+  { distribution, indexDocuments, actor }: PurgeContext,
+): { readonly request: StoredRequest; readonly places: StoredPurge['places'] } {
+  const { paths = [], patterns = [], tags = [], soft = false } = input
+  const domain = input.domain === undefined ? undefined : readDomain(input.domain, distribution)
+  const isNamed = paths.length + patterns.length + tags.length > 0
+  if (!isNamed && domain === undefined && input.all !== true)
+    throw invalidRequest('', 'selects nothing: it needs paths, patterns, tags, a domain, or "all": true')
+  if (isNamed && input.all === true) throw invalidRequest('/all', 'excludes paths, patterns and tags')
+  for (const [index, pattern] of patterns.entries()) {
+    try {
+      compilePattern(pattern)
+    } catch (error) {
+      throw invalidRequest(`/patterns/${index}/pattern`, (error as Error).message)
+    }
+  }
+  const places = paths.flatMap((path, index) => placesOf(path, `/paths/${index}`, distribution, indexDocuments))
+  const request: StoredRequest = {
+    paths: [...paths],
+    patterns: [...patterns],
+    tags: [...tags],
+    all: !isNamed,
+    soft,
+    actor,
+    ...(distribution !== undefined && { distribution: distribution.id }),
+    ...(domain !== undefined && { domain }),
+  }
+  return { request, places }
+}
+
+function readDomain(given: string, distribution: Distribution | undefined): string {
+  const isWildcard = given.startsWith('*.')
+  const name = normalizeHost((isWildcard ? given.slice(2) : given).toLowerCase())
+  if (name === '') throw invalidRequest('/domain', 'is no host name')
+  const domain = isWildcard ? `*.${name}` : name
+  if (distribution !== undefined && !hasHost(distribution, domain))
+    throw invalidRequest('/domain', `is no domain of the distribution ${distribution.id}`)
+  return domain
+}
+
+const hasHost = ({ aliases }: Distribution, host: string) =>
+  aliases.some(alias => alias === host || (alias.startsWith('*.') && host.endsWith(alias.slice(1))))
+
+function placesOf(
+  given: string,
+  element: string,
+  distribution: Distribution | undefined,
+  indexDocuments: ReadonlySet<string>,
+): StoredPurge['places'] {
+  let path = given
+  let host: string | undefined
+  if (/^https?:\/\//i.test(given)) {
+    const url = URL.parse(given)
+    host = url === null ? '' : normalizeHost(url.host)
+    if (url === null || host === '') throw invalidRequest(element, 'is no URL')
+    if (distribution !== undefined && !hasHost(distribution, host))
+      throw invalidRequest(element, `is at no domain of the distribution ${distribution.id}`)
+    path = url.pathname
+  } else if (!given.startsWith('/')) throw invalidRequest(element, 'must begin with /, or be a URL')
+  const decoded = decode(path.split('?', 1)[0] as string)
+  const found = new Set([decoded, decoded.normalize('NFC')])
+  for (const one of [...found]) {
+    if (!one.endsWith('/')) continue
+    if (one.length > 1) found.add(one.slice(0, -1))
+    for (const name of indexDocuments) found.add(one + name)
+  }
+  return [...found].map(one => (host === undefined ? { path: one } : { path: one, host }))
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // No valid escape: it means itself.
+    return path
+  }
+}
+
+export function indexDocumentsOf(distributions: readonly Distribution[]): ReadonlySet<string> {
+  const names = distributions.flatMap(({ defaultBehavior, behaviors }) =>
+    [defaultBehavior, ...behaviors].map(({ indexDocument = '' }) => indexDocument),
+  )
+  return new Set(names.filter(name => name !== ''))
+}

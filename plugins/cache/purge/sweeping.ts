@@ -1,0 +1,45 @@
+/** Removes dead answers from the memory of this thread, some at a time, and counts them by the purge that selects them. */
+import type { Memory } from '../engine/memory.ts'
+import { entryOf, expireAt, type Variant, variantsOf } from '../engine/variant.ts'
+import type { PurgeMarks } from './marks.ts'
+
+const entriesPerTurn = 5000
+
+/** Dead, or expired by a soft purge since it was last looked at; undefined: as it was. */
+export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.place.host): number | undefined {
+  if (variant.purgeSequence >= marks.sequence) return undefined
+  if (variant.checkedSequence === marks.sequence && variant.checkedHost === host) return undefined
+  const { distribution, path } = variant.place
+  const tags = variant.record?.tags ?? []
+  const mark = marks.find({ distribution, host, path, tags }, variant.purgeSequence)
+  if (mark !== undefined && !mark.isSoft) return mark.number
+  if (mark !== undefined && mark.number > variant.softSequence) expireAt(variant, mark)
+  variant.checkedSequence = marks.sequence
+  variant.checkedHost = host
+  return undefined
+}
+
+/** Resolves with the number of removed, or expired, answers by the number of the purge. */
+export async function sweep(memory: Memory, marks: PurgeMarks): Promise<ReadonlyMap<number, number>> {
+  const removed = new Map<number, number>()
+  const count = (number: number) => removed.set(number, (removed.get(number) ?? 0) + 1)
+  let left = entriesPerTurn
+  for (const id of memory.ids()) {
+    const entry = memory.peek(id)
+    if (entry !== undefined) {
+      const kept = variantsOf(entry).filter(variant => {
+        const before = variant.softSequence
+        const deadBy = applyMarks(marks, variant)
+        if (deadBy !== undefined) count(deadBy)
+        else if (variant.softSequence > before) count(variant.softSequence)
+        return deadBy === undefined
+      })
+      if (kept.length === 0) memory.delete(id)
+      else if (kept.length < variantsOf(entry).length) memory.put(id, entryOf(kept))
+    }
+    if (--left > 0) continue
+    left = entriesPerTurn
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  return removed
+}

@@ -1,0 +1,54 @@
+/** The service of the operations of this plugin. */
+import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
+import { cacheErrors } from './errors.ts'
+import type { createInspect } from './inspect/inspect.ts'
+import type { PurgeFacts, Purges } from './purge/purges.ts'
+import { indexDocumentsOf, type PurgeInput } from './purge/selection.ts'
+import type { SettingsChanges } from './settings/changes.ts'
+import type { createStats } from './stats/stats.ts'
+
+export interface CacheAdmin {
+  readonly settings: SettingsChanges
+  readonly purges: Pick<Purges, 'get' | 'list'>
+  readonly stats: ReturnType<typeof createStats>
+  /** Of `SVC_CACHE_MODE`. */
+  readonly mode: string
+  /** Throws `distribution_not_found` and `invalid_cache_request`. */
+  readonly inspect: ReturnType<typeof createInspect>
+  /** Throws `distribution_not_found`. */
+  distribution(id: string): Promise<Distribution>
+  /** Of one distribution, or of all. Resolves when it is in force. Throws `invalid_cache_request`. */
+  purge(input: PurgeInput, distribution: Distribution | undefined, actor: string): Promise<PurgeFacts>
+}
+
+export interface CacheAdminOptions {
+  readonly settings: SettingsChanges
+  readonly purges: Purges
+  readonly stats: ReturnType<typeof createStats>
+  readonly mode: string
+  readonly inspect: ReturnType<typeof createInspect>
+  readonly distributions: DistributionsService | undefined
+}
+
+export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
+  const { purges, distributions } = options
+  return {
+    ...options,
+    async distribution(id) {
+      const found = await distributions?.get(id)
+      if (found === undefined) throw cacheErrors.distribution_not_found()
+      return found
+    },
+    async purge(input, distribution, actor) {
+      const selected = distribution === undefined ? ((await distributions?.all()) ?? []) : [distribution]
+      return purges.request(input, { distribution, indexDocuments: indexDocumentsOf(selected), actor })
+    },
+  }
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** Of the operations of this plugin alone. */
+    cacheAdmin: CacheAdmin
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * What documents say, compiled: of each place of a request the policy that counts. A thread whose configuration is of another head
+ * compiles anew before it serves, so an acknowledged change is in force for the next request in every thread.
+ */
+import { createHash } from 'node:crypto'
+import type { Logger, MaybePromise } from 'svc/kernel'
+import type { PathPattern } from 'svc/plugins/distributions/api'
+import { type EffectivePolicy, type LevelSettings, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
+import { allOf, type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
+import { type LevelFields, readLevel, readPolicy } from './fields.ts'
+
+/** Where a request is, for its policy. */
+export interface PolicyPlace {
+  readonly distribution: string
+  /** When the distribution was created: settings of a former one of the same id do not count. */
+  readonly createdMs: number
+  readonly alias: string
+  /** Of the behavior; undefined for the default. */
+  readonly pathPattern?: PathPattern | undefined
+}
+
+/** The same for the same pattern, whatever the order of its fields. */
+export const patternKey = ({ type, pattern, caseInsensitive = false }: PathPattern): string =>
+  `${type} ${caseInsensitive} ${pattern}`
+
+export interface PlacedPolicy extends EffectivePolicy {
+  /** Of all that shapes answers. */
+  readonly digest: string
+  /** Nothing is read from or put into the cache. */
+  readonly isOff: boolean
+}
+
+/** Immutable; another one counts after a change. */
+export interface CacheConfiguration {
+  readonly settings: StoredSettings
+  policyOf(place: PolicyPlace): PlacedPolicy
+}
+
+interface Site {
+  readonly createdMs: number
+  readonly cache: LevelSettings
+  readonly domains: ReadonlyMap<string, LevelSettings>
+  readonly behaviors: ReadonlyMap<string, LevelSettings>
+}
+
+export function placed(policy: EffectivePolicy): PlacedPolicy {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([policy.policy, policy.autoInvalidate]))
+    .digest('base64url')
+  return { ...policy, digest, isOff: !policy.enabled || policy.policy.bypass.always }
+}
+
+/** Fields that another release has written and this one cannot read switch the cache off at their level. */
+function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwise: Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    log.error({ reason: (error as Error).message }, `${what} cannot be read: nothing is cached by it`)
+    return otherwise
+  }
+}
+
+export function createConfigurations(documents: CacheDocuments, log: Logger) {
+  let current: { readonly sequence: number; readonly configuration: CacheConfiguration } | undefined
+  let making: { readonly sequence: number; readonly work: Promise<CacheConfiguration> } | undefined
+
+  const level = (fields: LevelFields, what: string): LevelSettings =>
+    tolerant(log, what, () => readLevel(fields), { enabled: false })
+
+  async function make(sequence: number): Promise<CacheConfiguration> {
+    const settings = (await documents.settings.get(clusterId))?.value ?? defaultSettings
+    const policies = new Map<string, PartialPolicy>()
+    for (const { id, value } of await allOf(documents.policies)) {
+      policies.set(
+        id,
+        tolerant(log, `the cache policy ${id}`, () => readPolicy(value.policy), { bypass: { always: true } }),
+      )
+    }
+    const sites = new Map<string, Site>()
+    for (const { id, value } of await allOf(documents.distributions)) {
+      const what = `the cache of the distribution ${id}`
+      sites.set(id, {
+        createdMs: value.distributionCreatedMs,
+        cache: level(value.cache, what),
+        domains: new Map(value.domains.map(({ host, cache }) => [host, level(cache, what)])),
+        behaviors: new Map(value.behaviors.map(one => [patternKey(one.pathPattern), level(one.cache, what)])),
+      })
+    }
+    const cluster = level(settings.cache, 'the cache settings of the cluster')
+    const configuration: CacheConfiguration = {
+      settings,
+      policyOf({ distribution, createdMs, alias, pathPattern }) {
+        const found = sites.get(distribution)
+        const site = found?.createdMs === createdMs ? found : undefined
+        const domain = site?.domains.get(alias)
+        const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
+        const named = {
+          cluster,
+          ...(site !== undefined && { distribution: site.cache }),
+          ...(domain !== undefined && { domain }),
+          ...(behavior !== undefined && { behavior }),
+        }
+        return placed(resolvePolicy(named, name => policies.get(name)))
+      },
+    }
+    if (current === undefined || sequence >= current.sequence) current = { sequence, configuration }
+    return configuration
+  }
+
+  function of(sequence: number): MaybePromise<CacheConfiguration> {
+    if (current?.sequence === sequence) return current.configuration
+    if (making?.sequence === sequence) return making.work
+    const work = make(sequence).finally(() => {
+      if (making?.work === work) making = undefined
+    })
+    making = { sequence, work }
+    return work
+  }
+
+  /** As of the last acknowledged change. */
+  return function configuration(): MaybePromise<CacheConfiguration> {
+    const head = documents.heads.get(headId)
+    return head instanceof Promise ? head.then(read => of(read?.sequence ?? 0)) : of(head?.sequence ?? 0)
+  }
+}

@@ -1,0 +1,162 @@
+/** The fields of policies and levels as the Admin API has them, and as they count: times in milliseconds, sizes in bytes. */
+import { parseSize } from 'svc/kernel'
+import { type Static, type TProperties, Type } from 'typebox'
+import { invalidRequest } from '../errors.ts'
+import { parseDuration } from '../policy/duration.ts'
+import type { CachePolicy, LevelSettings, PartialPolicy } from '../policy/policy.ts'
+
+const strict = { additionalProperties: false } as const
+const part = <Properties extends TProperties>(properties: Properties) =>
+  Type.Optional(Type.Partial(Type.Object(properties, strict), strict))
+
+const Duration = Type.Union([Type.String({ maxLength: 64 }), Type.Number({ minimum: 0 })], {
+  description: 'A number of seconds, or such as `5m`, `1h`, `365d`.',
+})
+const Size = Type.Union([Type.String({ maxLength: 32 }), Type.Integer({ minimum: 0 })], {
+  description: 'A number of bytes, or such as `1MiB`.',
+})
+const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 50 })
+
+export const policyFields = {
+  ttl: part({ default: Duration, min: Duration, max: Duration }),
+  respectObjectCacheControl: Type.Optional(Type.Boolean()),
+  browserCacheControl: Type.Optional(
+    Type.String({ maxLength: 1024, description: '`Cache-Control` for clients; empty keeps that of the object.' }),
+  ),
+  cacheKey: part({
+    queryString: Type.String({ maxLength: 4096, description: '`none`, `all`, `allow:a,b` or `deny:a,b`.' }),
+    headers: Names,
+    cookies: Names,
+    normalize: Type.Boolean(),
+    includeHost: Type.Boolean(),
+  }),
+  staleWhileRevalidate: Type.Optional(Duration),
+  staleIfError: Type.Optional(Duration),
+  negativeCaching: Type.Optional(Duration),
+  bypass: part({
+    always: Type.Boolean(),
+    authorization: Type.Boolean(),
+    cookies: Names,
+    queryParams: Names,
+    headers: Names,
+  }),
+  compression: part({
+    enabled: Type.Boolean(),
+    algorithms: Type.Array(Type.Enum(['br', 'zstd', 'gzip']), { maxItems: 3 }),
+    contentTypes: Names,
+    minSize: Size,
+  }),
+  minSize: Type.Optional(Size),
+  maxObjectSize: Type.Optional(Size),
+  rangeCaching: part({ enabled: Type.Boolean(), blockSize: Size }),
+  contentTypes: part({ allow: Names, deny: Names }),
+}
+
+export const PolicyFields = Type.Object(policyFields, strict)
+export type PolicyFields = Static<typeof PolicyFields>
+
+export const LevelFields = Type.Object(
+  {
+    enabled: Type.Optional(Type.Boolean()),
+    policy: Type.Optional(Type.String({ maxLength: 64 })),
+    autoInvalidate: Type.Optional(Type.Boolean()),
+    ...policyFields,
+  },
+  strict,
+)
+export type LevelFields = Static<typeof LevelFields>
+
+const blockSize = { min: 64 * 1024, max: 1024 * 1024 } as const
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+function durationOf(element: string, value: string | number): number {
+  const ms = parseDuration(value)
+  if (ms === undefined)
+    throw invalidRequest(element, 'is no duration: one is a number of seconds, or such as 5m, 1h or 365d')
+  return ms
+}
+
+function sizeOf(element: string, value: string | number): number {
+  if (typeof value === 'number') return value
+  try {
+    return parseSize(value)
+  } catch (error) {
+    throw invalidRequest(element, (error as Error).message.replace(/^.*?is /, 'is ').replace(/\.$/, ''))
+  }
+}
+
+type Convert = (element: string, value: string | number) => number
+
+/** By dotted path. */
+const converted: Readonly<Record<string, Convert>> = {
+  'ttl.default': durationOf,
+  'ttl.min': durationOf,
+  'ttl.max': durationOf,
+  staleWhileRevalidate: durationOf,
+  staleIfError: durationOf,
+  negativeCaching: durationOf,
+  minSize: sizeOf,
+  maxObjectSize: sizeOf,
+  'compression.minSize': sizeOf,
+  'rangeCaching.blockSize': sizeOf,
+}
+
+/** The policy that fields say. `element`: where they stand in the document. Throws `invalid_cache_request`. */
+export function readPolicy(fields: PolicyFields, element = ''): PartialPolicy {
+  const policy: Record<string, unknown> = {}
+  for (const name of Object.keys(policyFields)) {
+    const value = fields[name as keyof PolicyFields]
+    if (value === undefined) continue
+    policy[name] = typeof value === 'object' ? readPart(name, value, element) : convert(name, value, element)
+  }
+  check(policy as PartialPolicy, element)
+  return policy as PartialPolicy
+}
+
+function readPart(name: string, value: object, element: string): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([field, given]) => [field, convert(`${name}.${field}`, given, element)]),
+  )
+}
+
+function convert(path: string, value: unknown, element: string): unknown {
+  const change = converted[path]
+  return change === undefined ? value : change(`${element}/${path.replace('.', '/')}`, value as string | number)
+}
+
+function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialPolicy, element: string): void {
+  const rule = cacheKey?.queryString
+  if (rule !== undefined && !/^(none|all|(allow|deny):[^:]*)$/.test(rule))
+    throw invalidRequest(`${element}/cacheKey/queryString`, 'is none of none, all, allow:a,b and deny:a,b')
+  for (const [path, names] of [
+    ['cacheKey/headers', cacheKey?.headers],
+    ['cacheKey/cookies', cacheKey?.cookies],
+    ['bypass/headers', bypass?.headers],
+    ['bypass/cookies', bypass?.cookies],
+  ] as const) {
+    if (names?.every(name => headerName.test(name)) === false)
+      throw invalidRequest(`${element}/${path}`, 'has a name that no header or cookie can have')
+  }
+  const bytes = rangeCaching?.blockSize
+  if (bytes !== undefined && (bytes < blockSize.min || bytes > blockSize.max))
+    throw invalidRequest(`${element}/rangeCaching/blockSize`, 'is not between 64KiB and 1MiB')
+  if (browserCacheControl !== undefined && /[^\x20-\x7e]/.test(browserCacheControl))
+    throw invalidRequest(`${element}/browserCacheControl`, 'has a character that no header may have')
+}
+
+/** Of the policy that counts in the end: of its fields some come from other levels. */
+export function requireOrder({ ttl }: CachePolicy, element: string): void {
+  if (ttl.min > ttl.default || ttl.default > ttl.max)
+    throw invalidRequest(`${element}/ttl`, 'is not in the order min <= default <= max')
+}
+
+/** What one level says. */
+export function readLevel(fields: LevelFields, element = ''): LevelSettings {
+  const { enabled, policy, autoInvalidate } = fields
+  return {
+    ...readPolicy(fields, element),
+    ...(enabled !== undefined && { enabled }),
+    ...(policy !== undefined && { policy }),
+    ...(autoInvalidate !== undefined && { autoInvalidate }),
+  }
+}

@@ -1,0 +1,107 @@
+/** What this thread has answered: by host and result, and the pages that are asked for most. */
+import type { Counter } from 'prom-client'
+import type { MetricFamilies } from 'svc/plugins/metrics/api'
+import type { CacheResult, Served } from '../api.ts'
+import { TopList } from './top-list.ts'
+
+export interface HostCounts {
+  readonly distribution: string
+  readonly host: string
+  readonly requests: Record<string, number>
+  bytesCache: number
+  bytesOrigin: number
+}
+
+export interface ThreadStats {
+  readonly hosts: readonly HostCounts[]
+  readonly top: readonly {
+    readonly distribution: string
+    readonly host: string
+    readonly path: string
+    readonly requests: number
+    readonly misses: number
+  }[]
+  readonly entries: number
+  readonly memoryBytes: number
+  readonly memoryLimitBytes: number
+  readonly evictions: number
+  readonly isFront: boolean
+}
+
+const fromCache: ReadonlySet<CacheResult> = new Set<CacheResult>(['HIT', 'STALE', 'REVALIDATED'])
+/** All aliases of all distributions. */
+const hostsMax = 10_000
+const separator = '\n'
+
+export interface CacheCounters {
+  served(served: Served): void
+  hosts(): readonly HostCounts[]
+  top(): ThreadStats['top']
+}
+
+export function createCounters(metrics: MetricFamilies): CacheCounters {
+  const hosts = new Map<string, HostCounts>()
+  const pages = new TopList()
+  const requests = metrics.counter({
+    name: 'svc_cache_requests_total',
+    help: 'Requests of distributions by what the cache did; host is the alias.',
+    labels: ['distribution', 'host', 'result'],
+  })
+  const bytesServed = metrics.counter({
+    name: 'svc_cache_bytes_served_total',
+    help: 'Bytes of bodies that distributions have sent, from the cache (memory) or from the bucket (origin).',
+    labels: ['source'],
+  })
+
+  /** To find a counter by its labels costs as much as all else here. */
+  const counterOf = new WeakMap<HostCounts, Map<CacheResult, Counter.Internal>>()
+  const bytesOf = { memory: bytesServed.labels({ source: 'memory' }), origin: bytesServed.labels({ source: 'origin' }) }
+
+  function count(counts: HostCounts, result: CacheResult): void {
+    const counters = counterOf.get(counts)
+    let counter = counters?.get(result)
+    if (counter === undefined) {
+      const { distribution, host } = counts
+      counter = requests.labels({ distribution, host, result: result.toLowerCase() })
+      counters?.set(result, counter)
+    }
+    counter.inc()
+  }
+
+  function countsOf(distribution: string, host: string): HostCounts {
+    const name = distribution + separator + host
+    let counts = hosts.get(name)
+    if (counts === undefined) {
+      counts = { distribution, host, requests: {}, bytesCache: 0, bytesOrigin: 0 }
+      counterOf.set(counts, new Map())
+      if (hosts.size < hostsMax) hosts.set(name, counts)
+    }
+    return counts
+  }
+
+  return {
+    served({ distribution, alias, path, result, sentBytes }) {
+      const counts = countsOf(distribution, alias)
+      counts.requests[result] = (counts.requests[result] ?? 0) + 1
+      const isCached = fromCache.has(result)
+      if (isCached) counts.bytesCache += sentBytes
+      else counts.bytesOrigin += sentBytes
+      count(counts, result)
+      if (sentBytes > 0) bytesOf[isCached ? 'memory' : 'origin'].inc(sentBytes)
+      if (result !== 'BYPASS') pages.add([distribution, alias, path].join(separator), !isCached)
+    },
+    hosts: () => [...hosts.values()],
+    top: () =>
+      pages.entries().map(([name, counted]) => {
+        const [distribution = '', host = '', ...path] = name.split(separator)
+        return { distribution, host, path: path.join(separator), ...counted }
+      }),
+  }
+}
+
+/** Of all but BYPASS; 0 without requests. */
+export function hitRatioOf(requests: Readonly<Record<string, number>>): number {
+  const count = (...results: CacheResult[]) => results.reduce((sum, result) => sum + (requests[result] ?? 0), 0)
+  const all = count('HIT', 'MISS', 'STALE', 'EXPIRED', 'REVALIDATED')
+  return all === 0 ? 0 : count('HIT', 'STALE', 'REVALIDATED') / all
+}

@@ -1,0 +1,102 @@
+/** The figures of all threads of the node, added up. */
+import type { Threads } from 'svc/kernel'
+import { type HostCounts, hitRatioOf, type ThreadStats } from './counters.ts'
+
+export interface StatsRequest {
+  readonly distribution: string | undefined
+  readonly host: string | undefined
+  readonly top: number
+}
+
+export interface StatsOptions {
+  readonly threads: Threads
+  readonly node: string
+  readonly mode: string
+  readonly own: () => ThreadStats
+  readonly invalidations: () => Promise<number>
+}
+
+const statsMessage = 'cache.stats'
+
+export function createStats({ threads, node, mode, own, invalidations }: StatsOptions) {
+  threads.handle(statsMessage, own)
+
+  return async function stats({ distribution, host, top }: StatsRequest) {
+    const all = [own(), ...(await threads.callOthers<ThreadStats>(statsMessage))]
+    const isWanted = (one: { readonly distribution: string; readonly host: string }) =>
+      (distribution === undefined || one.distribution === distribution) && (host === undefined || one.host === host)
+    const hosts = sumOf(all.flatMap(one => one.hosts.filter(isWanted)))
+    const requests: Record<string, number> = {}
+    for (const one of hosts)
+      for (const [result, count] of Object.entries(one.requests)) requests[result] = (requests[result] ?? 0) + count
+    const sum = (read: (one: ThreadStats) => number) => all.reduce((total, one) => total + read(one), 0)
+    const sumHosts = (read: (one: HostCounts) => number) => hosts.reduce((total, one) => total + read(one), 0)
+    const counters = {
+      requests,
+      bytesCache: sumHosts(one => one.bytesCache),
+      bytesOrigin: sumHosts(one => one.bytesOrigin),
+      hitRatio: hitRatioOf(requests),
+      entries: sum(one => one.entries),
+      memoryBytes: sum(one => one.memoryBytes),
+      diskBytes: 0,
+    }
+    const pages = pagesOf(all.flatMap(one => one.top.filter(isWanted)))
+    const topOf = (read: (one: ThreadStats['top'][number]) => number) =>
+      pages
+        .filter(one => read(one) > 0)
+        .sort((a, b) => read(b) - read(a))
+        .slice(0, top)
+    return {
+      ...counters,
+      hosts: hosts.map(one => ({ ...one, hitRatio: hitRatioOf(one.requests) })),
+      topObjects: topOf(one => one.requests),
+      topMisses: topOf(one => one.misses),
+      nodes: [
+        {
+          ...counters,
+          node,
+          online: true,
+          mode,
+          memoryLimitBytes: sum(one => one.memoryLimitBytes),
+          diskLimitBytes: 0,
+          evictions: sum(one => one.evictions),
+          invalidations: await invalidations(),
+          flushes: 0,
+          // One node has all changes at once.
+          synced: true,
+          originReads: ['MISS', 'EXPIRED', 'BYPASS'].reduce((total, result) => total + (requests[result] ?? 0), 0),
+          webhookQueue: 0,
+          error: '',
+        },
+      ],
+    }
+  }
+}
+
+function sumOf(counts: readonly HostCounts[]): HostCounts[] {
+  const byName = new Map<string, HostCounts>()
+  for (const one of counts) {
+    const name = `${one.distribution}\n${one.host}`
+    const sum = byName.get(name)
+    if (sum === undefined) {
+      byName.set(name, { ...one, requests: { ...one.requests } })
+      continue
+    }
+    sum.bytesCache += one.bytesCache
+    sum.bytesOrigin += one.bytesOrigin
+    for (const [result, count] of Object.entries(one.requests))
+      sum.requests[result] = (sum.requests[result] ?? 0) + count
+  }
+  return [...byName.values()]
+}
+
+function pagesOf(pages: ThreadStats['top']): ThreadStats['top'][number][] {
+  const byName = new Map<string, ThreadStats['top'][number]>()
+  for (const one of pages) {
+    const name = [one.distribution, one.host, one.path].join('\n')
+    const sum = byName.get(name)
+    const { requests = 0, misses = 0 } = sum ?? {}
+    byName.set(name, { ...one, requests: one.requests + requests, misses: one.misses + misses })
+  }
+  return [...byName.values()]
+}

@@ -1,0 +1,135 @@
+/** Who gets into a bucket beside its policies: blocks of public access, presets, rules, and what they say of a request. */
+import { Alert, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconFlask, IconPlus } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call, type Tagged } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { StoredDocument } from '../../parts/stored-document.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
+import { texts } from '../../texts/index.ts'
+import { BlockPublic } from '../bucket/block-public.tsx'
+import { EditRule } from './edit-rule.tsx'
+import { Presets } from './presets.tsx'
+import { RuleCard } from './rule-card.tsx'
+import { TestRules } from './test-rules.tsx'
+
+const words = texts.accessRules
+
+export type RulesDocument = Answer<'getAccessRules'>
+export type Rule = RulesDocument['rules'][number]
+
+export function Access({ bucket }: { bucket: string }) {
+  const load = async (signal: AbortSignal): Promise<Tagged<RulesDocument>> => {
+    const document = await call('getAccessRules', { params: { bucket }, signal })
+    return { document, etag: document.etag }
+  }
+  return (
+    <Stack>
+      <BlockPublic bucket={bucket} />
+      <StoredDocument queryKey={['access-rules', bucket]} load={load}>
+        {({ document }, reload) => <Rules bucket={bucket} document={document} onChanged={reload} />}
+      </StoredDocument>
+    </Stack>
+  )
+}
+
+type Open = { readonly dialog: 'test' | 'add' } | { readonly dialog: 'edit' | 'remove'; readonly index: number }
+
+interface RulesProps {
+  readonly bucket: string
+  readonly document: RulesDocument
+  readonly onChanged: () => Promise<void>
+}
+
+function Rules({ bucket, document, onChanged }: RulesProps) {
+  const { rules, warnings, etag } = document
+  const queryClient = useQueryClient()
+  const [open, setOpen] = useState<Open>()
+  const mayManage = useRights(bucket).has('admin:ManageAccessRules')
+  const close = () => setOpen(undefined)
+  const changed = async () => {
+    await onChanged()
+    await queryClient.invalidateQueries({ queryKey: ['buckets'] })
+    await queryClient.invalidateQueries({ queryKey: ['bucket', bucket] })
+  }
+  /** The whole list at once, and only if it is still the one that is shown. */
+  const save = async (next: readonly Rule[]) => {
+    await call('putAccessRules', { params: { bucket }, body: { rules: [...next] }, ifMatch: etag })
+    notifications.show({ color: 'teal', message: texts.common.saved })
+    await changed()
+  }
+  return (
+    <Stack>
+      <Openness document={document} />
+      <Warnings warnings={warnings} />
+      {mayManage && <Presets bucket={bucket} etag={etag} onChanged={changed} />}
+      <Paper withBorder p="md">
+        <Stack>
+          <Group justify="space-between">
+            <Title order={2} size="h5">
+              {words.rules}
+            </Title>
+            {mayManage && (
+              <Group gap="xs">
+                <Button
+                  variant="default"
+                  leftSection={<IconFlask size={16} aria-hidden />}
+                  onClick={() => setOpen({ dialog: 'test' })}
+                >
+                  {words.test}
+                </Button>
+                <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'add' })}>
+                  {words.add}
+                </Button>
+              </Group>
+            )}
+          </Group>
+          <Text size="sm" c="dimmed">
+            {rules.length === 0 ? words.none : words.rulesHint}
+          </Text>
+          {rules.map((rule, index) => (
+            <RuleCard
+              key={rule.id}
+              rule={rule}
+              {...(mayManage && {
+                onEdit: () => setOpen({ dialog: 'edit', index }),
+                onRemove: () => setOpen({ dialog: 'remove', index }),
+              })}
+            />
+          ))}
+        </Stack>
+      </Paper>
+      {open?.dialog === 'test' && <TestRules bucket={bucket} onClose={close} />}
+      {open?.dialog === 'add' && (
+        <EditRule place={rules.length} onSave={rule => save([...rules, rule])} onClose={close} />
+      )}
+      {open?.dialog === 'edit' && (
+        <EditRule
+          place={open.index}
+          rule={rules[open.index]!}
+          onSave={rule => save(rules.with(open.index, rule))}
+          onClose={close}
+        />
+      )}
+      {open?.dialog === 'remove' && (
+        <ConfirmDeletion
+          title={words.removeTitle(rules[open.index]!.id)}
+          action={texts.common.remove}
+          onConfirm={() => save(rules.toSpliced(open.index, 1))}
+          onClose={close}
+        >
+          <Text size="sm">{rules[open.index]!.effect === 'allow' ? words.removeAllow : words.removeDeny}</Text>
+        </ConfirmDeletion>
+      )}
+    </Stack>
+  )
+}
+
+function Openness({ document }: { document: RulesDocument }) {
+  if (document.blockPublic) return <Alert color="blue">{words.blocked}</Alert>
+  return <Alert color={document.public ? 'orange' : 'gray'}>{document.public ? words.isPublic : words.isPrivate}</Alert>
+}

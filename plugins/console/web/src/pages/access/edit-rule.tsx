@@ -1,0 +1,189 @@
+import { Accordion, Checkbox, NativeSelect, NumberInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core'
+import { type UseFormReturnType, useForm } from '@mantine/form'
+import { choicesOf } from '../../parts/choices.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
+import { texts } from '../../texts/index.ts'
+import type { Rule } from './access.tsx'
+
+const words = texts.accessRules
+
+export interface EditRuleProps {
+  /** Absent for a new one. */
+  readonly rule?: Rule
+  /** Index that the rule has, or gets, in the list: errors of the server name it. */
+  readonly place: number
+  readonly onSave: (rule: Rule) => Promise<void>
+  readonly onClose: () => void
+}
+
+const lists = ['sourceIp', 'notSourceIp', 'referer', 'host', 'methods'] as const
+
+interface Values {
+  id: string
+  effect: Rule['effect']
+  priority: number | string
+  principals: string[]
+  actions: string[]
+  match: { type: '' | NonNullable<Rule['match']>['type']; pattern: string; caseInsensitive: boolean }
+  conditions: Record<(typeof lists)[number], string[]> & {
+    secureTransport: '' | 'true' | 'false'
+    timeWindow: { from: string; to: string }
+    headers: readonly Pair[]
+    captureEquals: readonly Pair[]
+  }
+  description: string
+}
+
+function valuesOf(rule: Rule | undefined): Values {
+  const conditions = rule?.conditions ?? {}
+  return {
+    id: rule?.id ?? '',
+    effect: rule?.effect ?? 'allow',
+    priority: rule?.priority ?? 100,
+    principals: rule?.principals ?? ['*'],
+    actions: rule?.actions ?? ['read'],
+    match: { type: '', pattern: '', caseInsensitive: false, ...rule?.match },
+    conditions: {
+      ...(Object.fromEntries(lists.map(name => [name, conditions[name] ?? []])) as Record<
+        (typeof lists)[number],
+        string[]
+      >),
+      secureTransport: conditions.secureTransport === undefined ? '' : conditions.secureTransport ? 'true' : 'false',
+      timeWindow: { from: '', to: '', ...conditions.timeWindow },
+      headers: pairsOf(conditions.headers),
+      captureEquals: pairsOf(conditions.captureEquals),
+    },
+    description: rule?.description ?? '',
+  }
+}
+
+function ruleOf({ id, effect, priority, principals, actions, match, conditions, description }: Values): Rule {
+  const { secureTransport, timeWindow, headers, captureEquals } = conditions
+  const given = {
+    ...Object.fromEntries(lists.filter(name => conditions[name].length > 0).map(name => [name, conditions[name]])),
+    ...(secureTransport !== '' && { secureTransport: secureTransport === 'true' }),
+    ...((timeWindow.from !== '' || timeWindow.to !== '') && {
+      timeWindow: {
+        ...(timeWindow.from !== '' && { from: timeWindow.from }),
+        ...(timeWindow.to !== '' && { to: timeWindow.to }),
+      },
+    }),
+    ...(headers.length > 0 && { headers: objectOf(headers) }),
+    ...(captureEquals.length > 0 && { captureEquals: objectOf(captureEquals) }),
+  }
+  return {
+    id: id.trim(),
+    effect,
+    priority: Number(priority),
+    principals,
+    actions,
+    ...(match.type !== '' && {
+      match: {
+        type: match.type,
+        pattern: match.pattern,
+        ...(match.caseInsensitive && { caseInsensitive: true }),
+      },
+    }),
+    ...(Object.keys(given).length > 0 && { conditions: given }),
+    ...(description !== '' && { description }),
+  } as Rule
+}
+
+export function EditRule({ rule, place, onSave, onClose }: EditRuleProps) {
+  const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  const prefix = `rules.${place}.`
+  // The server speaks of the list, the form is one of its rules.
+  const fields = {
+    setErrors: (errors: Record<string, string>) =>
+      form.setErrors(
+        Object.fromEntries(
+          Object.entries(errors).map(([path, message]) => [
+            path.startsWith(prefix)
+              ? path.slice(prefix.length).replace(/^(principals|actions|.*Ip)\.\d+$/, '$1')
+              : path,
+            message,
+          ]),
+        ),
+      ),
+  }
+  const { match } = form.values
+  return (
+    <FormDialog
+      title={rule === undefined ? words.add : words.edit(rule.id)}
+      submit={texts.common.save}
+      size="lg"
+      form={fields}
+      onSubmit={() => onSave(ruleOf(form.getValues()))}
+      onClose={onClose}
+    >
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <TextInput label={words.id} required data-autofocus autoComplete="off" {...form.getInputProps('id')} />
+        <NativeSelect label={words.effect} data={choicesOf(words.effects)} {...form.getInputProps('effect')} />
+        <NumberInput label={words.priority} {...form.getInputProps('priority')} />
+      </SimpleGrid>
+      <TagsInput label={words.principals} description={words.principalsHint} {...form.getInputProps('principals')} />
+      <TagsInput
+        label={words.actions}
+        description={words.actionsHint}
+        data={['read', 'list', 'write', 'delete', 'tag']}
+        {...form.getInputProps('actions')}
+      />
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <NativeSelect
+          label={words.matchType}
+          data={choicesOf(words.matchTypes)}
+          {...form.getInputProps('match.type')}
+        />
+        {match.type !== '' && <TextInput label={words.pattern} required {...form.getInputProps('match.pattern')} />}
+      </SimpleGrid>
+      {match.type !== '' && (
+        <Checkbox
+          label={words.caseInsensitive}
+          {...form.getInputProps('match.caseInsensitive', { type: 'checkbox' })}
+        />
+      )}
+      <Accordion variant="contained" defaultValue={rule?.conditions === undefined ? null : 'conditions'}>
+        <Accordion.Item value="conditions">
+          <Accordion.Control>{words.conditions}</Accordion.Control>
+          <Accordion.Panel>
+            <Conditions form={form} />
+          </Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
+      <TextInput label={words.description} {...form.getInputProps('description')} />
+    </FormDialog>
+  )
+}
+
+function Conditions({ form }: { form: UseFormReturnType<Values> }) {
+  const { headers, captureEquals } = form.values.conditions
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {lists.map(name => (
+          <TagsInput key={name} label={words[name]} {...form.getInputProps(`conditions.${name}`)} />
+        ))}
+        <NativeSelect
+          label={words.secure}
+          data={choicesOf(words.secures)}
+          {...form.getInputProps('conditions.secureTransport')}
+        />
+        <TextInput label={words.from} {...form.getInputProps('conditions.timeWindow.from')} />
+        <TextInput label={words.to} {...form.getInputProps('conditions.timeWindow.to')} />
+      </SimpleGrid>
+      <PairsInput
+        of={words.header}
+        label={words.headers}
+        value={headers}
+        onChange={pairs => form.setFieldValue('conditions.headers', pairs)}
+      />
+      <PairsInput
+        of={words.capture}
+        label={words.captures}
+        value={captureEquals}
+        onChange={pairs => form.setFieldValue('conditions.captureEquals', pairs)}
+      />
+    </Stack>
+  )
+}

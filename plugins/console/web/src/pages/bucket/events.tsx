@@ -1,0 +1,120 @@
+/** Which changes in the bucket are told to which target. */
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { IconPlus } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { call, callTagged } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Conflict } from '../../parts/conflict.tsx'
+import { MoveButtons } from '../../parts/move-buttons.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.events
+
+type Subscriptions = Answer<'getBucketEvents'>['subscriptions']
+
+/** The usual ones; every other name of S3 can be typed. */
+const commonEvents = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:ObjectTagging:*', 's3:LifecycleExpiration:*']
+
+export function Events({ bucket }: { bucket: string }) {
+  return (
+    <StoredDocument
+      queryKey={['bucket-events', bucket]}
+      load={signal => callTagged('getBucketEvents', { params: { bucket }, signal })}
+    >
+      {({ document: { subscriptions }, etag }, reload) => (
+        <Editor bucket={bucket} subscriptions={subscriptions} etag={etag} onChanged={reload} />
+      )}
+    </StoredDocument>
+  )
+}
+
+interface EditorProps {
+  readonly bucket: string
+  readonly subscriptions: Subscriptions
+  readonly etag: string | undefined
+  readonly onChanged: () => Promise<void>
+}
+
+function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
+  const form = useForm({ initialValues: { subscriptions } })
+  const targets = useQuery({
+    queryKey: ['names', 'targets'],
+    queryFn: async ({ signal }) => (await call('listNotifyTargets', { signal })).items.map(({ arn }) => arn),
+    retry: false,
+  })
+  const arns = targets.data ?? []
+  const saving = useMutation({
+    mutationFn: () =>
+      call('putBucketEvents', {
+        params: { bucket },
+        body: form.getValues(),
+        ...(etag !== undefined && { ifMatch: etag }),
+      }),
+    async onSuccess() {
+      notifications.show({ color: 'teal', message: texts.common.saved })
+      await onChanged()
+    },
+  })
+  const rules = form.values.subscriptions
+  const add = () =>
+    form.insertListItem('subscriptions', {
+      id: '',
+      arn: arns[0] ?? '',
+      events: [commonEvents[0]!],
+      prefix: '',
+      suffix: '',
+    })
+  return (
+    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+      <Stack>
+        <Conflict error={saving.error} onLoad={onChanged} />
+        {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
+        {targets.isSuccess && arns.length === 0 && <Text c="dimmed">{words.noTargets}</Text>}
+        {rules.map(({ arn }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a new rule has no id before it is saved
+          <Paper key={index} withBorder p="md">
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              <NativeSelect
+                label={words.ruleTarget}
+                data={[...new Set([arn, ...arns])]}
+                {...form.getInputProps(`subscriptions.${index}.arn`)}
+              />
+              <TagsInput
+                label={words.ruleEvents}
+                data={commonEvents}
+                {...form.getInputProps(`subscriptions.${index}.events`)}
+              />
+              <TextInput label={words.prefix} {...form.getInputProps(`subscriptions.${index}.prefix`)} />
+              <TextInput label={words.suffix} {...form.getInputProps(`subscriptions.${index}.suffix`)} />
+            </SimpleGrid>
+            <Group justify="flex-end" mt="xs">
+              <MoveButtons
+                name={words.rule(index + 1)}
+                index={index}
+                count={rules.length}
+                onMove={to => form.reorderListItem('subscriptions', { from: index, to })}
+                onRemove={() => form.removeListItem('subscriptions', index)}
+              />
+            </Group>
+          </Paper>
+        ))}
+        <Group>
+          <Button
+            variant="default"
+            leftSection={<IconPlus size={16} aria-hidden />}
+            onClick={add}
+            disabled={arns.length === 0}
+          >
+            {words.addRule}
+          </Button>
+          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+            {texts.common.save}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

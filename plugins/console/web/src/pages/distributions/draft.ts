@@ -1,0 +1,141 @@
+/** A distribution while it is edited: the document with every field that a form shows, so that pointers of the server's errors fit. */
+import type { Answer } from '../../api/operations.ts'
+import { objectOf, type Pair, pairsOf } from '../../parts/pairs-input.tsx'
+
+export type Distribution = Answer<'getDistribution'>
+type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings'>
+type Cors = NonNullable<Document['headers']['cors']>
+
+export type Behavior = Omit<
+  Document['defaultBehavior'],
+  'access' | 'responseHeaders' | 'cache' | 'signing' | 'cors'
+> & {
+  readonly pathPattern?: {
+    readonly type: 'prefix' | 'glob' | 'regex'
+    readonly pattern: string
+    readonly caseInsensitive?: boolean
+  }
+  /** Empty: that of the default behaviour. */
+  readonly access: NonNullable<Document['defaultBehavior']['access']> | ''
+  readonly cache: { readonly cacheControl: string }
+  readonly signing: { readonly keyGroup: string }
+  readonly responseHeaders: readonly Pair[]
+  readonly cors: Cors
+}
+
+export interface Draft
+  extends Omit<
+    Document,
+    'defaultBehavior' | 'behaviors' | 'errorPages' | 'redirects' | 'headers' | 'tls' | 'logging' | 'restrictions'
+  > {
+  readonly defaultBehavior: Behavior
+  readonly behaviors: readonly Behavior[]
+  readonly errorPages: readonly {
+    readonly status: number
+    readonly path: string
+    readonly responseStatus: number | ''
+  }[]
+  readonly redirects: readonly {
+    readonly from: string
+    readonly to: string
+    readonly hostFrom: string
+    readonly toHost: string
+    readonly httpsOnly: boolean
+    readonly status: string
+  }[]
+  readonly headers: { readonly preset: string; readonly response: readonly Pair[]; readonly cors: Cors }
+  readonly tls: { readonly certificate: string; readonly challenge: string; readonly dnsProvider: string }
+  readonly logging: { readonly accessLog: boolean; readonly format: string; readonly target: string }
+  readonly restrictions: {
+    readonly sourceIp: { readonly allow: readonly string[]; readonly deny: readonly string[] }
+    readonly originSecretHeader: { readonly name: string; readonly value?: string; readonly values?: readonly string[] }
+    readonly rateLimit: { readonly requestsPerSecond: number | ''; readonly burst: number | ''; readonly per: string }
+  }
+}
+
+export function behaviorOf(given: Document['defaultBehavior'] | Document['behaviors'][number] = {}): Behavior {
+  return {
+    ...given,
+    access: given.access ?? '',
+    indexDocument: given.indexDocument ?? '',
+    spaFallback: given.spaFallback ?? '',
+    cache: { cacheControl: '', ...given.cache },
+    signing: { keyGroup: '', ...given.signing },
+    responseHeaders: pairsOf(given.responseHeaders),
+    cors: corsOf(given.cors),
+  }
+}
+
+function corsOf(given: Cors | undefined): Cors {
+  return { allowedOrigins: [], ...given }
+}
+
+export function draftOf(distribution: Distribution): Draft {
+  const { createdAt: _, updatedAt: __, etag: ___, warnings: ____, ...given } = distribution
+  const { headers, restrictions } = given
+  return {
+    ...given,
+    defaultBehavior: behaviorOf(given.defaultBehavior),
+    behaviors: given.behaviors.map(behaviorOf),
+    errorPages: given.errorPages.map(page => ({ ...page, responseStatus: page.responseStatus ?? '' })),
+    redirects: given.redirects.map(redirect => ({
+      from: '',
+      to: '',
+      hostFrom: '',
+      toHost: '',
+      httpsOnly: false,
+      ...redirect,
+      status: String(redirect.status ?? ''),
+    })),
+    headers: { preset: headers.preset ?? '', response: pairsOf(headers.response), cors: corsOf(headers.cors) },
+    tls: { challenge: '', dnsProvider: '', ...given.tls },
+    logging: { accessLog: false, format: '', target: '', ...given.logging },
+    restrictions: {
+      sourceIp: { allow: [], deny: [], ...restrictions.sourceIp },
+      originSecretHeader: { name: '', ...restrictions.originSecretHeader },
+      rateLimit: { requestsPerSecond: '', burst: '', per: '', ...restrictions.rateLimit },
+    },
+  }
+}
+
+/** Without what is empty: the server's defaults, and the default behaviour, are in force there. */
+export function documentOf(draft: Draft): Document {
+  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior) => ({
+    ...(pruned(behavior) as object),
+    ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders) }),
+  })
+  const { rateLimit, sourceIp, originSecretHeader } = draft.restrictions
+  const { response, ...headers } = draft.headers
+  return {
+    ...draft,
+    defaultBehavior: behaviorBody(draft.defaultBehavior),
+    behaviors: draft.behaviors.map(behaviorBody),
+    errorPages: draft.errorPages.map(pruned),
+    redirects: draft.redirects.map(({ status, ...redirect }) => ({
+      ...(pruned(redirect) as object),
+      ...(status !== '' && { status: Number(status) }),
+    })),
+    headers: { ...(pruned(headers) as object), ...(response.length > 0 && { response: objectOf(response) }) },
+    tls: pruned(draft.tls),
+    logging: pruned(draft.logging),
+    restrictions: pruned({
+      sourceIp,
+      ...(originSecretHeader.name !== '' && { originSecretHeader }),
+      ...(rateLimit.requestsPerSecond !== '' && { rateLimit }),
+    }),
+  } as Document
+}
+
+/** Leaves out empty texts, lists and objects, also within. */
+function pruned(value: unknown): unknown {
+  if (Array.isArray(value) || typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+    .map(([name, each]) => [name, pruned(each)] as const)
+    .filter(([, each]) => !isEmpty(each))
+  return Object.fromEntries(entries)
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === '') return true
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}

@@ -1,0 +1,75 @@
+import { Autocomplete, NativeSelect, SimpleGrid, Stack, Switch, TagsInput, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { texts } from '../../texts/index.ts'
+import { useDraft } from './form.ts'
+
+const words = texts.distributions
+
+export function General() {
+  const form = useDraft()
+  const { mode, tls, logging } = form.getValues()
+  const names = useCertificateNames()
+  return (
+    <Stack>
+      <Switch label={words.enabled} {...form.getInputProps('enabled', { type: 'checkbox' })} />
+      <TagsInput label={words.domains} description={words.domainsHint} {...form.getInputProps('aliases')} />
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <TextInput label={words.bucket} required {...form.getInputProps('origin.bucket')} />
+        <TextInput label={words.prefix} {...form.getInputProps('origin.pathPrefix')} />
+        <NativeSelect label={words.mode} data={['website', 's3']} {...form.getInputProps('mode')} />
+        <TextInput label={words.comment} {...form.getInputProps('comment')} />
+        <Autocomplete
+          label={words.certificate}
+          data={['none', 'auto', ...names.certificates]}
+          {...form.getInputProps('tls.certificate')}
+        />
+        {tls.certificate === 'auto' && (
+          <NativeSelect
+            label={words.challenge}
+            data={choicesOf(words.challenges)}
+            {...form.getInputProps('tls.challenge')}
+          />
+        )}
+        {tls.certificate === 'auto' && tls.challenge === 'dns-01' && (
+          <Autocomplete label={words.dnsProvider} data={names.providers} {...form.getInputProps('tls.dnsProvider')} />
+        )}
+      </SimpleGrid>
+      {mode === 'website' && (
+        <Switch label={words.versionPinning} {...form.getInputProps('origin.versionPinning', { type: 'checkbox' })} />
+      )}
+      <Switch label={words.accessLog} {...form.getInputProps('logging.accessLog', { type: 'checkbox' })} />
+      {logging.accessLog && (
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <NativeSelect
+            label={words.logFormat}
+            data={choicesOf(words.logFormats)}
+            {...form.getInputProps('logging.format')}
+          />
+          <TextInput label={words.logTarget} {...form.getInputProps('logging.target')} />
+        </SimpleGrid>
+      )}
+    </Stack>
+  )
+}
+
+/** Who may not list them can still type them. */
+function useCertificateNames() {
+  const enabled = useMay('admin:ManageCertificates')
+  const certificates = useQuery({
+    queryKey: ['names', 'certificates'],
+    queryFn: async ({ signal }) =>
+      (await call('listCertificates', { signal })).items
+        .filter(({ source }) => source === 'upload')
+        .map(({ id }) => id),
+    enabled,
+  })
+  const providers = useQuery({
+    queryKey: ['names', 'dns-providers'],
+    queryFn: async ({ signal }) => (await call('listDnsProviders', { signal })).items.map(({ name }) => name),
+    enabled,
+  })
+  return { certificates: certificates.data ?? [], providers: providers.data ?? [] }
+}

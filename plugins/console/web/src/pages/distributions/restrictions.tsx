@@ -1,0 +1,90 @@
+import {
+  Alert,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  NativeSelect,
+  NumberInput,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { texts } from '../../texts/index.ts'
+import { useDraft } from './form.ts'
+
+const words = texts.distributions
+const sourceIp = 'restrictions.sourceIp'
+const rate = 'restrictions.rateLimit'
+
+export function Restrictions({ id, onRotated }: { id: string; onRotated: () => void }) {
+  const form = useDraft()
+  const [isRotating, setRotating] = useState(false)
+  const [secret, setSecret] = useState<Answer<'rotateOriginSecret'>>()
+  const header = form.getInputProps('restrictions.originSecretHeader.name')
+  const rotate = async () => {
+    setSecret(await call('rotateOriginSecret', { params: { id }, body: { keepPreviousFor: '24h' } }))
+    onRotated()
+  }
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <TagsInput label={words.allow} description={words.addressHint} {...form.getInputProps(`${sourceIp}.allow`)} />
+        <TagsInput label={words.deny} description={words.addressHint} {...form.getInputProps(`${sourceIp}.deny`)} />
+        <TextInput label={words.secretName} description={words.secretHint} {...header} />
+        {header.value !== '' && (
+          <PasswordInput
+            label={words.secretValue}
+            autoComplete="off"
+            {...form.getInputProps('restrictions.originSecretHeader.value')}
+            value={form.getInputProps('restrictions.originSecretHeader.value').value ?? ''}
+          />
+        )}
+      </SimpleGrid>
+      {header.value !== '' && (
+        <Group>
+          <Button variant="default" onClick={() => setRotating(true)}>
+            {words.rotateSecret}
+          </Button>
+        </Group>
+      )}
+      {secret !== undefined && (
+        <Alert color="orange" title={words.newSecret(secret.name)}>
+          <Group>
+            <Code>{secret.value}</Code>
+            <CopyButton value={secret.value}>
+              {({ copied, copy }) => (
+                <Button size="compact-sm" variant="default" onClick={copy}>
+                  {copied ? texts.common.copied : texts.common.copy}
+                </Button>
+              )}
+            </CopyButton>
+          </Group>
+        </Alert>
+      )}
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <NumberInput label={words.rate} min={1} {...form.getInputProps(`${rate}.requestsPerSecond`)} />
+        <NumberInput label={words.burst} min={1} {...form.getInputProps(`${rate}.burst`)} />
+        <NativeSelect label={words.per} data={choicesOf(words.pers)} {...form.getInputProps(`${rate}.per`)} />
+      </SimpleGrid>
+      {isRotating && (
+        <ConfirmDeletion
+          title={words.rotateTitle}
+          action={words.rotateSecret}
+          onConfirm={rotate}
+          onClose={() => setRotating(false)}
+        >
+          <Text size="sm">{words.rotateText}</Text>
+        </ConfirmDeletion>
+      )}
+    </Stack>
+  )
+}

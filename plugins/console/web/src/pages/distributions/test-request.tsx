@@ -1,0 +1,90 @@
+/** What the distribution as it is edited now would do with a request. */
+import { Button, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { State } from '../../parts/names.tsx'
+import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { texts } from '../../texts/index.ts'
+import { documentOf } from './draft.ts'
+import { useDraft } from './form.ts'
+
+const words = texts.distributions
+
+export function TestRequest({ id }: { id: string }) {
+  const draft = useDraft()
+  const domain = draft.getValues().aliases[0]?.replace('*', 'www') ?? 'localhost'
+  const form = useForm({
+    initialValues: { url: `https://${domain}/`, method: 'GET', ip: '127.0.0.1', headers: [] as readonly Pair[] },
+  })
+  const test = useMutation({
+    mutationFn: () => {
+      const { headers, ...request } = form.getValues()
+      const body = { ...request, headers: objectOf(headers), draft: documentOf(draft.getValues()) }
+      return call('testDistribution', { params: { id }, body })
+    },
+  })
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed">
+        {words.testHint}
+      </Text>
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <TextInput label={words.url} {...form.getInputProps('url')} />
+        <NativeSelect
+          label={words.method}
+          data={['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']}
+          {...form.getInputProps('method')}
+        />
+        <TextInput label={words.ip} {...form.getInputProps('ip')} />
+      </SimpleGrid>
+      <PairsInput
+        of={words.header}
+        value={form.values.headers}
+        onChange={headers => form.setFieldValue('headers', headers)}
+      />
+      <div>
+        <Button onClick={() => test.mutate()} loading={test.isPending}>
+          {words.test}
+        </Button>
+      </div>
+      {test.error !== null && <ProblemAlert error={test.error} />}
+      {test.data !== undefined && <Result result={test.data} />}
+    </Stack>
+  )
+}
+
+function Result({ result }: { result: Answer<'testDistribution'> }) {
+  const { status, decision, behavior, bucket, key, source, rule, reason, redirect, restriction, responseHeaders } =
+    result
+  const place = behavior.index < 0 ? words.defaultBehavior : words.behavior(behavior.index + 1)
+  const labels = words.result
+  return (
+    <Stack gap="xs" aria-live="polite">
+      <div>
+        <State
+          text={`${labels.decision}: ${status}`}
+          is={status < 400 ? 'good' : decision === 'deny' ? 'bad' : 'poor'}
+        />
+      </div>
+      <Facts
+        facts={[
+          [labels.behavior, `${place}, ${words.accesses[behavior.access as 'public'] ?? behavior.access}`],
+          [labels.object, `${bucket}/${key}`],
+          [labels.source, source],
+          [labels.rule, rule],
+          [labels.reason, reason],
+          [labels.redirect, redirect?.location],
+          [labels.restriction, restriction.allowed ? '' : restriction.reason],
+        ]}
+      />
+      <Text size="sm" fw={600}>
+        {labels.headers}
+      </Text>
+      <Facts facts={Object.entries(responseHeaders as Record<string, string>)} />
+    </Stack>
+  )
+}

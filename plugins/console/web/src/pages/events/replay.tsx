@@ -1,0 +1,37 @@
+import { Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useQueryClient } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.events
+
+export function Replay({ id, onClose }: { id: string; onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const form = useForm({ initialValues: { bucket: '', prefix: '', from: '', to: '' } })
+  const replay = async () => {
+    const { bucket, prefix, from, to } = form.getValues()
+    const body = {
+      bucket: bucket.trim(),
+      prefix,
+      ...(from !== '' && { from: new Date(from).toISOString() }),
+      ...(to !== '' && { to: new Date(to).toISOString() }),
+    }
+    const { queued } = await call('replayNotifyTarget', { params: { id }, body })
+    notifications.show({ color: 'teal', message: words.replayed(queued) })
+    await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
+  }
+  return (
+    <FormDialog title={words.replayTitle(id)} submit={words.replay} form={form} onSubmit={replay} onClose={onClose}>
+      <Text size="sm" c="dimmed">
+        {words.replayHint}
+      </Text>
+      <TextInput label={words.bucket} required data-autofocus {...form.getInputProps('bucket')} />
+      <TextInput label={words.prefix} {...form.getInputProps('prefix')} />
+      <TextInput type="datetime-local" label={words.from} {...form.getInputProps('from')} />
+      <TextInput type="datetime-local" label={words.to} {...form.getInputProps('to')} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,51 @@
+/** A new group, or what may be changed of one. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { changePolicies } from '../../parts/change-policies.ts'
+import { changedFields, type Principal, PrincipalForm } from '../../parts/principal-form.tsx'
+import { texts } from '../../texts/index.ts'
+import type { Group } from './groups.tsx'
+
+/** The list has the number of members, not their names. */
+export function EditExistingGroup({ name, onClose }: { name: string; onClose: () => void }) {
+  const { data } = useQuery({
+    queryKey: ['group', name],
+    queryFn: ({ signal }) => call('getGroup', { params: { group: name }, signal }),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  return data === undefined ? null : <EditGroup group={data} onClose={onClose} />
+}
+
+export function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const before = group && { ...group, related: group.members ?? [] }
+  const create = async ({ name, description, policyNames, related }: Principal) => {
+    await call('createGroup', { body: { name, description, members: [...related] } })
+    await changePolicies({ group: name }, [], policyNames)
+  }
+  const change = async (existing: Principal, given: Principal) => {
+    const params = { group: existing.name }
+    const body = changedFields(existing, given)
+    if (Object.keys(body).length > 0) await call('updateGroup', { params, body })
+    await changePolicies(params, existing.policyNames, given.policyNames)
+    const members = given.related.filter(member => !existing.related.includes(member))
+    if (members.length > 0) await call('addGroupMembers', { params, body: { members } })
+    for (const user of existing.related.filter(member => !given.related.includes(member))) {
+      await call('removeGroupMember', { params: { ...params, user } })
+    }
+  }
+  const save = async (given: Principal) => {
+    await (before === undefined ? create(given) : change(before, given))
+    await queryClient.invalidateQueries({ queryKey: ['groups'] })
+  }
+  return (
+    <PrincipalForm
+      existing={before}
+      words={{ ...texts.groups, name: texts.common.name, related: texts.groups.members }}
+      related="users"
+      onSave={save}
+      onClose={onClose}
+    />
+  )
+}

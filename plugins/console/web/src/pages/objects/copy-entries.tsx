@@ -1,0 +1,152 @@
+/** Copies or moves objects and folders, within a bucket or to another; of one object it may also be only the name. */
+import { Autocomplete, Checkbox, Progress, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { texts } from '../../texts/index.ts'
+
+const atOnce = 4
+
+export interface Copied {
+  readonly kind: 'folder' | 'object'
+  /** The whole prefix or key. */
+  readonly id: string
+  readonly versionId?: string | undefined
+}
+
+export interface CopyEntriesProps {
+  readonly bucket: string
+  readonly entries: readonly Copied[]
+  readonly onClose: () => void
+  readonly onMoved: () => void
+}
+
+interface Step {
+  readonly from: string
+  readonly versionId?: string | undefined
+  readonly to: string
+}
+
+export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesProps) {
+  const queryClient = useQueryClient()
+  const one = entries.length === 1 && entries[0]!.kind === 'object' ? entries[0] : undefined
+  const [progress, setProgress] = useState<readonly [done: number, all: number]>()
+  const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
+  const buckets = useQuery({
+    queryKey: ['buckets', 'names'],
+    queryFn: async ({ signal }) =>
+      (await call('listBuckets', { query: { limit: 200 }, signal })).items.map(({ name }) => name),
+  })
+  const form = useForm({
+    initialValues: { bucket, place: one?.id ?? folderOf(entries[0]?.id ?? ''), move: false, overwrite: false },
+  })
+  const { bucket: target, place, move, overwrite } = form.values
+  const run = async () => {
+    const steps = one === undefined ? await stepsOf(bucket, entries, place) : [{ ...one, from: one.id, to: place }]
+    if (target === bucket && steps.some(({ from, to, versionId }) => from === to && versionId === undefined)) {
+      throw new Error(texts.objects.sameKey)
+    }
+    try {
+      await copyAll({ bucket, target, move, overwrite, steps, onStep: done => setProgress([done, steps.length]) })
+    } finally {
+      setProgress(undefined)
+      await queryClient.invalidateQueries({ queryKey: ['objects'] })
+      await queryClient.invalidateQueries({ queryKey: ['object'] })
+    }
+    notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
+    if (move) onMoved()
+  }
+  return (
+    <FormDialog
+      form={form}
+      title={one === undefined ? texts.objects.copyTitle(entries.length) : texts.objects.copyOne(one.id)}
+      submit={texts.objects.copy}
+      onSubmit={run}
+      onClose={onClose}
+    >
+      <Autocomplete
+        label={texts.objects.toBucket}
+        data={buckets.data ?? []}
+        required
+        {...form.getInputProps('bucket')}
+      />
+      <TextInput
+        label={one === undefined ? texts.objects.toFolder : texts.objects.toKey}
+        {...(one === undefined ? { description: texts.objects.toFolderHint } : { required: true })}
+        data-autofocus
+        {...form.getInputProps('place')}
+      />
+      {mayMove && <Checkbox label={texts.objects.move} {...form.getInputProps('move', { type: 'checkbox' })} />}
+      <Checkbox label={texts.objects.overwrite} {...form.getInputProps('overwrite', { type: 'checkbox' })} />
+      {progress !== undefined && (
+        <Stack gap={4} aria-live="polite">
+          <Text size="sm">{texts.objects.copying(...progress)}</Text>
+          <Progress
+            value={(progress[0] / Math.max(1, progress[1])) * 100}
+            aria-label={texts.objects.copying(...progress)}
+          />
+        </Stack>
+      )}
+    </FormDialog>
+  )
+}
+
+/** `a/b/` of `a/b/c` and of `a/b/c/`. */
+function folderOf(id: string): string {
+  return id.slice(0, id.replace(/\/$/, '').lastIndexOf('/') + 1)
+}
+
+/** Folders with everything in them, under their own names in the new place. */
+async function stepsOf(bucket: string, entries: readonly Copied[], place: string): Promise<Step[]> {
+  const folder = place === '' || place.endsWith('/') ? place : `${place}/`
+  const steps: Step[] = []
+  for (const { kind, id } of entries) {
+    const parent = folderOf(id)
+    if (kind === 'object') {
+      steps.push({ from: id, to: folder + id.slice(parent.length) })
+      continue
+    }
+    let cursor = ''
+    do {
+      const query = { prefix: id, delimiter: '', cursor }
+      const page = await call('listObjects', { params: { bucket }, query })
+      for (const { key } of page.objects) steps.push({ from: key, to: folder + key.slice(parent.length) })
+      cursor = page.nextCursor
+    } while (cursor !== '')
+  }
+  return steps
+}
+
+interface CopyAllOptions {
+  readonly bucket: string
+  readonly target: string
+  readonly move: boolean
+  readonly overwrite: boolean
+  readonly steps: readonly Step[]
+  readonly onStep: (done: number) => void
+}
+
+/** A few at a time. Goes on after a failure, and throws in the end. */
+async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyAllOptions): Promise<void> {
+  const failures: string[] = []
+  let next = 0
+  let done = 0
+  const work = async () => {
+    for (let step = steps[next++]; step !== undefined; step = steps[next++]) {
+      const { from, versionId, to } = step
+      const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
+      try {
+        await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
+      } catch (error) {
+        failures.push(`${from}: ${error instanceof Error ? error.message : String(error)}`)
+      }
+      onStep(++done)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
+}

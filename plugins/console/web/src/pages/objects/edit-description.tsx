@@ -1,0 +1,89 @@
+/** What goes along with the bytes of an object: headers, metadata, tags. */
+import { TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useQueryClient } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import type { ObjectDetails } from '../../api/operations.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
+import { texts } from '../../texts/index.ts'
+
+export interface EditDescriptionProps {
+  readonly bucket: string
+  readonly details: ObjectDetails
+  /** Of an old version only the tags can be changed. */
+  readonly versionId: string | undefined
+  readonly mayWrite: boolean
+  readonly mayTag: boolean
+  readonly onClose: () => void
+}
+
+const headers = ['contentType', 'contentEncoding', 'contentLanguage', 'contentDisposition', 'cacheControl'] as const
+const labels = { ...texts.objects, contentType: texts.objects.type }
+
+export function EditDescription(props: EditDescriptionProps) {
+  const { bucket, details, versionId, mayWrite, mayTag, onClose } = props
+  const queryClient = useQueryClient()
+  const before = {
+    ...(Object.fromEntries(headers.map(name => [name, details[name] ?? ''])) as Record<
+      (typeof headers)[number],
+      string
+    >),
+    userMetadata: pairsOf(details.userMetadata),
+    tags: pairsOf(details.tags),
+  }
+  const form = useForm({ initialValues: before })
+  const canDescribe = mayWrite && versionId === undefined
+  const save = async () => {
+    const { tags, userMetadata, ...given } = form.values
+    const params = { bucket }
+    const key = details.key
+    const description = {
+      ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
+      ...(details.expires !== undefined && { expires: details.expires }),
+      userMetadata: objectOf(userMetadata),
+    }
+    const isDescribed = canDescribe && (form.isDirty('userMetadata') || headers.some(name => form.isDirty(name)))
+    if (isDescribed) {
+      await call('setObjectMetadata', { params, query: { key }, body: description, ifMatch: details.etag })
+    }
+    if (mayTag && form.isDirty('tags')) {
+      const query = { key, ...(!isDescribed && versionId !== undefined && { versionId }) }
+      await call('setObjectTags', { params, query, body: { tags: objectOf(tags) } })
+    }
+    await queryClient.invalidateQueries({ queryKey: ['object', bucket, key] })
+    await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
+  }
+  return (
+    <FormDialog
+      form={form}
+      title={texts.objects.editTitle(details.key)}
+      submit={texts.common.save}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {canDescribe && (
+        <>
+          {headers.map(name => (
+            <TextInput key={name} label={labels[name]} {...form.getInputProps(name)} />
+          ))}
+          <PairsInput
+            of={texts.objects.entry}
+            label={texts.objects.metadata}
+            hint={texts.objects.metadataHint}
+            value={form.values.userMetadata}
+            onChange={value => form.setFieldValue('userMetadata', [...value])}
+          />
+        </>
+      )}
+      {mayTag && (
+        <PairsInput
+          of={texts.objects.tag}
+          label={texts.objects.tags}
+          value={form.values.tags}
+          onChange={value => form.setFieldValue('tags', [...value])}
+        />
+      )}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,126 @@
+/** What an object looks like. Nothing in it runs: pictures and films are drawn, everything else is text or a blob of a type that we say. */
+import { Box, Code, Image, Skeleton, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { exchange, urlOf } from '../../api/client.ts'
+import type { ObjectDetails } from '../../api/operations.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+
+const textBytesMax = 64 * 1024
+const pdfBytesMax = 64 * 1024 ** 2
+
+export interface PreviewProps {
+  readonly bucket: string
+  readonly details: ObjectDetails
+  /** Absent: the current one. */
+  readonly versionId?: string | undefined
+}
+
+export function Preview({ bucket, details, versionId }: PreviewProps) {
+  const { key, size, contentType = '' } = details
+  const type = contentType.toLowerCase().split(';')[0]!.trim()
+  const label = texts.objects.preview(key)
+  const query = { key, versionId, inline: true }
+  const url = urlOf('downloadObject', { bucket }, query)
+  if (size === 0) return <Note>{texts.objects.empty0}</Note>
+  // Text first: a picture of type SVG is a document that could run.
+  if (isText(type, key)) return <TextPreview bucket={bucket} query={query} size={size} label={label} />
+  if (type.startsWith('image/')) return <Drawn render={fail => <Image src={url} alt={label} onError={fail} />} />
+  if (type.startsWith('video/')) {
+    // biome-ignore lint/a11y/useMediaCaption: what was uploaded has none
+    return <Drawn render={fail => <video src={url} controls preload="metadata" width="100%" onError={fail} />} />
+  }
+  if (type.startsWith('audio/')) {
+    // biome-ignore lint/a11y/useMediaCaption: what was uploaded has none
+    return <Drawn render={fail => <audio src={url} controls preload="metadata" onError={fail} />} />
+  }
+  if (type === 'application/pdf') {
+    if (size > pdfBytesMax) return <Note>{texts.objects.tooLarge(formatBytes(size))}</Note>
+    return <PdfPreview bucket={bucket} query={query} label={label} />
+  }
+  return <Note>{texts.objects.noPreview}</Note>
+}
+
+function isText(type: string, key: string): boolean {
+  if (type.startsWith('text/') || type === 'image/svg+xml') return true
+  if (/[/+](json|xml|yaml|x-yaml|javascript|toml|x-sh|sql)$/.test(type)) return true
+  return (
+    /^(application\/octet-stream|binary\/octet-stream|)$/.test(type) &&
+    /\.(txt|md|log|json|ya?ml|toml|ini|conf|csv|tsv|xml|svg|html?|css|[cm]?[jt]sx?|py|rb|go|rs|sh|sql)$/i.test(key)
+  )
+}
+
+interface LoadedProps {
+  readonly bucket: string
+  readonly query: { readonly key: string; readonly versionId: string | undefined; readonly inline: boolean }
+  readonly label: string
+}
+
+function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly size: number }) {
+  const { data, error } = useQuery({
+    queryKey: ['object-text', bucket, query.key, query.versionId],
+    queryFn: async ({ signal }) => {
+      const headers = { range: `bytes=0-${textBytesMax - 1}` }
+      return (await exchange('downloadObject', { params: { bucket }, query, headers, signal })).text()
+    },
+    staleTime: 0,
+    gcTime: 0,
+  })
+  if (error !== null) return <ProblemAlert error={error} />
+  if (data === undefined) return <Skeleton h={200} />
+  return (
+    <Stack gap="xs">
+      {size > textBytesMax && (
+        <Text size="sm" c="dimmed">
+          {texts.objects.beginning(formatBytes(textBytesMax), formatBytes(size))}
+        </Text>
+      )}
+      <Code
+        block
+        mah="60vh"
+        style={{ overflow: 'auto', whiteSpace: 'pre-wrap' }}
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+      >
+        {data}
+      </Code>
+    </Stack>
+  )
+}
+
+/** The server's answers may run in no frame; a blob has the type that is said here, whatever its bytes are. */
+function PdfPreview({ bucket, query, label }: LoadedProps) {
+  const [url, setUrl] = useState<string>()
+  const { data, error } = useQuery({
+    queryKey: ['object-blob', bucket, query.key, query.versionId],
+    queryFn: async ({ signal }) => (await exchange('downloadObject', { params: { bucket }, query, signal })).blob(),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  useEffect(() => {
+    if (data === undefined) return
+    const made = URL.createObjectURL(new Blob([data], { type: 'application/pdf' }))
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [data])
+  if (error !== null) return <ProblemAlert error={error} />
+  if (url === undefined) return <Skeleton h={400} />
+  return <Box component="iframe" src={url} title={label} w="100%" h="70vh" bd={0} />
+}
+
+function Drawn({ render }: { render: (fail: () => void) => React.ReactNode }) {
+  const [isBroken, setBroken] = useState(false)
+  if (isBroken) return <Note>{texts.objects.cannotShow}</Note>
+  return <Box mah="70vh">{render(() => setBroken(true))}</Box>
+}
+
+function Note({ children }: { children: string }) {
+  return (
+    <Text c="dimmed" py="lg">
+      {children}
+    </Text>
+  )
+}

@@ -1,0 +1,152 @@
+/** Every version of one object, the newest first. */
+import { Anchor, Button, Group, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call, urlOf } from '../../api/client.ts'
+import type { ListedVersion } from '../../api/operations.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes, formatDate } from '../../parts/format.ts'
+import { State } from '../../parts/names.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { Tool, ToolLink } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+import { versionsQuery } from './queries.ts'
+
+export interface VersionsProps {
+  readonly bucket: string
+  readonly objectKey: string
+  readonly onShow: (versionId: string) => void
+}
+
+export function Versions({ bucket, objectKey, onShow }: VersionsProps) {
+  const queryClient = useQueryClient()
+  const list = useInfiniteQuery(versionsQuery(bucket, objectKey))
+  const [deleted, setDeleted] = useState<ListedVersion>()
+  const refresh = () =>
+    Promise.all([
+      queryClient.invalidateQueries({ queryKey: ['objects', bucket] }),
+      queryClient.invalidateQueries({ queryKey: ['object', bucket, objectKey] }),
+    ])
+  const restore = async ({ versionId }: ListedVersion) => {
+    const source = { bucket, key: objectKey, versionId }
+    try {
+      await call('copyObject', { params: { bucket }, body: { source, key: objectKey } })
+      notifications.show({ color: 'teal', message: texts.objects.restored })
+    } catch (error) {
+      notifyFailure(error)
+    }
+    await refresh()
+  }
+  if (list.error !== null) return <ProblemAlert error={list.error} onRetry={() => list.refetch()} />
+  if (list.isPending) return <Skeleton h={160} />
+  return (
+    <Stack>
+      <Table aria-label={texts.objects.tabs.versions}>
+        <Table.Tbody>
+          {list.data.pages
+            .flatMap(({ items }) => items)
+            .map(version => (
+              <Row
+                key={version.versionId}
+                bucket={bucket}
+                version={version}
+                onShow={onShow}
+                onRestore={restore}
+                onDelete={setDeleted}
+              />
+            ))}
+        </Table.Tbody>
+      </Table>
+      {list.hasNextPage && (
+        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
+          {texts.common.more}
+        </Button>
+      )}
+      {deleted !== undefined && (
+        <ConfirmDeletion
+          title={texts.objects.deleteVersionTitle}
+          onConfirm={async () => {
+            const objects = [{ key: objectKey, versionId: deleted.versionId }]
+            const { errors } = await call('deleteObjects', { params: { bucket }, body: { objects } })
+            await refresh()
+            if (errors[0] !== undefined) throw new Error(errors[0].message)
+          }}
+          onClose={() => setDeleted(undefined)}
+        >
+          <Text size="sm">
+            {deleted.isDeleteMarker
+              ? texts.objects.deleteMarkerText(objectKey)
+              : texts.objects.deleteVersionText(objectKey, formatDate(deleted.lastModified))}
+          </Text>
+        </ConfirmDeletion>
+      )}
+    </Stack>
+  )
+}
+
+interface RowProps {
+  readonly bucket: string
+  readonly version: ListedVersion
+  readonly onShow: (versionId: string) => void
+  readonly onRestore: (version: ListedVersion) => void
+  readonly onDelete: (version: ListedVersion) => void
+}
+
+function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
+  const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
+  const date = formatDate(lastModified)
+  const rights = useRights(bucket, key)
+  const mayRead = rights.has('s3:GetObjectVersion')
+  const mayWrite = rights.has('s3:PutObject')
+  const mayDelete = rights.has('s3:DeleteObjectVersion')
+  return (
+    <Table.Tr>
+      <Table.Td>
+        {isDeleteMarker ? (
+          date
+        ) : (
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            aria-label={texts.objects.showVersion(date)}
+            onClick={() => onShow(versionId)}
+          >
+            {date}
+          </Anchor>
+        )}
+        <Group gap={4}>
+          {isLatest && <State text={texts.objects.latest} is="good" />}
+          {isDeleteMarker && <State text={texts.objects.deleteMarker} is="poor" />}
+        </Group>
+      </Table.Td>
+      <Table.Td ta="right" className="numbers">
+        {isDeleteMarker ? '' : formatBytes(size)}
+      </Table.Td>
+      <Table.Td>
+        <Group gap={4} justify="flex-end" wrap="nowrap">
+          {!isDeleteMarker && mayRead && (
+            <ToolLink
+              label={texts.objects.downloadVersion(date)}
+              icon={IconDownload}
+              href={urlOf('downloadObject', { bucket }, { key, versionId })}
+            />
+          )}
+          {!isDeleteMarker && !isLatest && mayRead && mayWrite && (
+            <Tool
+              label={texts.objects.restoreVersion(date)}
+              icon={IconArrowBackUp}
+              onClick={() => onRestore(version)}
+            />
+          )}
+          {mayDelete && (
+            <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
+          )}
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  )
+}

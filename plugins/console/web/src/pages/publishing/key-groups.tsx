@@ -1,0 +1,229 @@
+/** Keys that sign links to distributions. */
+import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { IconDownload, IconPlus, IconTrash, IconX } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { Names, State, Titled } from '../../parts/names.tsx'
+import { saveAs } from '../../parts/save-as.ts'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.keyGroups
+
+type KeyGroup = Answer<'listKeyGroups'>['items'][number]
+type Key = KeyGroup['keys'][number]
+
+type Open =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'add-key' | 'delete'; readonly group: KeyGroup }
+  | { readonly dialog: 'remove-key'; readonly group: KeyGroup; readonly key: Key }
+  | { readonly dialog: 'private-key'; readonly name: string; readonly pem: string }
+
+export function KeyGroups() {
+  const [open, setOpen] = useState<Open>()
+  const queryClient = useQueryClient()
+  const refresh = () => queryClient.invalidateQueries({ queryKey: ['key-groups'] })
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <ListPage
+        title={words.title}
+        actions={
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+            {words.create}
+          </Button>
+        }
+        queryKey={['key-groups']}
+        load={({ cursor, signal }) => call('listKeyGroups', { query: { cursor }, signal })}
+        columns={columnsOf(setOpen)}
+        idOf={({ id }) => id}
+        none={words.none}
+      />
+      {open?.dialog === 'create' && <CreateGroup onClose={close} onDone={refresh} />}
+      {open?.dialog === 'add-key' && (
+        <AddKey
+          group={open.group}
+          onClose={close}
+          onDone={refresh}
+          onPrivateKey={(name, pem) => setOpen({ dialog: 'private-key', name, pem })}
+        />
+      )}
+      {open?.dialog === 'private-key' && <PrivateKey name={open.name} pem={open.pem} onClose={close} />}
+      {open?.dialog === 'remove-key' && (
+        <ConfirmDeletion
+          title={words.removeTitle(open.key.name || open.key.id)}
+          action={texts.common.remove}
+          onConfirm={async () => {
+            await call('removeKeyGroupKey', { params: { id: open.group.id, keyId: open.key.id } })
+            await refresh()
+          }}
+          onClose={close}
+        >
+          <Text size="sm">{words.removeText}</Text>
+        </ConfirmDeletion>
+      )}
+      {open?.dialog === 'delete' && (
+        <ConfirmDeletion
+          title={words.deleteTitle(open.group.id)}
+          onConfirm={async () => {
+            await call('deleteKeyGroup', { params: { id: open.group.id } })
+            await refresh()
+          }}
+          onClose={close}
+        >
+          <Text size="sm">{words.deleteText}</Text>
+        </ConfirmDeletion>
+      )}
+    </>
+  )
+}
+
+function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
+  return [
+    { title: texts.common.name, render: ({ id, comment }) => <Titled name={id} note={comment} /> },
+    {
+      title: words.keys,
+      render: group => (
+        <Stack gap={4}>
+          {group.keys.map(key => (
+            <Group key={key.id} gap={6} wrap="nowrap">
+              <Text size="sm">
+                {key.name || key.id} · {key.algorithm}
+              </Text>
+              {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}
+              <Tool
+                size="sm"
+                label={words.removeKey(key.name || key.id)}
+                icon={IconX}
+                onClick={() => setOpen({ dialog: 'remove-key', group, key })}
+              />
+            </Group>
+          ))}
+        </Stack>
+      ),
+    },
+    { title: texts.common.used, render: ({ usedBy }) => <Names names={usedBy} /> },
+    { title: texts.common.updated, render: ({ updatedAt }) => formatDate(updatedAt) },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: group => (
+        <>
+          <Tool
+            label={`${words.addKey} ${group.id}`}
+            icon={IconPlus}
+            onClick={() => setOpen({ dialog: 'add-key', group })}
+          />
+          <Tool
+            label={`${texts.common.delete} ${group.id}`}
+            icon={IconTrash}
+            onClick={() => setOpen({ dialog: 'delete', group })}
+          />
+        </>
+      ),
+    },
+  ]
+}
+
+interface DialogProps {
+  readonly onClose: () => void
+  readonly onDone: () => Promise<void>
+}
+
+function CreateGroup({ onClose, onDone }: DialogProps) {
+  const form = useForm({ initialValues: { id: '', comment: '' } })
+  const create = async () => {
+    const { id, comment } = form.getValues()
+    await call('createKeyGroup', { body: { id: id.trim(), ...(comment !== '' && { comment }) } })
+    await onDone()
+  }
+  return (
+    <FormDialog title={words.create} submit={texts.common.create} form={form} onSubmit={create} onClose={onClose}>
+      <TextInput label={texts.common.name} required data-autofocus autoComplete="off" {...form.getInputProps('id')} />
+      <TextInput label={texts.common.description} {...form.getInputProps('comment')} />
+    </FormDialog>
+  )
+}
+
+interface AddKeyProps extends DialogProps {
+  readonly group: KeyGroup
+  readonly onPrivateKey: (name: string, pem: string) => void
+}
+
+function AddKey({ group, onClose, onDone, onPrivateKey }: AddKeyProps) {
+  const form = useForm({
+    initialValues: {
+      origin: 'generate' as keyof typeof words.origins,
+      algorithm: 'ed25519' as 'ed25519' | 'rsa',
+      name: '',
+      publicKey: '',
+    },
+  })
+  const { origin } = form.values
+  const add = async () => {
+    const { name, algorithm, publicKey } = form.getValues()
+    const named = name === '' ? {} : { name }
+    const body =
+      origin === 'upload'
+        ? { ...named, publicKey }
+        : { ...named, generate: true, algorithm, storePrivateKey: origin === 'generate' }
+    const key = await call('addKeyGroupKey', { params: { id: group.id }, body })
+    await onDone()
+    // The server has kept it, where it says that it signs.
+    if (origin !== 'once' || key.privateKey === undefined) return undefined
+    onPrivateKey(key.name || key.id, key.privateKey)
+    return 'stay' as const
+  }
+  return (
+    <FormDialog title={words.addKeyTo(group.id)} submit={words.addKey} form={form} onSubmit={add} onClose={onClose}>
+      <NativeSelect label={words.origin} data={choicesOf(words.origins)} {...form.getInputProps('origin')} />
+      <TextInput label={words.keyName} {...form.getInputProps('name')} />
+      {origin === 'upload' ? (
+        <Textarea label={words.publicKey} autosize minRows={4} required {...form.getInputProps('publicKey')} />
+      ) : (
+        <NativeSelect label={words.algorithm} data={['ed25519', 'rsa']} {...form.getInputProps('algorithm')} />
+      )}
+    </FormDialog>
+  )
+}
+
+function PrivateKey({ name, pem, onClose }: { name: string; pem: string; onClose: () => void }) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      closeOnClickOutside={false}
+      title={words.privateKey}
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
+      <Stack>
+        <Alert color="orange">{words.onlyNow}</Alert>
+        <Textarea
+          label={words.privateKey}
+          value={pem}
+          readOnly
+          autosize
+          styles={{ input: { fontFamily: 'monospace' } }}
+        />
+        <Group justify="flex-end">
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={16} aria-hidden />}
+            onClick={() => saveAs(`${name}.pem`, pem)}
+          >
+            {texts.common.download}
+          </Button>
+          <Button onClick={onClose}>{texts.secrets.kept}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

@@ -1,0 +1,57 @@
+import { Textarea, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { call } from '../../api/client.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.publishing
+
+export interface UploadCertificateProps {
+  /** Id of the one whose place it takes; absent for a new one. */
+  readonly replaced?: string
+  readonly onClose: () => void
+  readonly onDone: () => Promise<void>
+}
+
+export function UploadCertificate({ replaced, onClose, onDone }: UploadCertificateProps) {
+  const form = useForm({ initialValues: { id: replaced ?? '', certificate: '', privateKey: '', comment: '' } })
+  const upload = async () => {
+    const body = form.getValues()
+    if (replaced === undefined) await call('createCertificate', { body })
+    else await call('putCertificate', { params: { id: replaced }, body })
+    await onDone()
+  }
+  return (
+    <FormDialog
+      title={replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced)}
+      submit={texts.common.save}
+      size="lg"
+      form={form}
+      onSubmit={upload}
+      onClose={onClose}
+    >
+      {replaced === undefined && (
+        <TextInput label={texts.common.name} required autoComplete="off" data-autofocus {...form.getInputProps('id')} />
+      )}
+      <Textarea
+        label={words.chain}
+        required
+        autosize
+        minRows={5}
+        maxRows={12}
+        placeholder="-----BEGIN CERTIFICATE-----"
+        {...form.getInputProps('certificate')}
+      />
+      <Textarea
+        label={words.privateKey}
+        required
+        autosize
+        minRows={5}
+        maxRows={12}
+        placeholder="-----BEGIN PRIVATE KEY-----"
+        {...form.getInputProps('privateKey')}
+      />
+      <TextInput label={texts.common.description} {...form.getInputProps('comment')} />
+    </FormDialog>
+  )
+}

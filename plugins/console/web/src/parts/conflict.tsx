@@ -1,0 +1,20 @@
+/** A change that failed; where somebody else has been quicker, with the way to what is stored now. */
+import { Alert, Button, Stack, Text } from '@mantine/core'
+import { Problem } from '../api/problem.ts'
+import { texts } from '../texts/index.ts'
+import { ProblemAlert } from './failure.tsx'
+
+export function Conflict({ error, onLoad }: { error: unknown; onLoad: () => unknown }) {
+  if (error === null || error === undefined) return null
+  if (!(error instanceof Problem && error.status === 412)) return <ProblemAlert error={error} />
+  return (
+    <Alert color="orange" role="alert" title={error.title}>
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{texts.common.dropped}</Text>
+        <Button size="compact-sm" variant="default" onClick={() => onLoad()}>
+          {texts.common.loadStored}
+        </Button>
+      </Stack>
+    </Alert>
+  )
+}

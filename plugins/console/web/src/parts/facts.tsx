@@ -1,0 +1,22 @@
+/** What is known of one thing, a line each. */
+import { Code, Table } from '@mantine/core'
+
+/** Empty values are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string | undefined])[] }) {
+  return (
+    <Table>
+      <Table.Tbody>
+        {facts
+          .filter(([, value]) => value !== undefined && value !== '')
+          .map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th w={130}>{name}</Table.Th>
+              <Table.Td>
+                <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+      </Table.Tbody>
+    </Table>
+  )
+}

@@ -1,0 +1,91 @@
+/** The dialog of a user and of a group: policies, who belongs to what, a note, and a switch for those that exist. */
+import { Switch, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { texts } from '../texts/index.ts'
+import { FormDialog } from './form-dialog.tsx'
+import { NamesInput, type NamesInputProps } from './names-input.tsx'
+
+export interface Principal {
+  readonly name: string
+  readonly description: string
+  readonly status: 'enabled' | 'disabled'
+  readonly policyNames: readonly string[]
+  /** Groups of a user, members of a group. */
+  readonly related: readonly string[]
+}
+
+export interface PrincipalFormProps {
+  /** Absent for a new one. */
+  readonly existing: Principal | undefined
+  readonly words: {
+    readonly create: string
+    readonly name: string
+    readonly nameHint?: string
+    readonly related: string
+    readonly isEnabled: string
+  }
+  readonly related: NamesInputProps['of']
+  /** Resolves when it is stored, with `stay` where something else takes the dialog's place. */
+  readonly onSave: (given: Principal) => Promise<'stay' | undefined | void>
+  readonly onClose: () => void
+}
+
+export function PrincipalForm({ existing, words, related, onSave, onClose }: PrincipalFormProps) {
+  const form = useForm({
+    initialValues: {
+      name: existing?.name ?? '',
+      description: existing?.description ?? '',
+      isEnabled: existing?.status !== 'disabled',
+      policyNames: [...(existing?.policyNames ?? [])],
+      related: [...(existing?.related ?? [])],
+    },
+  })
+  const save = () => {
+    const { name, isEnabled, ...given } = form.getValues()
+    return onSave({ ...given, name: name.trim(), status: isEnabled ? 'enabled' : 'disabled' })
+  }
+  return (
+    <FormDialog
+      form={form}
+      title={existing?.name ?? words.create}
+      submit={existing === undefined ? texts.common.create : texts.common.save}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {existing === undefined && (
+        <TextInput
+          label={words.name}
+          {...(words.nameHint !== undefined && { description: words.nameHint })}
+          required
+          autoComplete="off"
+          data-autofocus
+          {...form.getInputProps('name')}
+        />
+      )}
+      <NamesInput
+        label={texts.users.policies}
+        of="policies"
+        value={form.values.policyNames}
+        onChange={names => form.setFieldValue('policyNames', names)}
+      />
+      <NamesInput
+        label={words.related}
+        of={related}
+        value={form.values.related}
+        onChange={names => form.setFieldValue('related', names)}
+      />
+      <TextInput label={texts.common.description} {...form.getInputProps('description')} />
+      {existing !== undefined && (
+        <Switch label={words.isEnabled} {...form.getInputProps('isEnabled', { type: 'checkbox' })} />
+      )}
+    </FormDialog>
+  )
+}
+
+/** Only what was changed here: what is shown may be older than what others have changed. */
+export function changedFields(before: Principal, after: Principal): Partial<Pick<Principal, 'description' | 'status'>> {
+  return {
+    ...(after.description !== before.description && { description: after.description }),
+    ...(after.status !== before.status && { status: after.status }),
+  }
+}

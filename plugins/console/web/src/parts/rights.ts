@@ -1,0 +1,18 @@
+/** What the caller may do in one bucket: what decides which buttons and tabs are shown there. */
+import { useQuery } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+
+const none: ReadonlySet<string> = new Set()
+
+/** Everything under the prefix, or for a whole key that one. Empty until the server has answered; the server decides in the end. */
+export function useRights(bucket: string, prefix = ''): ReadonlySet<string> {
+  const { data = none } = useQuery({
+    queryKey: ['rights', bucket, prefix],
+    queryFn: async ({ signal }) => {
+      const { allowed } = await call('getPermissions', { query: { bucket, prefix }, signal })
+      return new Set<string>(allowed)
+    },
+    staleTime: 60_000,
+  })
+  return data
+}

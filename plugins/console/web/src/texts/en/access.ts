@@ -1,0 +1,105 @@
+/** Users, groups, policies and keys. */
+export const users = {
+  title: 'Users',
+  create: 'Create user',
+  none: 'There is no user yet. The root user needs none; everybody and every program else should have one of their own.',
+  name: 'User',
+  nameHint: 'The name is also the access key that the user signs in with. A secret key is made for it.',
+  policies: 'Policies',
+  groups: 'Groups',
+  keys: 'Access keys',
+  isEnabled: 'The user may sign in and make requests',
+  newSecret: 'New secret key',
+  newSecretTitle: (name: string) => `A new secret key for ${name}?`,
+  newSecretText: 'The present secret key does not work any more from then on, and sessions that began with it end.',
+  deleted: (name: string) => `User ${name} is deleted.`,
+  deleteTitle: (name: string) => `Delete user ${name}?`,
+  deleteText: (keys: number) =>
+    keys === 0
+      ? 'The user has no access keys of its own. Objects stay.'
+      : `The user’s ${keys} access ${keys === 1 ? 'key is' : 'keys are'} deleted too, and programs that use ${keys === 1 ? 'it' : 'them'} stop working. Objects stay.`,
+}
+
+export const groups = {
+  title: 'Groups',
+  create: 'Create group',
+  none: 'There is no group yet. A group gives its policies to all of its members.',
+  members: 'Members',
+  isEnabled: 'The group’s policies count',
+  deleteTitle: (name: string) => `Delete group ${name}?`,
+  deleteText: (members: number) =>
+    members === 0 ? 'The group has no members.' : `Its ${members} members lose what its policies allow.`,
+}
+
+export const policies = {
+  title: 'Policies',
+  create: 'Create policy',
+  none: 'There is no policy.',
+  kind: 'Kind',
+  builtIn: 'built in',
+  own: 'own',
+  view: 'View',
+  document: 'Document',
+  taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
+  place: (line: number, column: number) => `Line ${line}, column ${column}`,
+  deleteTitle: (name: string) => `Delete policy ${name}?`,
+  deleteText: (attached: number) =>
+    attached === 0
+      ? 'It is attached to nobody.'
+      : `It is attached to ${attached} users and groups, who lose what it allows.`,
+}
+
+export const accessKeys = {
+  title: 'Access keys',
+  hint: 'Keys for programs. A key may do what its user may, or less.',
+  create: 'Create access key',
+  none: 'There is no access key yet.',
+  user: 'User',
+  userHint: 'Empty: yourself',
+  states: { active: 'active', disabled: 'disabled', expired: 'expired' },
+  rotate: 'New secret key',
+  rotateTitle: (key: string) => `A new secret key for ${key}?`,
+  expiresAt: 'Expires',
+  expiresHint: 'Empty: never',
+  deleteTitle: (key: string) => `Delete access key ${key}?`,
+  deleteText: 'Programs that use it stop working.',
+}
+
+export const secrets = {
+  title: 'Keep this key',
+  onlyNow:
+    'The secret key is shown once. Copy or download it now; afterwards nobody can read it, and only a new one helps.',
+  download: 'Download',
+  kept: 'I have kept it',
+}
+
+export const simulator = {
+  title: 'Why allowed or denied',
+  open: 'Try what is allowed',
+  openFor: (user: string) => `Try what ${user} may do`,
+  user: 'User',
+  userHint: 'Empty: yourself',
+  action: 'Action',
+  actionHint: 's3:GetObject, admin:ListUsers …',
+  bucket: 'Bucket',
+  object: 'Key of the object',
+  sourceIp: 'From address',
+  run: 'Try',
+  allowed: 'allowed',
+  denied: 'denied',
+  statements: 'Statements that were looked at',
+  policy: 'Policy',
+  statement: 'Statement',
+  effect: 'Effect',
+  fits: 'Fits',
+  yes: 'yes',
+  mismatch: (part: string) => `no: ${part} differs`,
+  ofGroup: (group: string) => `group ${group}`,
+  sources: {
+    policy: 'policy of the user',
+    'group-policy': 'policy of a group',
+    'bucket-policy': 'policy of the bucket',
+    acl: 'access control list',
+    'embedded-policy': 'policy of the access key',
+  },
+}

@@ -1,0 +1,26 @@
+/** What other plugins read of distributions. */
+import type { DistributionsService } from './api.ts'
+import { normalizeHost } from './hosts.ts'
+import type { Registry } from './registry.ts'
+import type { Ready } from './visit.ts'
+
+export function createDistributions(registry: Registry<Ready>): DistributionsService {
+  return {
+    async get(id) {
+      const document = await registry.get(id)
+      return document && { ...document.value, id: document.id }
+    },
+    async find(host) {
+      const found = (await registry.table()).hosts.find(normalizeHost(host.toLowerCase()))
+      return found && { distribution: found.value.distribution, alias: found.alias }
+    },
+    all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),
+    async behaviorOf(id, path) {
+      const document = await registry.get(id)
+      const alias = document?.value.aliases[0]
+      if (alias === undefined) return undefined
+      const found = (await registry.table()).hosts.find(alias.replace(/^\*/, 'any'))
+      return found?.value.server.behaviorOf?.(path)?.index
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** The documents of other plugins that distributions name. */
+import type { CertificateUse } from 'svc/plugins/certificates/api'
+import type { NamedUser, StoredDocument, Uses } from 'svc/plugins/store/api'
+import { certificateOf } from './certificates.ts'
+import type { StoredDistribution } from './document.ts'
+import type { Registry } from './registry.ts'
+import { keyGroupsOf } from './signed-access.ts'
+
+type Document = StoredDocument<StoredDistribution>
+
+export interface DistributionUses {
+  readonly certificates: () => Promise<Uses<CertificateUse>>
+  readonly keyGroups: () => Promise<Uses>
+  readonly dnsProviders: () => Promise<Uses>
+}
+
+export function createUses({ usesOf }: Pick<Registry<unknown>, 'usesOf'>): DistributionUses {
+  return {
+    certificates: usesOf(({ id, value }: Document): [string, CertificateUse][] => {
+      const certificate = certificateOf({ ...value, id })
+      return certificate === undefined ? [] : [[certificate, { name: id, domains: value.aliases }]]
+    }),
+    keyGroups: usesOf(({ id, value }: Document) =>
+      [...keyGroupsOf(value)].map((group): [string, NamedUser] => [group, { name: id }]),
+    ),
+    dnsProviders: usesOf(({ id, value: { tls } }: Document): [string, NamedUser][] =>
+      tls.dnsProvider === undefined ? [] : [[tls.dnsProvider, { name: `distribution/${id}` }]],
+    ),
+  }
+}

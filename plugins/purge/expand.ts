@@ -1,0 +1,108 @@
+/** What an invalidation means for one webhook: operations on the hosts that are behind its cache. Nothing that it selects is left out. */
+import type { Invalidation } from 'svc/plugins/cache/api'
+import type { Distribution } from 'svc/plugins/distributions/api'
+import type { PurgeOperation } from './api.ts'
+
+export interface Expansion {
+  readonly operations: readonly PurgeOperation[]
+  readonly widened: readonly string[]
+}
+
+/** `domains` of the webhook: empty for all aliases. */
+export function expand(invalidation: Invalidation, distribution: Distribution, domains: readonly string[]): Expansion {
+  const { kind, items, isSoft, isCaseInsensitive } = invalidation
+  const aliases = domains.length === 0 ? distribution.aliases : domains
+  const hosts = aliases.filter(alias => !alias.startsWith('*.'))
+  const wildcards = aliases.filter(alias => alias.startsWith('*.'))
+  const everything: PurgeOperation = { kind: 'all', isSoft }
+  if (kind === 'all') return { operations: [everything], widened: [] }
+  if (kind === 'tag') return { operations: items.map(tag => ({ kind, tag, isSoft })), widened: [] }
+  if (kind === 'domain') return expandDomains(items, hosts, wildcards, isSoft)
+
+  const operations: PurgeOperation[] = []
+  const widened: string[] = []
+  for (const item of items) {
+    const url = kind === 'path' ? absoluteUrl(item) : undefined
+    if (url !== undefined) {
+      if (!isBehind(url.host, hosts, wildcards)) continue
+      operations.push(
+        ...pathsOf(url.path, distribution).map(path => ({ kind: 'url' as const, host: url.host, path, isSoft })),
+      )
+      continue
+    }
+    if (wildcards.length > 0) {
+      // The hosts below it are not known.
+      widened.push(`${item} at ${wildcards[0]} as everything`)
+      return { operations: [everything], widened }
+    }
+    for (const host of hosts) {
+      if (kind === 'path') {
+        operations.push(...pathsOf(item, distribution).map(path => ({ kind: 'url' as const, host, path, isSoft })))
+      } else if (kind === 'prefix' && !isCaseInsensitive) operations.push({ kind, host, path: item, isSoft })
+      else {
+        const literal = isCaseInsensitive ? '/' : literalStart(kind, item)
+        operations.push({ kind: 'pattern', host, type: kind, pattern: item, isCaseInsensitive, literal, isSoft })
+      }
+    }
+  }
+  return { operations, widened }
+}
+
+function expandDomains(
+  items: readonly string[],
+  hosts: readonly string[],
+  wildcards: readonly string[],
+  isSoft: boolean,
+): Expansion {
+  const operations: PurgeOperation[] = []
+  for (const host of items) {
+    if (host.startsWith('*.')) {
+      if (wildcards.includes(host))
+        return { operations: [{ kind: 'all', isSoft }], widened: [`the domain ${host} as everything`] }
+    } else if (isBehind(host, hosts, wildcards)) operations.push({ kind: 'domain', host, isSoft })
+  }
+  return { operations, widened: [] }
+}
+
+const isBehind = (host: string, hosts: readonly string[], wildcards: readonly string[]): boolean =>
+  hosts.includes(host) || wildcards.some(wildcard => host.endsWith(wildcard.slice(1)))
+
+function absoluteUrl(item: string): { readonly host: string; readonly path: string } | undefined {
+  if (item.startsWith('/') || !URL.canParse(item)) return undefined
+  const { hostname, pathname } = new URL(item)
+  return { host: hostname.toLowerCase(), path: decoded(pathname) }
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/** `/x/index.html` is what `/x/` shows. */
+function pathsOf(path: string, { defaultBehavior, behaviors }: Distribution): string[] {
+  const indexes = [defaultBehavior, ...behaviors].flatMap(({ indexDocument = '' }) => indexDocument || [])
+  const folders = [...new Set(indexes)]
+    .filter(index => path.endsWith(`/${index}`))
+    .map(index => path.slice(0, -index.length))
+  return [path, ...folders]
+}
+
+/** The text that every match begins with. */
+export function literalStart(type: 'prefix' | 'glob' | 'regex', pattern: string): string {
+  if (type === 'prefix') return pattern
+  if (type === 'glob') return pattern.slice(0, firstOf(pattern, /[*?{]/)) || '/'
+  if (!pattern.startsWith('^') || pattern.includes('|')) return '/'
+  const text = pattern.slice(1)
+  const end = firstOf(text, /[\\^$.|?*+()[\]{}]/)
+  // A character that may be repeated or missing is no part of it.
+  const isOptional = /[?*{]/.test(text[end] ?? '')
+  return text.slice(0, isOptional ? end - 1 : end) || '/'
+}
+
+function firstOf(text: string, wanted: RegExp): number {
+  const found = text.search(wanted)
+  return found < 0 ? text.length : found
+}

@@ -1,0 +1,75 @@
+/** Purge webhooks: caches in front of the server are told what to forget. */
+import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/cache/api'
+import 'svc/plugins/distributions/api'
+import 'svc/plugins/http-client/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
+import 'svc/plugins/queue/api'
+import listDistributionWebhooks from './admin/list-distribution-webhooks.ts'
+import testDistributionWebhook from './admin/test-distribution-webhook.ts'
+import { PurgeConfig } from './config.ts'
+import { declareWebhooks } from './documents.ts'
+import { createKinds, type Kinds } from './kinds.ts'
+import { createLanes } from './lanes.ts'
+import { createOutgoing } from './outgoing.ts'
+import { purgePoints } from './points.ts'
+import { createService } from './service.ts'
+import { createSubscriber } from './subscriber.ts'
+import { createWebhooks } from './webhooks.ts'
+
+const tidyPauseMs = 60_000
+
+export default definePlugin({
+  name: 'purge',
+  description: 'Webhooks that tell caches in front of distributions what to forget.',
+  requires: ['distributions', 'httpClient', 'queue', 'store'],
+  optional: ['metrics'],
+  provides: ['purge'],
+  points: purgePoints,
+  contributes: { 'admin.operation': [listDistributionWebhooks, testDistributionWebhook] },
+  config: PurgeConfig,
+  setup({ config, services, ports, threads, log, point, contribute, background }) {
+    const { distributions, httpClient, queue, store, metrics = noMetrics } = services
+    const { clock, random } = ports
+    const collection = declareWebhooks(store)
+    const topic = queue.topic('purge')
+    const outgoing = createOutgoing(httpClient, config.webhookAllow)
+    const calls = metrics.counter({
+      name: 'svc_cache_webhook_calls_total',
+      help: 'Calls of purge webhooks, by their kind.',
+      labels: ['type', 'result'],
+    })
+    let kinds: Kinds
+    const lanes = threads.isMain
+      ? createLanes({
+          ...{ collection, distributions, kinds: () => kinds, outgoing, topic, clock, random, log },
+          count: (type, result) => calls.inc({ type, result }),
+        })
+      : undefined
+    const webhooks = createWebhooks({ collection, kinds: () => kinds, urlProblem: outgoing.urlProblem })
+    const subscriber = createSubscriber({ collection, topic })
+    contribute('cache.invalidation', 'purge', subscriber, { optional: true })
+    if (lanes !== undefined) {
+      background({
+        name: 'lanes',
+        pauseMs: tidyPauseMs,
+        async work() {
+          await lanes.tidy()
+          return 'idle'
+        },
+      })
+    }
+    return {
+      services: { purge: createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock, subscriber }) },
+      async start() {
+        kinds = createKinds(point('purge.webhook').list())
+        await lanes?.start()
+      },
+      async stop() {
+        await lanes?.stop()
+        await outgoing.close()
+      },
+    }
+  },
+})

@@ -1,0 +1,290 @@
+/** Purges of websites: what they select, what they leave, and what their state says. */
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import t from 'tap'
+import { startSite } from './site.ts'
+
+const paths = ['/', '/docs/', '/docs/a.html', '/docs/deep/b.html', '/img/Logo.PNG', '/tagged.html', '/other.html']
+
+t.test('purges', async t => {
+  const server = await startSite()
+  t.teardown(() => server.stop())
+  await server.put('pages', {
+    'index.html': 'home',
+    'docs/index.html': 'docs',
+    'docs/a.html': 'a',
+    'docs/deep/b.html': 'b',
+    'img/Logo.PNG': 'logo',
+    'other.html': 'other',
+  })
+  const tagged = { Bucket: 'pages', Key: 'tagged.html', Body: 'tagged', Metadata: { 'cache-tag': 'home, news' } }
+  await server.s3.send(new PutObjectCommand(tagged))
+  const defaultBehavior = { indexDocument: 'index.html' }
+  const aliases = ['www.example.test', 'en.example.test']
+  await server.publish({ id: 'site', aliases, origin: { bucket: 'pages' }, defaultBehavior })
+  await server.publish({ id: 'twin', aliases: ['twin.example.test'], origin: { bucket: 'pages' }, defaultBehavior })
+  // With the host in the key, so that purges of one host can be told from those of the others.
+  const perHost = await server.signed({
+    method: 'PUT',
+    path: '/api/v1/distributions/site/cache/settings',
+    body: { cache: { cacheKey: { includeHost: true } } },
+  })
+  t.equal(perHost.status, 200, perHost.text)
+  const places = paths.flatMap(path => [...aliases, 'twin.example.test'].map(host => [host, path] as const))
+  const ask = async (host: string, path: string) => (await server.get(path, { host })).headers['x-cache']
+  const warm = async () => {
+    for (const [host, path] of places) {
+      await ask(host, path)
+      t.equal(await ask(host, path), 'HIT', `${host}${path}`)
+    }
+  }
+  const purge = async (path: string, body: object) => {
+    const answer = await server.signed({ method: 'POST', path: `/api/v1${path}`, body })
+    t.equal(answer.status, 202, answer.text)
+    return answer.json.id as string
+  }
+  const ended = async (id: string) => {
+    for (;;) {
+      const { json } = await server.signed({ path: `/api/v1/cache/invalidations/${id}` })
+      if (json.state !== 'in-progress') return json
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+  }
+  const site = '/distributions/site/invalidations'
+  const of = (host: string, ...selected: string[]) => selected.map(path => `${host}${path}`)
+  const both = (...selected: string[]) => aliases.flatMap(host => of(host, ...selected))
+  const cases: [string, string, object, string[]][] = [
+    ['a path', site, { paths: ['/other.html'] }, both('/other.html')],
+    ['a path with its query, encoded', site, { paths: ['/docs%2Fa.html?x=1'] }, both('/docs/a.html')],
+    ['a folder has its index document', site, { paths: ['/docs/'] }, both('/docs/')],
+    ['a URL is of one host', site, { paths: ['https://en.example.test/other.html'] }, of(aliases[1]!, '/other.html')],
+    [
+      'a prefix',
+      site,
+      { patterns: [{ type: 'prefix', pattern: '/docs' }] },
+      both('/docs/', '/docs/a.html', '/docs/deep/b.html'),
+    ],
+    ['a glob', site, { patterns: [{ type: 'glob', pattern: '/docs/*.html' }] }, both('/docs/a.html')],
+    [
+      'a regex',
+      site,
+      { patterns: [{ type: 'regex', pattern: '/[ab]\\.html$' }] },
+      both('/docs/a.html', '/docs/deep/b.html'),
+    ],
+    [
+      'a pattern without regard to case',
+      site,
+      { patterns: [{ type: 'glob', pattern: '/img/*.png', caseInsensitive: true }] },
+      both('/img/Logo.PNG'),
+    ],
+    ['a tag', site, { tags: ['news'] }, both('/tagged.html')],
+    [
+      'a tag of every distribution',
+      '/cache/invalidations',
+      { tags: ['home'] },
+      [...both('/tagged.html'), ...of('twin.example.test', '/tagged.html')],
+    ],
+    ['a domain', site, { domain: 'en.example.test' }, of(aliases[1]!, ...paths)],
+    ['a path of a domain', site, { domain: 'en.example.test', paths: ['/'] }, of(aliases[1]!, '/')],
+    ['a whole distribution', site, { all: true }, both(...paths)],
+    ['everything', '/cache/invalidations', { all: true }, places.map(([host, path]) => `${host}${path}`)],
+  ]
+  for (const [title, target, body, expected] of cases) {
+    await t.test(title, async t => {
+      await warm()
+      const id = await purge(target, body)
+      const missed: string[] = []
+      for (const [host, path] of places) if ((await ask(host, path)) !== 'HIT') missed.push(`${host}${path}`)
+      t.same(missed.sort(), [...expected].sort())
+      const { state, nodes } = await ended(id)
+      t.match({ state, nodes }, { state: 'completed', nodes: [{ state: 'done', at: /^20/ }] })
+    })
+  }
+
+  await t.test('the number of removed answers is told', async t => {
+    await warm()
+    const { removed } = await ended(await purge(site, { paths: ['/other.html'] }))
+    t.equal(removed, 2)
+  })
+
+  await t.test('a soft purge lets answers expire: they are confirmed, not read', async t => {
+    await warm()
+    await purge(site, { soft: true, all: true })
+    t.equal(await ask(aliases[0]!, '/other.html'), 'REVALIDATED')
+    t.equal(await ask(aliases[0]!, '/other.html'), 'HIT')
+    t.equal(await ask('twin.example.test', '/other.html'), 'HIT')
+  })
+
+  await t.test('what selects nothing, or is wrong, is refused with its place', async t => {
+    for (const [body, detail] of [
+      [{}, /selects nothing/],
+      [{ all: true, tags: ['x'] }, /\/all excludes/],
+      [{ paths: ['no-slash'] }, /\/paths\/0 must begin with \//],
+      [{ patterns: [{ type: 'regex', pattern: '(' }] }, /\/patterns\/0\/pattern is no pattern of RE2/],
+      [{ domain: 'elsewhere.test' }, /\/domain is no domain of the distribution site/],
+      [{ paths: ['https://elsewhere.test/'] }, /\/paths\/0 is at no domain/],
+    ] as const) {
+      const answer = await server.signed({ method: 'POST', path: `/api/v1${site}`, body })
+      t.match(answer.json, { status: 400, code: 'invalid_cache_request', detail }, JSON.stringify(body))
+    }
+    t.equal((await server.signed({ path: '/api/v1/cache/invalidations/inv-999999' })).status, 404)
+    const none = await server.signed({
+      method: 'POST',
+      path: '/api/v1/distributions/none/invalidations',
+      body: { all: true },
+    })
+    t.equal(none.json.code, 'distribution_not_found')
+  })
+
+  await t.test('invalidations are listed, the newest first', async t => {
+    const { json } = await server.signed({ path: '/api/v1/cache/invalidations?limit=2' })
+    t.equal(json.items.length, 2)
+    t.match(json.items[0].request, { soft: true, distribution: 'site', actor: 'admin' })
+    const { json: next } = await server.signed({
+      path: `/api/v1/cache/invalidations?limit=2&cursor=${json.nextCursor}`,
+    })
+    t.notSame(next.items[0].id, json.items[1].id)
+    const { json: twins } = await server.signed({ path: '/api/v1/cache/invalidations?distribution=twin' })
+    t.same(twins.items, [])
+  })
+
+  await t.test('statistics count by host and result, with the pages that are asked for most', async t => {
+    const { json } = await server.signed({ path: '/api/v1/cache/stats?distribution=site&top=3' })
+    t.ok(json.requests.HIT > 50 && json.requests.MISS > 50)
+    t.equal(json.hosts.length, 2)
+    t.equal(json.topObjects.length, 3)
+    t.match(json.topObjects[0], { distribution: 'site', path: /^\//, requests: Number, misses: Number })
+    t.ok(json.hitRatio > 0 && json.hitRatio < 1)
+    t.match(json.nodes, [{ online: true, mode: 'local', synced: true, memoryLimitBytes: 268_435_456 }])
+  })
+})
+
+t.test('metrics', async t => {
+  const server = await startSite()
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'a.txt': '12345' })
+  await server.publish({ id: 'site', aliases: ['www.example.test'], origin: { bucket: 'pages' } })
+  for (const _ of [1, 2, 3, 4]) await server.get('/a.txt')
+  await server.signed({ method: 'POST', path: '/api/v1/cache/invalidations', body: { tags: ['x'] } })
+  const families = await server.kernel.services.metrics.sample()
+  const sampleOf = (name: string, labels: object = {}) =>
+    families
+      .find(family => family.name === name)
+      ?.samples.find(sample => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))?.value
+  const host = { distribution: 'site', host: 'www.example.test' }
+  t.equal(sampleOf('svc_cache_requests_total', { ...host, result: 'hit' }), 3)
+  t.equal(sampleOf('svc_cache_requests_total', { ...host, result: 'miss' }), 1)
+  t.equal(sampleOf('svc_cache_bytes_served_total', { source: 'memory' }), 15)
+  t.equal(sampleOf('svc_cache_bytes_served_total', { source: 'origin' }), 5)
+  t.equal(sampleOf('svc_cache_entries', { tier: 'memory' }), 1)
+  t.ok(sampleOf('svc_cache_size_bytes', { tier: 'memory' })! > 5)
+  t.equal(sampleOf('svc_cache_hit_ratio'), 0.75)
+  t.equal(sampleOf('svc_cache_invalidations_total'), 1)
+})
+
+t.test('policies and settings', async t => {
+  const server = await startSite()
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'index.html': 'home', 'a/x.txt': 'x', 'b/x.txt': 'x' })
+  await server.publish({
+    id: 'site',
+    aliases: ['www.example.test'],
+    origin: { bucket: 'pages' },
+    behaviors: [
+      { pathPattern: { type: 'prefix', pattern: '/a/' } },
+      { pathPattern: { type: 'prefix', pattern: '/b/' } },
+    ],
+  })
+  const call = (method: string, path: string, body?: object, headers = {}) =>
+    server.signed({ method, path: `/api/v1${path}`, headers, ...(body !== undefined && { body }) })
+  const cacheOf = async (path: string) => (await server.get(path)).headers['x-cache']
+
+  const policy = {
+    name: 'short',
+    comment: 'for tests',
+    ttl: { default: '5m', max: '1h' },
+    browserCacheControl: 'max-age=7',
+  }
+  const created = await call('POST', '/cache/policies', policy)
+  t.match(created, { status: 201, json: { ...policy, builtin: false, etag: String } })
+  t.equal((await call('POST', '/cache/policies', policy)).json.code, 'already_exists')
+  t.equal((await call('POST', '/cache/policies', { name: 'standard' })).json.code, 'builtin_cache_policy')
+  t.equal((await call('DELETE', '/cache/policies/standard')).json.code, 'builtin_cache_policy')
+  t.match(await call('POST', '/cache/policies/validate', { name: 'x', ttl: { default: '2h', max: '1h' } }), {
+    status: 400,
+    json: { code: 'invalid_cache_request', detail: /\/ttl is not in the order/ },
+  })
+  const checked = await call('POST', '/cache/policies/validate', policy)
+  t.match(checked.json, { policy: { ttl: { default: 300, max: 3600 } }, cacheControl: 'max-age=7', summary: /5m/ })
+  t.ok(checked.json.inherited.includes('ttl.min') && !checked.json.inherited.includes('ttl.max'))
+  const { json: list } = await call('GET', '/cache/policies')
+  t.same(
+    list.items.map(({ name }: { name: string }) => name),
+    ['aggressive', 'disabled', 'immutable-assets', 'read-only', 'respect-origin', 'short', 'standard'],
+  )
+
+  t.equal(await cacheOf('/index.html'), 'MISS')
+  t.equal(await cacheOf('/index.html'), 'HIT')
+  const settings = '/distributions/site/cache/settings'
+  const put = await call('PUT', settings, {
+    cache: { policy: 'short' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/b/' }, cache: { enabled: false } }],
+  })
+  t.equal(put.status, 200, put.text)
+  t.equal(await cacheOf('/index.html'), 'MISS', 'entries of other settings are not used')
+  t.equal((await server.get('/index.html')).headers['cache-control'], 'max-age=7')
+  t.equal(await cacheOf('/b/x.txt'), 'BYPASS')
+  t.equal(await cacheOf('/b/x.txt'), 'BYPASS')
+  t.equal(await cacheOf('/a/x.txt'), 'MISS')
+  t.equal(await cacheOf('/a/x.txt'), 'HIT')
+  t.equal((await call('DELETE', '/cache/policies/short')).json.code, 'cache_policy_in_use')
+  t.equal((await call('PUT', settings, { cache: { policy: 'none' } })).json.code, 'cache_policy_not_found')
+  t.match((await call('PUT', settings, { domains: [{ host: 'other.test', cache: {} }] })).json, {
+    detail: '/domains/0/host is no alias of the distribution site.',
+  })
+  t.equal((await call('PUT', settings, {}, { 'if-match': '"other"' })).status, 412)
+  t.equal(
+    (await call('PUT', settings, put.json, { 'if-match': `"${put.json.etag}"` })).status,
+    200,
+    'a document that was read can be sent back',
+  )
+
+  const cluster = await call('PUT', '/cache/settings', { cache: { enabled: false }, debug: { secret: 'hush' } })
+  t.match(cluster, { status: 200, json: { cache: { enabled: false }, debug: { header: 'X-Svc-Cache-Debug' } } })
+  t.notMatch(cluster.text, 'hush')
+  t.equal(await cacheOf('/index.html'), 'BYPASS', 'off for all')
+  await call('PUT', settings, { cache: { enabled: true } })
+  const debugged = await server.get('/index.html', { headers: { 'X-Svc-Cache-Debug': 'hush' } })
+  t.match(debugged.headers, { 'x-cache-key': /^v1 site .*index.html/, 'x-cache-policy': /^standard; level=default/ })
+  for (const headers of [{}, { 'X-Svc-Cache-Debug': 'wrong' }] as Record<string, string>[]) {
+    t.notOk('x-cache-key' in (await server.get('/index.html', { headers })).headers)
+  }
+  const inspect = (query: string) => call('GET', `/cache/inspect?${query}`)
+  t.match(await inspect('distribution=site&url=/index.html'), {
+    status: 200,
+    json: {
+      bucket: 'pages',
+      key: 'index.html',
+      bypass: false,
+      policy: {
+        enabled: true,
+        enabledLevel: 'distribution',
+        policyName: 'standard',
+        fields: { 'ttl.default': 'default' },
+      },
+      nodes: [{ entry: { present: true, tier: 'memory', kind: 'object', stale: false, sizeBytes: 4 } }],
+    },
+  })
+  const asked = encodeURIComponent('https://www.example.test/a/never.txt?x=1')
+  t.match(await inspect(`url=${asked}&header=authorization:%20x`), {
+    json: {
+      path: '/a/never.txt',
+      bypass: true,
+      reason: 'authorization',
+      policy: { behavior: 0 },
+      nodes: [{ entry: undefined }],
+    },
+  })
+  t.equal((await inspect('url=https://other.test/')).json.code, 'distribution_not_found')
+  t.equal(await cacheOf('/index.html'), 'HIT', 'and on for one, with what was cached under the same settings before')
+  t.equal((await call('DELETE', '/cache/policies/short')).status, 204)
+})

@@ -1,0 +1,126 @@
+/**
+ * What a hit costs, beside nginx (`proxy_cache`) and Varnish with the same pages from the same bucket, on this machine, one after the other:
+ * `node --conditions=svc-src test/perf/cache-web.ts [seconds]`. CPU is that of all processes of the one that answers, per request; `static`
+ * is nginx with files, `off` this server with the policy `disabled`.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { createAdminClient } from '../wire/admin.ts'
+import { createClient } from '../wire/sdk.ts'
+import { startServer } from '../wire/server.ts'
+
+const seconds = Number(process.argv[2] ?? 5)
+const hosts = { on: 'on.example.test', off: 'off.example.test' }
+const sizes = { '4KiB': 4096, '1MiB': 1 << 20 }
+
+const freePort = () =>
+  new Promise<number>(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+
+/** Milliseconds of a process and of those that it has started. */
+function cpuMs(pid: number): number {
+  const own = [pid, ...readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(Number(name)) === pid)]
+  return own.map(Number).reduce((sum, one) => sum + cpuOf(one), 0)
+}
+const statOf = (pid: number) => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+  } catch {
+    return []
+  }
+}
+const parentOf = (pid: number) => Number(statOf(pid)[1])
+const cpuOf = (pid: number) => (Number(statOf(pid)[11] ?? 0) + Number(statOf(pid)[12] ?? 0)) * 10
+
+function measure(name: string, pid: number, port: number, host: string): void {
+  for (const size of Object.keys(sizes)) {
+    const target = ['-t1', '-c16', '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
+    spawnSync('wrk', ['-d1s', ...target])
+    const before = cpuMs(pid)
+    const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...target], { encoding: 'utf8' })
+    const spentMs = cpuMs(pid) - before
+    const requests = Number(/(\d+) requests in/.exec(stdout)?.[1])
+    const errors = /Non-2xx[^\n]*/.exec(stdout)?.[0] ?? ''
+    const perSecond = Math.round(requests / seconds)
+    const cpuMicros = ((spentMs * 1000) / requests).toFixed(1)
+    console.log(
+      `${name.padEnd(8)} ${size.padEnd(5)} ${String(perSecond).padStart(7)}/s ${cpuMicros.padStart(8)} µs CPU ${errors}`,
+    )
+  }
+}
+
+const server = await startServer({ environment: { SVC_WEB_ADDRESS: '127.0.0.1:0' } })
+const children: number[] = []
+try {
+  const s3 = createClient(server)
+  const admin = createAdminClient(server)
+  await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+  const files = join(server.folder, 'files')
+  mkdirSync(files)
+  for (const [Key, bytes] of Object.entries(sizes)) {
+    const Body = Buffer.alloc(bytes, 'x')
+    writeFileSync(join(files, Key), Body)
+    await s3.send(new PutObjectCommand({ Bucket: 'pages', Key, Body, CacheControl: 'max-age=3600' }))
+  }
+  for (const [id, host] of Object.entries(hosts))
+    await admin.call('PUT', `/distributions/${id}`, { id, aliases: [host], origin: { bucket: 'pages' } })
+  await admin.call('PUT', '/distributions/off/cache/settings', { cache: { policy: 'disabled' } })
+  const web = Number(String(server.startup.web).split(':').at(-1))
+  measure('svc', server.pid, web, hosts.on)
+  measure('off', server.pid, web, hosts.off)
+
+  const [cached, plain] = [await freePort(), await freePort()]
+  const folder = join(server.folder, 'nginx')
+  mkdirSync(folder)
+  const config = `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/log;
+events { worker_connections 512; }
+http { access_log off; sendfile on; keepalive_requests 1000000;
+${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${folder}/${name};`).join(' ')}
+proxy_cache_path ${folder}/cache keys_zone=pages:10m;
+server { listen 127.0.0.1:${cached}; location / { proxy_pass http://127.0.0.1:${web}; proxy_set_header Host ${hosts.off}; proxy_cache pages; } }
+server { listen 127.0.0.1:${plain}; root ${files}; } }`
+  writeFileSync(join(folder, 'nginx.conf'), config)
+  const nginx = spawn('/usr/sbin/nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', `${folder}/log`])
+  children.push(nginx.pid as number)
+  await new Promise(resolve => setTimeout(resolve, 1000))
+  measure('nginx', nginx.pid as number, cached, hosts.on)
+  measure('static', nginx.pid as number, plain, hosts.on)
+
+  if (existsSync('/usr/sbin/varnishd')) {
+    const port = await freePort()
+    const vcl = join(server.folder, 'pages.vcl')
+    writeFileSync(
+      vcl,
+      `vcl 4.1; backend default { .host = "127.0.0.1"; .port = "${web}"; } sub vcl_recv { set req.http.Host = "${hosts.off}"; }`,
+    )
+    const args = [
+      '-F',
+      '-a',
+      `127.0.0.1:${port}`,
+      '-f',
+      vcl,
+      '-n',
+      join(server.folder, 'varnish'),
+      '-s',
+      'malloc,64m',
+      '-j',
+      'none',
+    ]
+    const varnish = spawn('/usr/sbin/varnishd', args, { stdio: 'ignore' })
+    children.push(varnish.pid as number)
+    await new Promise(resolve => setTimeout(resolve, 4000))
+    measure('varnish', varnish.pid as number, port, hosts.on)
+  }
+} finally {
+  for (const pid of children) process.kill(pid, 'SIGTERM')
+  await server.remove()
+}

@@ -1,0 +1,238 @@
+/** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { server, admin, browser, signIn } = await startConsole(t)
+  await admin.call('POST', '/buckets', { name: 'site' })
+  await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
+  const host = 'www.example.test'
+  const fetchSite = (path: string) => fetch(server.endpoint + path)
+
+  t.test('a bucket is published, its distribution tested as it is typed, and saved', async t => {
+    const { page, flaws } = await browser.open({}, /404 POST .*distributions|400 PUT .*distributions/)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/distributions')
+    await page.getByRole('button', { name: 'Publish a bucket' }).click()
+    await dialog.getByLabel('Bucket').fill('nobody')
+    await dialog.getByLabel('Domains').fill(host)
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    await dialog.getByText('bucket_not_found').waitFor()
+    await dialog.getByLabel('Bucket').fill('site')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    await page.getByRole('heading', { name: host, level: 1 }).waitFor()
+
+    await page.getByRole('tab', { name: 'Behaviours' }).click()
+    await page.getByRole('button', { name: 'Add behaviour' }).click()
+    await page.getByRole('textbox', { name: 'Path', exact: true }).fill('/private/')
+    await page.getByLabel('Who may see it').selectOption('nobody')
+    await page.getByRole('tab', { name: 'Errors and redirects' }).click()
+    await page.getByRole('button', { name: 'Add error page' }).click()
+    await page.getByLabel('Status').fill('99')
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('must be >= 400').last().waitFor()
+    t.equal(await page.getByLabel('Status').getAttribute('aria-invalid'), 'true', 'the server’s words are at the field')
+    await page.getByLabel('Status').fill('404')
+
+    await page.getByRole('tab', { name: 'Test a request' }).click()
+    await page.getByRole('textbox', { name: 'Address', exact: true }).fill(`http://${host}/private/x`)
+    await page.getByRole('button', { name: 'Test', exact: true }).click()
+    await page.getByText('Answer: 403').waitFor()
+    await page.getByText('behaviour 1, nobody').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`${host} is saved`).waitFor()
+    t.match(await admin.call('GET', `/distributions/${host}`), {
+      defaultBehavior: { access: 'public', indexDocument: 'index.html' },
+      behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],
+      errorPages: [{ status: 404, path: '/404.html' }],
+    })
+    t.same(flaws, [])
+  })
+
+  t.test('a change that somebody else made first is told, and nothing typed is lost before one says so', async t => {
+    const { page, flaws } = await browser.open({}, /412 PUT/)
+    await signIn(page, `/distributions/${host}`)
+    await page.getByLabel('Note').fill('mine')
+    const stored = await admin.call('GET', `/distributions/${host}`)
+    await admin.call('PUT', `/distributions/${host}`, { ...stored, comment: 'theirs' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.equal(await page.getByLabel('Note').inputValue(), 'mine')
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.waitForFunction('[...document.querySelectorAll("input")].some(({ value }) => value === "theirs")')
+    t.same(flaws, [])
+  })
+
+  t.test('lifecycle and policy of a bucket are changed only if they are still what was read', async t => {
+    const { page, flaws } = await browser.open({}, /412 PUT/)
+    const rules = (days: number) => ({
+      rules: [{ id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: days } }],
+    })
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(3))
+    await signIn(page, '/buckets/site?tab=lifecycle')
+    await page.getByText('removed after 3 days').waitFor()
+    await admin.call('PUT', '/buckets/site/lifecycle', rules(5))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await page.getByText('removed after 5 days').waitFor()
+
+    const statement = { Effect: 'Deny', Principal: '*', Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::site/*' }
+    const policy = (Sid: string) => ({ Version: '2012-10-17', Statement: [{ Sid, ...statement }] })
+    await admin.call('PUT', '/buckets/site/policy', policy('first'))
+    await page.getByRole('tab', { name: 'Policy' }).click()
+    await page.getByText('"first"').waitFor()
+    await admin.call('PUT', '/buckets/site/policy', policy('second'))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.match(await admin.call('GET', '/buckets/site/policy'), policy('second'))
+    await admin.call('DELETE', '/buckets/site/policy')
+    t.same(flaws, [])
+  })
+
+  t.test('keys are made in a group, and links that the server signs open what the key opens', async t => {
+    const { page, flaws } = await browser.open()
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/key-groups')
+    await page.getByRole('button', { name: 'Create key group' }).click()
+    await dialog.getByLabel('Name').fill('links')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('button', { name: 'Add key links' }).click()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Add key' }).click()
+    await page.getByText('server signs').waitFor()
+    await page.goto(page.url().replace('/key-groups', `/distributions/${host}`))
+    await page.getByRole('tab', { name: 'Behaviours' }).click()
+    await page.getByLabel('Who may see it').selectOption('who has a signed link')
+    await page.getByRole('combobox', { name: 'Key group of signed links' }).fill('links')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`${host} is saved`).waitFor()
+    await page.getByRole('button', { name: 'Make a signed link' }).click()
+    await dialog.getByLabel('Path').fill('/index.html')
+    await dialog.getByRole('button', { name: 'Make a signed link' }).click()
+    const url = new URL(await dialog.getByLabel('Signed link').inputValue())
+    t.equal(url.host, host)
+    t.match(url.search, /Signature=/)
+    const tested = await admin.call('POST', `/distributions/${host}/test`, { url: url.href })
+    t.equal(tested.status, 200)
+    t.same(flaws, [])
+  })
+
+  t.test('access: a preset opens the bucket, a rule closes a part of it, and the test says which decided', async t => {
+    const { page, flaws } = await browser.open({}, /400 (PUT|POST) .*access-rules/)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/buckets/site?tab=access')
+    await page.getByText('Nobody gets in without credentials').waitFor()
+    t.equal((await fetchSite('/site/index.html')).status, 403)
+    await page.getByLabel('Choose').selectOption('everybody may read objects')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('lets every client read objects').waitFor()
+    t.equal((await fetchSite('/site/index.html')).status, 200)
+    t.same(await accessibilityFlaws(page), [])
+
+    await page.getByLabel('Choose').selectOption('everybody may write objects')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await dialog.getByText('confirm it').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('no-drafts')
+    await dialog.getByLabel('It', { exact: true }).selectOption('denies')
+    await dialog.getByLabel('Keys').selectOption('that fit an expression (RE2)')
+    await dialog.getByLabel('Pattern').fill('^(draft')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('missing closing )').first().waitFor()
+    t.equal(await dialog.getByLabel('Pattern').getAttribute('aria-invalid'), 'true')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByLabel('Pattern').fill('^draft')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Edit rule no-drafts' }).waitFor()
+
+    await page.getByRole('button', { name: 'Test', exact: true }).click()
+    for (const key of ['index.html', 'draft.html']) {
+      await dialog.getByLabel('Keys of objects').fill(key)
+      await page.keyboard.press('Enter')
+    }
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click()
+    await dialog.getByRole('row', { name: /index\.html allowed/ }).waitFor()
+    await dialog.getByRole('row', { name: /draft\.html denied .*no-drafts/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('switch', { name: 'Block public access' }).check({ force: true })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Block public access: Saved.').waitFor()
+    t.equal((await fetchSite('/site/index.html')).status, 403)
+    t.same(flaws, [])
+  })
+
+  t.test('the simulator names the statement that decides', async t => {
+    await admin.putPolicy('no-deletion', { Sid: 'keep', Effect: 'Deny', Action: ['s3:DeleteObject'], Resource: ['*'] })
+    await admin.createUser('bob', { policyNames: ['no-deletion'] })
+    const { page, flaws } = await browser.open()
+    await signIn(page, '/users')
+    await page.getByRole('button', { name: 'Try what bob may do' }).click()
+    await page.getByRole('combobox', { name: 'Action' }).fill('s3:DeleteObject')
+    await page.getByLabel('Bucket').fill('site')
+    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await page.getByText('denied', { exact: true }).waitFor()
+    await page.getByRole('row', { name: /no-deletion keep Deny yes/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+
+  t.test('events: a rule of a bucket is made, and what is there is replayed to the target', async t => {
+    const { page, flaws } = await browser.open()
+    // Nothing listens there: events wait.
+    const settings = { enable: 'on', endpoint: 'http://127.0.0.1:9/' }
+    await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
+    await signIn(page, '/buckets/site?tab=events')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByLabel('Suffix').fill('.html')
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    t.match(await admin.call('GET', '/buckets/site/events'), {
+      subscriptions: [{ events: ['s3:ObjectCreated:*'], suffix: '.html' }],
+    })
+    await page.getByRole('link', { name: 'Event targets' }).click()
+    await page.getByRole('button', { name: /^Replay to/ }).click()
+    await page.getByRole('dialog').getByLabel('Bucket').fill('site')
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay to' }).click()
+    await page.getByText('1 events are queued').waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('tools: an export is looked at before it is imported, and the speed test draws its rates', async t => {
+    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    await signIn(page, '/tools')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export everything' }).click(),
+    ])
+    const file = await download.path()
+    t.equal(readFileSync(file).subarray(0, 2).toString(), 'PK')
+    await page.locator('input[type=file]').setInputFiles(file)
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('This would change:').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Imported:').waitFor()
+    await page.getByLabel('Seconds').first().fill('1')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('GET', { exact: true }).waitFor()
+    t.same(flaws, [])
+  })
+}

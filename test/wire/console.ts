@@ -1,0 +1,34 @@
+/** The web console of a server of its own, in a browser of its own: what the tests of its pages begin with. */
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { createAdminClient } from './admin.ts'
+import { startBrowser } from './browser.ts'
+import { accessKey, type ServerOptions, secretKey, startServer } from './server.ts'
+
+/** Ended when the test ends. */
+export async function startConsole(t: Test, options: ServerOptions = {}) {
+  const server = await startServer(options)
+  t.teardown(server.remove)
+  const url = `http://${server.startup.console}`
+  return {
+    server,
+    url,
+    admin: createAdminClient(server),
+    browser: await startBrowser(t),
+    /** As root, unless a key is given; `path` is where one wants to go. */
+    async signIn(page: Page, path = '/', key = accessKey, secret = secretKey): Promise<void> {
+      await page.goto(url + path)
+      await page.getByLabel('Access key').fill(key)
+      await page.locator('input[type=password]').fill(secret)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    },
+  }
+}
+
+/** Adds to the flaws if any script of what was stored runs. */
+export function noticeScripts(page: Page, flaws: string[]): void {
+  page.on('dialog', dialog => {
+    flaws.push('a script ran')
+    void dialog.dismiss()
+  })
+}
