@@ -111,5 +111,5 @@ export async function listCommands(): Promise<readonly CommandDeclaration[]> {
 
 /** The commands that these arguments may select. */
 export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDeclaration[]> {
-  return argv.includes('admin') || argv.includes('dist') ? listCommands() : declared
+  return ['admin', 'cache', 'dist'].some(group => argv.includes(group)) ? listCommands() : declared
 }
