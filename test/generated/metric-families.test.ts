@@ -101,6 +101,7 @@ const table: Readonly<Record<string, Row>> = {
   // Ours, beside those that every deployment of this kind has.
   svc_acme_orders_total: ['counter', 'result', ['plugins/acme/test/acme.test.ts']],
   svc_dns_changes_total: ['counter', 'type result', ['plugins/dns/test/providers.test.ts']],
+  svc_cache_webhook_calls_total: ['counter', 'type result', ['plugins/purge/test/purge.test.ts']],
   svc_outbound_requests_total: ['counter', 'purpose result', ['plugins/http-client/test/http-client.test.ts']],
   svc_store_quarantined_documents: ['gauge', 'collection', ['plugins/store/test/status.test.ts']],
   svc_events_not_queued_total: ['counter', 'target', [delivery]],

@@ -1,0 +1,124 @@
+/** What an invalidation means at hosts, and that nothing that it selects is left out when others cover it. */
+import type { Invalidation } from 'svc/plugins/cache/api'
+import { compilePattern, type Distribution } from 'svc/plugins/distributions/api'
+import { createTestHttpClient } from 'svc/plugins/http-client/testing'
+import { seeded } from 'svc/testing'
+import t from 'tap'
+import type { PurgeOperation } from '../api.ts'
+import { expand, literalStart } from '../expand.ts'
+import { createOutgoing } from '../outgoing.ts'
+import { reduceOperations } from '../reduce.ts'
+
+const site = (aliases: readonly string[]) =>
+  ({ id: 'site', aliases, defaultBehavior: { indexDocument: 'index.html' }, behaviors: [] }) as unknown as Distribution
+const told = (changes: Partial<Invalidation>): Invalidation => ({
+  ...{ id: '', distribution: 'site', kind: 'path', items: [], isCaseInsensitive: false, isSoft: false },
+  ...changes,
+})
+const shapes = (invalidation: Partial<Invalidation>, aliases: readonly string[], domains: readonly string[] = []) =>
+  expand(told(invalidation), site(aliases), domains).operations.map(operation =>
+    [operation.kind, 'host' in operation ? operation.host : '', 'path' in operation ? operation.path : '']
+      .join(' ')
+      .trim(),
+  )
+
+t.test('paths are URLs at each exact host, absolute URLs at their own', async t => {
+  t.same(shapes({ items: ['/a'] }, ['a.test', 'b.test']), ['url a.test /a', 'url b.test /a'])
+  t.same(shapes({ items: ['/a'] }, ['a.test', 'b.test'], ['b.test']), ['url b.test /a'])
+  t.same(shapes({ items: ['https://b.test/%C3%A4'] }, ['a.test', 'b.test']), ['url b.test /ä'])
+  t.same(shapes({ items: ['https://c.test/x'] }, ['a.test']), [], 'of another host')
+  t.same(shapes({ items: ['https://x.w.test/x'] }, ['*.w.test']), ['url x.w.test /x'], 'below a wildcard')
+  t.same(shapes({ items: ['/d/index.html'] }, ['a.test']), ['url a.test /d/index.html', 'url a.test /d/'])
+})
+
+t.test('at a wildcard the hosts are not known: everything, and it is said', async t => {
+  const { operations, widened } = expand(told({ items: ['/a'] }), site(['a.test', '*.w.test']), [])
+  t.same(operations, [{ kind: 'all', isSoft: false }])
+  t.same(widened, ['/a at *.w.test as everything'])
+  t.same(shapes({ items: ['/a'] }, ['a.test', '*.w.test'], ['a.test']), ['url a.test /a'])
+})
+
+t.test('every match of a pattern begins with its literal text', async t => {
+  const paths = ['/', '/a', '/ab', '/abc', '/a/b.png', '/a+b', '/b', '/aab', '/x/a']
+  for (const [type, pattern] of [
+    ['glob', '/a*'],
+    ['glob', '/{a,b}'],
+    ['glob', '**/a'],
+    ['glob', '/a?c'],
+    ['regex', '^/ab?c'],
+    ['regex', '^/a|^/b'],
+    ['regex', '/a$'],
+    ['regex', '^/a{0}b'],
+    ['regex', '^/a*b'],
+    ['regex', '^/a\\+b'],
+    ['regex', '^(/a)'],
+    ['prefix', '/a'],
+  ] as const) {
+    const matches = compilePattern({ type, pattern })
+    const literal = literalStart(type, pattern)
+    for (const path of paths) if (matches(path)) t.ok(path.startsWith(literal), `${pattern}: ${path} and ${literal}`)
+  }
+})
+
+/** Copies that are left: `soft` ones may be there as stale ones. */
+function selects(operations: readonly PurgeOperation[], host: string, path: string, isSoft: boolean): boolean {
+  return operations.some(operation => {
+    if (operation.isSoft && !isSoft) return false
+    if (operation.kind === 'all') return true
+    if (operation.kind === 'tag' || operation.host !== host) return false
+    if (operation.kind === 'domain') return true
+    if (operation.kind === 'pattern') return path.startsWith(operation.literal)
+    return operation.kind === 'url' ? operation.path === path : path.startsWith(operation.path)
+  })
+}
+
+t.test('what is left out is covered by what stays', async t => {
+  await seeded(t, async random => {
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)]!
+    const hosts = ['a.test', 'b.test']
+    const paths = ['/', '/a', '/a/', '/a/b', '/a/b/c', '/b']
+    for (let round = 0; round < 3000; round++) {
+      const operations = Array.from({ length: 1 + Math.floor(random.float() * 8) }, (): PurgeOperation => {
+        const [host, path, isSoft] = [pick(hosts), pick(paths), random.float() < 0.4]
+        const kind = pick(['url', 'url', 'prefix', 'pattern', 'domain', 'tag', 'all'] as const)
+        if (kind === 'all') return { kind, isSoft }
+        if (kind === 'tag') return { kind, tag: pick(['x', 'y']), isSoft }
+        if (kind === 'domain') return { kind, host, isSoft }
+        if (kind === 'pattern')
+          return { kind, type: 'glob', host, pattern: `${path}*`, literal: path, isCaseInsensitive: false, isSoft }
+        return { kind, host, path, isSoft }
+      })
+      const reduced = reduceOperations(operations)
+      for (const host of hosts) {
+        for (const path of paths) {
+          for (const isSoft of [false, true]) {
+            if (selects(operations, host, path, isSoft) !== selects(reduced, host, path, isSoft))
+              t.fail(`${host}${path}: ${JSON.stringify({ operations, reduced })}`)
+          }
+        }
+      }
+      if (reduced.length > operations.length) t.fail('more than before')
+      for (const tag of ['x', 'y']) {
+        const has = (all: readonly PurgeOperation[]) =>
+          all.some(each => !each.isSoft && (each.kind === 'all' || (each.kind === 'tag' && each.tag === tag)))
+        if (has(operations) !== has(reduced)) t.fail(`the tag ${tag}: ${JSON.stringify(operations)}`)
+      }
+    }
+  })
+})
+
+t.test('a name that leads inside is refused at the connection, and plain HTTP outside of allowed networks', async t => {
+  const names = { 'inside.test': ['10.0.0.5'], 'metadata.test': ['169.254.169.254'], 'loop.test': ['127.0.0.1'] }
+  const outgoing = createOutgoing(createTestHttpClient(t, names), [])
+  t.teardown(() => outgoing.close())
+  for (const name of Object.keys(names)) {
+    await t.rejects(outgoing.request({ url: `https://${name}/purge` }), /which is not allowed/, name)
+  }
+  await t.rejects(outgoing.request({ url: 'http://192.0.2.1/' }), { isPermanent: true, message: /https:\/\// })
+  const allowed = createOutgoing(createTestHttpClient(t), ['10.0.0.0/8', 'fd00::/8'])
+  t.teardown(() => allowed.close())
+  t.equal(allowed.urlProblem('http://10.1.2.3/purge'), undefined)
+  t.equal(allowed.urlProblem('http://[fd00::1]/purge'), undefined)
+  t.match(allowed.urlProblem('http://11.1.2.3/purge'), /must begin with https/)
+  t.match(allowed.urlProblem('https://192.168.0.1/purge'), /must not be/)
+})
