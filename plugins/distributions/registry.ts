@@ -55,6 +55,8 @@ export interface Registry<Ready> {
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
+  /** Calls this thread's listener soon after each change, and when changes may have been missed. */
+  watch(listener: () => void): () => void
   /** Distributions of which this holds; `fence` lets a transaction fail where any distribution has changed since. */
   where(holds: (distribution: StoredDistribution, id: string) => boolean): Promise<{
     readonly found: readonly StoredDocument<StoredDistribution>[]
@@ -160,6 +162,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     },
     get: id => documents.get(id),
     all,
+    watch: listener => documents.watch(listener, listener),
     async where(holds) {
       const fence = fenceOf(await tables.get(tableId))
       return { found: (await all()).filter(({ id, value }) => holds(value, id)), fence }

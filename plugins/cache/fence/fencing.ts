@@ -14,8 +14,11 @@ export interface FencingOptions {
   readonly storage: Pick<StorageService, 'execute'>
   readonly threads: Threads
   readonly log: Logger
-  /** Told of each change of a watched bucket, inside its commit. */
-  readonly onChange?: (tx: Transaction, event: ObjectEvent) => void
+  /** Hears of changes, inside their commits, of the buckets that it wants. */
+  readonly relay: {
+    wants(bucket: string): boolean
+    tell(tx: Transaction, event: ObjectEvent): void
+  }
 }
 
 export interface Fencing {
@@ -29,7 +32,7 @@ export interface Fencing {
   stop(): void
 }
 
-export function createFencing({ storage, threads, log, onChange }: FencingOptions): Fencing {
+export function createFencing({ storage, threads, log, relay }: FencingOptions): Fencing {
   let fences = new Fences(new SharedArrayBuffer(fencesBytes))
   /** Slots that were touched since they were settled. Bounded by the number of slots. */
   const pending = new Set<number>()
@@ -70,10 +73,10 @@ export function createFencing({ storage, threads, log, onChange }: FencingOption
   return {
     procedures: { [settleProcedure]: () => undefined },
     observer: {
-      wants: bucket => fences.isWatched(bucket),
+      wants: bucket => fences.isWatched(bucket) || relay.wants(bucket),
       observe(tx, event) {
-        touch(event.bucket, event.key)
-        onChange?.(tx, event)
+        if (fences.isWatched(event.bucket)) touch(event.bucket, event.key)
+        if (relay.wants(event.bucket)) relay.tell(tx, event)
       },
     },
     fences: () => fences,
