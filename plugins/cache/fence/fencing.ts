@@ -26,7 +26,10 @@ export interface Fencing {
   readonly observer: ObjectObserver
   /** Those of this process; before `start` of a worker nobody may use them. */
   fences(): Fences
-  /** Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. */
+  /**
+   * Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. Where the storage takes no
+   * commit, it resolves all the same, and fences of the bucket are not settled: its answers are read, and not cached.
+   */
   arm(bucket: string): MaybePromise<void>
   start(): Promise<void>
   stop(): void
@@ -84,7 +87,11 @@ export function createFencing({ storage, threads, log, relay }: FencingOptions):
       if (fences.isArmed(bucket)) return
       fences.watch(bucket)
       // Commits that began before the bucket was watched were not counted: fences wait for their end.
-      return storage.execute(settleProcedure, undefined).then(() => fences.arm(bucket))
+      return storage.execute(settleProcedure, undefined).then(
+        () => fences.arm(bucket),
+        (error: unknown) =>
+          log.debug({ err: error, bucket }, 'the bucket is not cached: its changes cannot be counted'),
+      )
     },
     async start() {
       if (!threads.isMain) fences = new Fences(await threads.call<SharedArrayBuffer>(0, attachMessage))
