@@ -31,6 +31,7 @@ import { cachePoints } from './points.ts'
 import { declarePurgeDocuments } from './purge/documents.ts'
 import { createPurgeIntake } from './purge/intake.ts'
 import { createPurges } from './purge/purges.ts'
+import { createChangeRelay } from './purge/relay.ts'
 import { applyMarks, sweep } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createSettingsChanges } from './settings/changes.ts'
@@ -77,7 +78,8 @@ export default definePlugin({
     const purgeDocuments = declarePurgeDocuments(store)
     const subscribers = point('cache.invalidation')
     const node = hostname()
-    const fencing = createFencing({ storage, threads, log })
+    const relay = createChangeRelay(distributions, () => subscribers.list().map(({ value }) => value), log)
+    const fencing = createFencing({ storage, threads, log, relay })
     storage.define(fencing.procedures)
     contribute('object.observer', 'cache', fencing.observer)
     const intake = createPurgeIntake(purgeDocuments, log)
@@ -164,10 +166,12 @@ export default definePlugin({
       async start() {
         await fencing.start()
         await intake.start()
+        if (threads.isMain) await relay.start()
       },
       serve: purges.serve,
       stop() {
         fencing.stop()
+        relay.stop()
         purges.stop()
       },
     }

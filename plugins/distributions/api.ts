@@ -99,6 +99,8 @@ export interface DistributionsService {
   /** The distribution that answers this host, and the alias that stands for it. `host`: with a port or without, in any case. */
   find(host: string): MaybePromise<{ readonly distribution: Distribution; readonly alias: string } | undefined>
   all(): Promise<readonly Distribution[]>
+  /** Calls this thread's listener soon after each change. Returns a function that ends the watch. */
+  watch(listener: () => void): () => void
   /** The index of the behavior of a path as it stands in a URL; -1 is the default. Undefined: its mode has no behaviors. */
   behaviorOf(distribution: string, path: string): MaybePromise<number | undefined>
 }

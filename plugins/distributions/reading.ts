@@ -15,6 +15,7 @@ export function createDistributions(registry: Registry<Ready>): DistributionsSer
       return found && { distribution: found.value.distribution, alias: found.alias }
     },
     all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),
+    watch: listener => registry.watch(listener),
     async behaviorOf(id, path) {
       const document = await registry.get(id)
       const alias = document?.value.aliases[0]

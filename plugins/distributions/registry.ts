@@ -64,6 +64,8 @@ export interface Registry<Ready> {
   usesOf<User extends NamedUser>(
     namedBy: (distribution: StoredDocument<StoredDistribution>) => Iterable<readonly [id: string, user: User]>,
   ): () => Promise<Uses<User>>
+  /** Calls this thread's listener soon after each change, and when changes may have been missed. */
+  watch(listener: () => void): () => void
   /**
    * Commits the change that `decide` makes of all distributions; after a concurrent change it calls `decide` again. Throws
    * `precondition_failed` if the conditions of the change itself do not hold.
@@ -174,6 +176,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     get: id => documents.get(id),
     all,
     usesOf,
+    watch: listener => documents.watch(listener, listener),
     async change(decide) {
       for (let tries = 1; ; tries++) {
         const table = await tables.get(tableId)

@@ -88,7 +88,6 @@ const ofTheBytes: ReadonlySet<string> = new Set([
   'content-length',
   'content-md5',
   'content-range',
-  'content-type',
   'etag',
 ])
 

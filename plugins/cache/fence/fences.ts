@@ -31,7 +31,7 @@ export type FenceList = readonly number[]
 export interface Fence {
   readonly slot: number
   readonly generation: number
-  /** Whether every change that the generation counts had ended. */
+  /** Whether every change that the generation counts had ended, and none can have been missed. */
   readonly isSettled: boolean
 }
 
@@ -55,7 +55,8 @@ export class Fences {
   take(bucket: string, key: string): Fence {
     const slot = slotOf(bucket, key)
     const generation = Atomics.load(this.#touched, slot)
-    return { slot, generation, isSettled: Atomics.load(this.#settled, slot) === generation }
+    const isSettled = Atomics.load(this.#settled, slot) === generation && this.isArmed(bucket)
+    return { slot, generation, isSettled }
   }
 
   /** Whether nothing has changed since they were taken. */

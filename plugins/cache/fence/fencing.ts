@@ -14,8 +14,11 @@ export interface FencingOptions {
   readonly storage: Pick<StorageService, 'execute'>
   readonly threads: Threads
   readonly log: Logger
-  /** Told of each change of a watched bucket, inside its commit. */
-  readonly onChange?: (tx: Transaction, event: ObjectEvent) => void
+  /** Hears of changes, inside their commits, of the buckets that it wants. */
+  readonly relay: {
+    wants(bucket: string): boolean
+    tell(tx: Transaction, event: ObjectEvent): void
+  }
 }
 
 export interface Fencing {
@@ -23,13 +26,16 @@ export interface Fencing {
   readonly observer: ObjectObserver
   /** Those of this process; before `start` of a worker nobody may use them. */
   fences(): Fences
-  /** Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. */
+  /**
+   * Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. Where the storage takes no
+   * commit, it resolves all the same, and fences of the bucket are not settled: its answers are read, and not cached.
+   */
   arm(bucket: string): MaybePromise<void>
   start(): Promise<void>
   stop(): void
 }
 
-export function createFencing({ storage, threads, log, onChange }: FencingOptions): Fencing {
+export function createFencing({ storage, threads, log, relay }: FencingOptions): Fencing {
   let fences = new Fences(new SharedArrayBuffer(fencesBytes))
   /** Slots that were touched since they were settled. Bounded by the number of slots. */
   const pending = new Set<number>()
@@ -70,10 +76,10 @@ export function createFencing({ storage, threads, log, onChange }: FencingOption
   return {
     procedures: { [settleProcedure]: () => undefined },
     observer: {
-      wants: bucket => fences.isWatched(bucket),
+      wants: bucket => fences.isWatched(bucket) || relay.wants(bucket),
       observe(tx, event) {
-        touch(event.bucket, event.key)
-        onChange?.(tx, event)
+        if (fences.isWatched(event.bucket)) touch(event.bucket, event.key)
+        if (relay.wants(event.bucket)) relay.tell(tx, event)
       },
     },
     fences: () => fences,
@@ -81,7 +87,11 @@ export function createFencing({ storage, threads, log, onChange }: FencingOption
       if (fences.isArmed(bucket)) return
       fences.watch(bucket)
       // Commits that began before the bucket was watched were not counted: fences wait for their end.
-      return storage.execute(settleProcedure, undefined).then(() => fences.arm(bucket))
+      return storage.execute(settleProcedure, undefined).then(
+        () => fences.arm(bucket),
+        (error: unknown) =>
+          log.debug({ err: error, bucket }, 'the bucket is not cached: its changes cannot be counted'),
+      )
     },
     async start() {
       if (!threads.isMain) fences = new Fences(await threads.call<SharedArrayBuffer>(0, attachMessage))
