@@ -1,5 +1,8 @@
 /** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { startConsole } from './console.ts'
@@ -195,8 +198,17 @@ if (withoutBrowser !== false) {
 
   t.test('events: a rule of a bucket is made, and what is there is replayed to the target', async t => {
     const { page, flaws } = await browser.open()
-    // Nothing listens there: events wait.
-    const settings = { enable: 'on', endpoint: 'http://127.0.0.1:9/' }
+    const told: string[] = []
+    const sink = createServer(async (request, answer) => {
+      told.push(await text(request))
+      answer.end()
+    })
+    await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+    t.teardown(() => {
+      sink.closeAllConnections()
+      sink.close()
+    })
+    const settings = { enable: 'on', endpoint: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/` }
     await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
     await signIn(page, '/buckets/site?tab=events')
     await page.getByRole('button', { name: 'Add rule' }).click()
@@ -207,11 +219,15 @@ if (withoutBrowser !== false) {
     t.match(await admin.call('GET', '/buckets/site/events'), {
       subscriptions: [{ events: ['s3:ObjectCreated:*'], suffix: '.html' }],
     })
+    const count = () => told.filter(event => event.includes('told.html')).length
+    await admin.call('POST', '/buckets/site/objects/upload?key=told.html', 'told')
+    while (count() < 1) await page.waitForTimeout(100)
     await page.getByRole('link', { name: 'Event targets' }).click()
     await page.getByRole('button', { name: /^Replay to/ }).click()
     await page.getByRole('dialog').getByLabel('Bucket').fill('site')
-    await page.getByRole('dialog').getByRole('button', { name: 'Replay to' }).click()
-    await page.getByText('1 events are queued').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
+    await page.getByText('1 event is queued').waitFor()
+    while (count() < 2) await page.waitForTimeout(100)
     t.same(flaws, [])
   })
 
