@@ -43,8 +43,6 @@ const pictures: readonly Picture[] = [
       await page.getByText('Answer: 200').waitFor()
     },
   },
-  { name: 'users', path: 'users', show: heading('Users') },
-  { name: 'tools', path: 'tools', show: heading('Tools') },
 ]
 
 async function fill(admin: AdminClient): Promise<void> {

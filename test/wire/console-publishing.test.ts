@@ -1,5 +1,8 @@
 /** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { startConsole } from './console.ts'
@@ -35,7 +38,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('tab', { name: 'Behaviours' }).click()
     await page.getByRole('button', { name: 'Add behaviour' }).click()
     await page.getByRole('textbox', { name: 'Path', exact: true }).fill('/private/')
-    await page.getByLabel('Who may see it').selectOption('nobody')
+    const behavior = page.getByRole('region', { name: '/private/' })
+    await behavior.getByLabel('Who may see it').selectOption('nobody')
     await page.getByRole('tab', { name: 'Errors and redirects' }).click()
     await page.getByRole('button', { name: 'Add error page' }).click()
     await page.getByLabel('Status').fill('99')
@@ -134,7 +138,7 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open({}, /400 (PUT|POST) .*access-rules/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/buckets/site?tab=access')
-    await page.getByText('Nobody gets in without credentials').waitFor()
+    await page.getByText('Nobody gets in without credentials.', { exact: true }).waitFor()
     t.equal((await fetchSite('/site/index.html')).status, 403)
     await page.getByLabel('Choose').selectOption('everybody may read objects')
     await page.getByRole('button', { name: 'Apply' }).click()
@@ -195,8 +199,17 @@ if (withoutBrowser !== false) {
 
   t.test('events: a rule of a bucket is made, and what is there is replayed to the target', async t => {
     const { page, flaws } = await browser.open()
-    // Nothing listens there: events wait.
-    const settings = { enable: 'on', endpoint: 'http://127.0.0.1:9/' }
+    const told: string[] = []
+    const sink = createServer(async (request, answer) => {
+      told.push(await text(request))
+      answer.end()
+    })
+    await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+    t.teardown(() => {
+      sink.closeAllConnections()
+      sink.close()
+    })
+    const settings = { enable: 'on', endpoint: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/` }
     await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
     await signIn(page, '/buckets/site?tab=events')
     await page.getByRole('button', { name: 'Add rule' }).click()
@@ -207,11 +220,15 @@ if (withoutBrowser !== false) {
     t.match(await admin.call('GET', '/buckets/site/events'), {
       subscriptions: [{ events: ['s3:ObjectCreated:*'], suffix: '.html' }],
     })
+    const count = () => told.filter(event => event.includes('told.html')).length
+    await admin.call('POST', '/buckets/site/objects/upload?key=told.html', 'told')
+    while (count() < 1) await page.waitForTimeout(100)
     await page.getByRole('link', { name: 'Event targets' }).click()
     await page.getByRole('button', { name: /^Replay to/ }).click()
     await page.getByRole('dialog').getByLabel('Bucket').fill('site')
-    await page.getByRole('dialog').getByRole('button', { name: 'Replay to' }).click()
-    await page.getByText('1 events are queued').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
+    await page.getByText('1 event is queued').waitFor()
+    while (count() < 2) await page.waitForTimeout(100)
     t.same(flaws, [])
   })
 

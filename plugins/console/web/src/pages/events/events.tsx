@@ -83,7 +83,7 @@ function columnsOf(
       render: target => (
         <>
           <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => onTest(target)} />
-          <Tool label={`${texts.events.replay} ${target.id}`} icon={IconHistory} onClick={() => onReplay(target)} />
+          <Tool label={`${texts.events.replayTo} ${target.id}`} icon={IconHistory} onClick={() => onReplay(target)} />
           {target.deadLetters > 0 && (
             <Tool label={`${texts.events.show} ${target.id}`} icon={IconMailOff} onClick={() => onShow(target)} />
           )}

@@ -79,10 +79,15 @@ export const events = {
   discardTitle: (count: number) => `Discard ${count.toLocaleString('en')} events?`,
   discardText: (id: string) => `They will never reach ${id}. The objects stay.`,
   noneGivenUp: 'Nothing was given up.',
-  replay: 'Replay to',
+  replay: 'Replay',
+  replayTo: 'Replay to',
   replayTitle: (id: string) => `Replay to ${id}`,
-  replayHint: 'Sends an event for every object that is in the bucket now, and was changed in that time.',
-  replayed: (count: number) => `${count.toLocaleString('en')} events are queued.`,
+  replayHint:
+    'Sends the events of the bucket again that the server has kept, if the present rules of the bucket select them for this target.',
+  replayed: (count: number) =>
+    count === 0
+      ? 'No kept event fits: nothing is sent again.'
+      : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} queued.`,
   from: 'From (empty: the beginning)',
   to: 'Until (empty: now)',
   bucket: 'Bucket',
