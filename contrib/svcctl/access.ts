@@ -1,5 +1,6 @@
 /** Shared by the commands of `access`. */
 import type { AdminAnswer, AdminClient } from './admin/client.ts'
+import { parseJson, readDocument } from './admin/values.ts'
 import type { Context } from './context.ts'
 import { encodeName } from './s3/client.ts'
 import { requireBucketOnly } from './target.ts'
@@ -21,6 +22,18 @@ export async function openBucket(
   const target = context.remote(text)
   const bucket = requireBucketOnly(target)
   return { client: await context.connectAdmin(target.alias), path: `/buckets/${encodeName(bucket)}`, bucket }
+}
+
+/** A list of rules, or a document as `access get` prints it. `etag`: that of the rules which the document was, if it was of this bucket. */
+export async function readRules(
+  context: Context,
+  file: string,
+  bucket: string,
+): Promise<{ readonly body: unknown; readonly etag: string | undefined }> {
+  const given = parseJson(await readDocument(context, file), file)
+  if (Array.isArray(given)) return { body: { rules: given }, etag: undefined }
+  const { etag, bucket: from = bucket } = (given ?? {}) as { readonly etag?: unknown; readonly bucket?: unknown }
+  return { body: given, etag: from === bucket && typeof etag === 'string' && etag !== '' ? etag : undefined }
 }
 
 /** Shows the stored rules and the warnings. */

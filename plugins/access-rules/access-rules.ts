@@ -8,7 +8,7 @@
  * 2. Damage gives no caller a right: rules that cannot be read or compiled deny every action that rules can allow.
  * 3. Rules that were not prepared and cannot be read without waiting deny the same.
  */
-import { chain, type Logger, type MaybePromise } from 'svc/kernel'
+import { chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
@@ -120,6 +120,15 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     return { rules: value.rules, etag, updatedMs: modifiedMs, updatedBy: value.updatedBy, set }
   }
 
+  async function changedSince(bucket: string, cause: unknown): Promise<Error> {
+    const document = await documents.get(bucket)
+    const etag = document?.etag ?? noRulesEtag
+    return storeErrors.precondition_failed(
+      `The rules of ${bucket} have changed since (ETag is now "${etag}"): read them with svcctl access get, and try again.`,
+      { cause },
+    )
+  }
+
   const service: AccessRulesService = {
     rules: describe,
     check,
@@ -135,7 +144,12 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
         )
       }
       const value = rules.length === 0 ? undefined : { rules: [...rules], updatedBy }
-      await documents.replace(bucket, value, rulesPreconditions(preconditions))
+      try {
+        await documents.replace(bucket, value, rulesPreconditions(preconditions))
+      } catch (error) {
+        if (isCatalogError(error) && error.code === 'precondition_failed') throw await changedSince(bucket, error)
+        throw error
+      }
       return describe(bucket)
     },
     denial: (bucket, key, action, facts, identity) =>
