@@ -40,9 +40,20 @@ export async function readRules(
 export function tellStored({ output }: Context, { body }: Pick<AdminAnswer, 'body'>): void {
   const document = body as RulesDocument
   const { bucket, rules, etag, warnings } = document
-  const count = rules.length === 1 ? '1 access rule' : `${rules.length} access rules`
-  output.done({ ...document }, `${bucket} has ${count}; ETag ${etag}.`)
+  output.done({ ...document }, `${bucket} has ${countOf(rules)}; ETag ${etag}.`)
   for (const warning of warnings) output.note(warning)
+}
+
+/** Shows rules that were only checked, and their warnings. */
+export function tellValid({ output }: Context, { body }: Pick<AdminAnswer, 'body'>): void {
+  const document = body as RulesDocument
+  const { bucket, rules, warnings } = document
+  output.done({ ...document, status: 'valid' }, `${bucket} could have these ${countOf(rules)}; nothing was stored.`)
+  for (const warning of warnings) output.note(warning)
+}
+
+function countOf(rules: readonly object[]): string {
+  return rules.length === 1 ? '1 access rule' : `${rules.length} access rules`
 }
 
 export const ifMatchOption = {

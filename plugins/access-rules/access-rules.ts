@@ -120,7 +120,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     return { rules: value.rules, etag, updatedMs: modifiedMs, updatedBy: value.updatedBy, set }
   }
 
-  async function changedSince(bucket: string, cause: unknown): Promise<Error> {
+  async function changedSince(bucket: string, cause?: unknown): Promise<Error> {
     const document = await documents.get(bucket)
     const etag = document?.etag ?? noRulesEtag
     return storeErrors.precondition_failed(
@@ -129,20 +129,39 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     )
   }
 
+  function compileSent(sent: readonly unknown[]) {
+    if (sent.length > config.rulesMax) throw tooMany(sent.length, config)
+    const { rules, set, problems } = checkRules(sent, context())
+    if (rules === undefined) throw invalidRules(problems)
+    return { rules, set }
+  }
+
+  /** Throws the errors of rules that may not be stored in this bucket. */
+  async function acceptable(bucket: string, sent: readonly unknown[]) {
+    const compiled = compileSent(sent)
+    const publicRule = compiled.rules.find(isPublicRule)
+    if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
+      throw accessRuleErrors.public_access_blocked(
+        `Public access is blocked, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
+      )
+    }
+    return compiled
+  }
+
   const service: AccessRulesService = {
     rules: describe,
     check,
     ignoresPublic,
+    compile: sent => compileSent(sent).set,
+    async tryReplace(bucket, sent, { ifMatch } = {}) {
+      const { rules, set } = await acceptable(bucket, sent)
+      // Rules that cannot be read may be replaced.
+      const etag = (await documents.get(bucket))?.etag ?? noRulesEtag
+      if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw await changedSince(bucket)
+      return { rules, etag, updatedMs: undefined, updatedBy: undefined, set }
+    },
     async replace(bucket, sent, updatedBy, preconditions) {
-      if (sent.length > config.rulesMax) throw tooMany(sent.length, config)
-      const { rules, problems } = checkRules(sent, context())
-      if (rules === undefined) throw invalidRules(problems)
-      const publicRule = rules.find(isPublicRule)
-      if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
-        throw accessRuleErrors.public_access_blocked(
-          `Public access is blocked, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
-        )
-      }
+      const { rules } = await acceptable(bucket, sent)
       const value = rules.length === 0 ? undefined : { rules: [...rules], updatedBy }
       try {
         await documents.replace(bucket, value, rulesPreconditions(preconditions))

@@ -1,7 +1,8 @@
-import { ifMatchOption, openBucket, readRules, tellStored } from '../access.ts'
+import { ifMatchOption, openBucket, readRules, tellStored, tellValid } from '../access.ts'
 import { defineCommand } from '../command.ts'
 
 interface Options {
+  readonly dryRun?: boolean
   readonly ifMatch?: string
 }
 
@@ -16,12 +17,15 @@ export default defineCommand<Options>({
     { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
     { name: 'file', summary: 'with the rules as JSON; - is standard input', kind: 'path' },
   ],
-  options: [ifMatchOption],
-  examples: ['svcctl access set home/photos rules.json', 'svcctl access set home/photos rules.json --if-match 5d41…'],
-  async run(context, [text, file], { ifMatch }) {
+  options: [ifMatchOption, { flags: '--dry-run', summary: 'check everything, show the warnings, and store nothing' }],
+  examples: ['svcctl access set home/photos rules.json', 'svcctl access set home/photos rules.json --dry-run'],
+  async run(context, [text, file], { ifMatch, dryRun }) {
     const { client, path, bucket } = await openBucket(context, text!)
     const { body, etag } = await readRules(context, file!, bucket)
     const request = { operation: 'putAccessRules', method: 'PUT', path: `${path}/access-rules`, body }
-    tellStored(context, await client.send({ ...request, ifMatch: ifMatch ?? etag }))
+    const query = dryRun ? ([['dryRun', 'true']] as const) : []
+    const answer = await client.send({ ...request, query, ifMatch: ifMatch ?? etag })
+    if (dryRun) tellValid(context, answer)
+    else tellStored(context, answer)
   },
 })

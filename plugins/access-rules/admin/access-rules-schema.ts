@@ -22,6 +22,9 @@ export const AccessRulesDocument = Type.Object(
   { $id: 'AccessRulesDocument' },
 )
 
+/** Errors of a rule name the place in it, so the schema of a request accepts any object. */
+export const SentRule = Type.Record(Type.String(), Type.Unknown())
+
 /** The user who makes the change. Every caller of a change has an identity. */
 export function changedBy(identity: Identity | undefined): string {
   return identity === undefined ? '' : userNameOf(identity)
