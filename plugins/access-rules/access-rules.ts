@@ -8,7 +8,7 @@
  * 2. Damage gives no caller a right: rules that cannot be read or compiled deny every action that rules can allow.
  * 3. Rules that were not prepared and cannot be read without waiting deny the same.
  */
-import { chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
@@ -45,6 +45,7 @@ export interface AccessRulesOptions {
   readonly policy: PolicyService
   readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
   readonly config: AccessRulesConfig
+  readonly clock: Clock
   readonly log: Logger
   /** The problems of rules, as the error of the answer. */
   readonly invalidRules: (problems: readonly AccessRuleProblem[]) => Error
@@ -64,7 +65,7 @@ interface Usable {
 }
 
 const denyEverything: BucketRules = Object.freeze({
-  isPublic: false,
+  isPublicNow: () => false,
   decide: ({ key, action }: RuleRequest) =>
     key !== undefined || action.startsWith('s3:ListBucket') ? ({ effect: 'deny', rule: '' } as const) : undefined,
   blockedBy: () => undefined,
@@ -72,7 +73,7 @@ const denyEverything: BucketRules = Object.freeze({
 
 /** Declares a collection: during set-up. */
 export function createAccessRules(options: AccessRulesOptions): AccessRules {
-  const { store, policy, objectOwnership, config, log, invalidRules } = options
+  const { store, policy, objectOwnership, config, clock, log, invalidRules } = options
   const documents = bucketDocument(store, { name: 'access-rules', schema: StoredRules })
   const usable = documents.compiled(compileStored, ({ set }) => set?.memoryBytes ?? 0)
   const normalizeKey = keyNormalizerOf(config)
@@ -83,7 +84,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     const compiled = compileStoredRules(value.rules, context())
     if ('set' in compiled) {
       const { set } = compiled
-      return { set, open: set.asBucketRules(false), publicBlocked: set.asBucketRules(true) }
+      return { set, open: set.asBucketRules(false, clock.now), publicBlocked: set.asBucketRules(true, clock.now) }
     }
     log.error(
       { bucket: id, ...compiled.problem },
@@ -100,7 +101,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
       if (found === undefined) {
         return chain(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything))
       }
-      if (!found.open.isPublic) return found.open
+      if (found.set?.isPublic !== true) return found.open
       return chain(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
     })
   }

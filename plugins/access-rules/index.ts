@@ -51,7 +51,18 @@ export default definePlugin({
   contributes: { 'admin.operation': operations },
   config: AccessRulesConfig,
   setup({ services, config, ports, log, point, contribute }) {
-    const { service: accessRules, source, section } = createAccessRules({ ...services, config, log, invalidRules })
+    const { clock } = ports
+    const {
+      service: accessRules,
+      source,
+      section,
+    } = createAccessRules({
+      ...services,
+      config,
+      clock,
+      log,
+      invalidRules,
+    })
     contribute('policy.source', 'access-rules', source)
     contribute('archive.section', section.documents.name, section, { optional: true })
     contribute(
@@ -66,7 +77,6 @@ export default definePlugin({
     )
     const routes = point('accessRules.route')
     const { iam, users } = services
-    const { clock } = ports
     const accessRulesAdmin = createAccessRulesAdmin({
       accessRules,
       iam,

@@ -120,8 +120,8 @@ export interface RuleDecision {
  * access keys still hold, and rules do not apply to access keys of root.
  */
 export interface BucketRules {
-  /** Whether a rule allows something to everybody, and public access is not blocked. */
-  readonly isPublic: boolean
+  /** Whether a rule allows something to everybody at present, and public access is not blocked. */
+  isPublicNow(): boolean
   /** Undefined if no rule applies to this request. */
   decide(request: RuleRequest): RuleDecision | undefined
   /** The rule that would allow the request to everybody if public access were not blocked; for reasons and audit records. */

@@ -100,7 +100,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     return bucket === undefined || bucket === '' ? [] : ruleSources.flatMap(source => source(bucket) ?? [])
   }
 
-  const hasPublicRules = (bucket: string) => rulesOf(bucket).some(rules => rules.isPublic)
+  const hasPublicRules = (bucket: string) => rulesOf(bucket).some(rules => rules.isPublicNow())
 
   return Object.freeze({
     open(sources: readonly PolicySource[], complete: Catalogue) {

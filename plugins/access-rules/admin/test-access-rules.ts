@@ -51,7 +51,7 @@ export default defineAdminOperation({
     const { rules } = body
     const set = rules === undefined ? (await accessRules.rules(bucket)).set : accessRules.compile(rules)
     const isBlocked = await accessRules.ignoresPublic(bucket)
-    const draft = rules === undefined ? {} : { bucketRules: set!.asBucketRules(isBlocked) }
+    const draft = rules === undefined ? {} : { bucketRules: set!.asBucketRules(isBlocked, clock.now) }
     const results = (body.keys ?? ['']).map(key => {
       const normalizedKey = request.normalizeKey(key)
       const isOnObject = action.level === 'object'
