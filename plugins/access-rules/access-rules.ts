@@ -43,7 +43,7 @@ import type { RuleSet } from './rule-set.ts'
 export interface AccessRulesOptions {
   readonly store: StoreService
   readonly policy: PolicyService
-  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'ownBlocks'>
   readonly config: AccessRulesConfig
   readonly clock: Clock
   readonly log: Logger
@@ -142,8 +142,12 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     const compiled = compileSent(sent)
     const publicRule = compiled.rules.find(isPublicRule)
     if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
+      const isOwn = (await objectOwnership.ownBlocks(bucket)).blockPublicPolicy
+      const block = isOwn
+        ? `The bucket ${bucket} blocks public access (svcctl access block-public ALIAS/${bucket} off removes the block)`
+        : 'The whole server blocks public access (svcctl access block-public ALIAS off removes the block)'
       throw accessRuleErrors.public_access_blocked(
-        `Public access is blocked, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
+        `${block}, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
       )
     }
     return compiled

@@ -37,7 +37,11 @@ const operations = [
 const invalidRules = (problems: readonly AccessRuleProblem[]) => {
   const [{ rule, id, field, message }] = problems as [AccessRuleProblem]
   const place = rule < 0 ? '' : `Rule ${id === '' ? rule : `"${id}"`}${field === '' ? '' : `, ${field}`}: `
-  return withProblems(accessRuleErrors.invalid_access_rule(`${place}${message}.`), 'accessRuleErrors', problems)
+  return withProblems(
+    accessRuleErrors.invalid_access_rule(`${place}${message}${message.endsWith('?') ? '' : '.'}`),
+    'accessRuleErrors',
+    problems,
+  )
 }
 
 export default definePlugin({

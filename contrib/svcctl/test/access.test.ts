@@ -1,11 +1,11 @@
 /** `svcctl access`: rules that are read, changed, tested and stored. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import 'svc/plugins/access-rules/api'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
-import { createSession } from './session.ts'
+import { createSession, root, runChild } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
@@ -80,4 +80,103 @@ t.test('a draft is tested and checked without storing it', async t => {
   t.match((await access('test home/family open/a --rules draft.json')).stdout, /but public access is blocked/)
   t.equal((await access('block-public home/family off')).code, 0)
   t.match((await access('get home/family --json')).records, [{ rules: [] }])
+})
+
+t.test('the examples of the documentation do what it says', async t => {
+  const readme = readFileSync(join(root, 'plugins/access-rules/README.md'), 'utf8')
+  const [first, pictures, drop] = [...readme.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => text!)
+  const set = async (text: string) => {
+    const { code, stderr } = await run(['access', 'set', 'home/family', '-'], { input: text })
+    t.equal(code, 0, stderr)
+  }
+  const curl = async (key: string, ...options: string[]) => {
+    const args = ['-s', '-o', '/dev/null', '-w', '%{http_code}', ...options, `${server.endpoint}/family/${key}`]
+    return (await runChild('curl', args, { cwd: folder, env: { PATH: process.env.PATH ?? '' } })).output
+  }
+  write('a.jpg', 'a')
+  await run(['cp', 'a.jpg', 'home/family/images/a.jpg'])
+  await set(pictures!)
+  t.equal(await curl('images/a.jpg', '-e', 'https://www.example.org/page'), '200')
+  t.equal(await curl('images/a.jpg', '-e', 'https://evil.example/'), '403')
+  t.equal(await curl('images/a.jpg'), '200')
+
+  const upload = ['-T', 'a.jpg']
+  const fresh = ['-H', 'If-None-Match: *']
+  await set(drop!)
+  t.equal(await curl('drop/a', ...upload, ...fresh), '403', 'before the hour')
+  const open = (fromMs: number, toMs: number) =>
+    drop!
+      .replace('2030-01-31T08:00:00Z', new Date(fromMs).toISOString())
+      .replace('2030-01-31T09:00:00Z', new Date(toMs).toISOString())
+  const hourMs = 3_600_000
+  await set(open(Date.now() - hourMs, Date.now() + hourMs))
+  t.equal(await curl('drop/a', ...upload, ...fresh), '200')
+  t.equal(await curl('drop/a', ...upload, ...fresh), '412', 'nothing is overwritten')
+  t.equal(await curl('drop/a', ...upload), '403', 'also not without the header')
+  t.equal(await curl('drop/a', ...upload, '-H', 'If-None-Match: "0123"'), '403')
+  t.equal(await curl('drop/a'), '403', 'and nothing is read')
+  await set(open(Date.now() - 2 * hourMs, Date.now() - hourMs))
+  t.equal(await curl('drop/b', ...upload, ...fresh), '403', 'after the hour')
+
+  await run(['admin', 'user', 'add', 'home', 'ada'], { env: { SVCCTL_NEW_SECRET_KEY: 'a-secret-of-ada' } })
+  t.equal((await run(['admin', 'group', 'create', 'home', 'staff'])).code, 0)
+  t.equal((await run(['admin', 'group', 'member', 'add', 'home', 'staff', 'ada'])).code, 0)
+  await set(first!)
+  const tested = async (line: string) => (await access(`test home/family ${line} --principal ada`)).stdout
+  t.match(await tested('home/ada/ --action list'), /^allowed .*own-home/)
+  t.match(await tested('home/ --action list'), /^denied/)
+  t.match(await tested('home/bob/a'), /^denied/)
+})
+
+t.test('blocks of public access: which one refuses, its flags, and what is public without it', async t => {
+  write('public.json', [public1])
+  write('none.json', [])
+  t.equal((await access('set home/other none.json')).code, 0)
+  t.equal((await access('set home/family public.json')).code, 0)
+  t.match((await access('block-public home/family on --mode ignore')).stderr, /RestrictPublicBuckets alone/)
+  t.match((await access('block-public home/family')).stdout, 'Public access to family is not blocked.')
+  await server.kernel.services.objectOwnership.setPublicAccessBlock('family', {
+    blockPublicAcls: false,
+    ignorePublicAcls: false,
+    blockPublicPolicy: true,
+    restrictPublicBuckets: false,
+  })
+  t.match((await access('block-public home/family')).stdout, 'its public access block has BlockPublicPolicy.')
+  t.match((await access('set home/family public.json')).stderr, 'svcctl access block-public ALIAS/family off removes')
+  t.equal((await access('block-public home/family off')).code, 0)
+  t.equal((await access('block-public home on')).code, 0)
+  t.match((await access('set home/family public.json')).stderr, 'svcctl access block-public ALIAS off removes')
+  t.match((await access('block-public home off')).stderr, /^Public now: family\.$/m)
+  t.equal((await access('simple home/family download')).code, 0)
+  t.match((await access('preset home/family private')).stderr, 'svcctl admin bucket policy delete ALIAS/family removes')
+  t.equal((await access('simple home/family remove')).code, 0)
+  t.notMatch((await access('preset home/family private')).stderr, 'still public')
+})
+
+t.test('messages say what to write, and each place once', async t => {
+  t.match(
+    (await access('preset home/family public-prefix --match public/**')).stderr,
+    /TYPE:PATTERN: write glob:public/,
+  )
+  const refused = async (...rules: readonly object[]) => {
+    write('wrong.json', rules)
+    return (await access('set home/family wrong.json')).stderr
+  }
+  const typo = await refused({ ...public1, descripton: 'x' })
+  t.match(typo, /Rule "public", descripton: is no field of a rule: did you mean description\? \(/)
+  t.equal(typo.split('descripton').length, 2, typo)
+  const two = await refused({ ...public1, actions: ['reed'] }, { ...ada, actions: ['rite'] })
+  t.equal(two.split('reed').length, 2, two)
+  t.match(two, /rule "ada", actions\[0\]: "rite"/)
+  t.match(await refused(public1, public1), /two rules have the id "public"/)
+  t.match((await access('test home/family a --principal nobody')).stderr, /Nobody has the access key "nobody"/)
+})
+
+t.test('the table of the audit names the rule that refused', async t => {
+  write('deny.json', [{ ...ada, id: 'shut', principals: ['*'], effect: 'deny' }])
+  t.equal((await access('set home/family deny.json')).code, 0)
+  t.equal((await fetch(`${server.endpoint}/family/a`)).status, 403)
+  const { stdout } = await run(['admin', 'audit', 'home', '--bucket', 'family', '--status', '403', '--limit', '5'])
+  t.match(stdout, /DENIED BY +ACCESS RULE/)
+  t.match(stdout, /access-rule +shut/)
 })

@@ -256,6 +256,7 @@ t.test(
     t.same((await call('setBlockPublic', { enabled: true })).json, {
       bucket: '',
       enabled: true,
+      flags: [],
       mode: 'reject',
       cluster: true,
       effective: true,
