@@ -76,7 +76,7 @@ export default defineCommand<Options>({
       isRepeatable: true,
     },
     { flags: '--distribution <id>', summary: 'through which it comes' },
-    { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now' },
+    { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now', parse: parseTime },
   ],
   examples: [
     'svcctl access test home/photos public/a.jpg secret/b.jpg',
@@ -102,6 +102,13 @@ export default defineCommand<Options>({
     context.output.result({ ...(answer.body as object) }, ...results.flatMap(one => linesOf(action, one)))
   },
 })
+
+function parseTime(text: string): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || Number.isNaN(Date.parse(text))) {
+    throw new RangeError('is no time: write 2030-01-31T08:00:00Z')
+  }
+  return text
+}
 
 function linesOf(action: string, { key, allowed, reason, rules, blockedPublic }: TestedKey): readonly string[] {
   return [

@@ -169,6 +169,7 @@ t.test('messages say what to write, and each place once', async t => {
   t.equal(two.split('reed').length, 2, two)
   t.match(two, /rule "ada", actions\[0\]: "rite"/)
   t.match(await refused(public1, public1), /two rules have the id "public"/)
+  t.match((await access('test home/family a --time tomorrow')).stderr, /"tomorrow" is no time: write 2030/)
   t.match((await access('test home/family a --principal nobody')).stderr, /Nobody has the access key "nobody"/)
 })
 
