@@ -8,7 +8,7 @@
  * 2. Damage gives no caller a right: rules that cannot be read or compiled deny every action that rules can allow.
  * 3. Rules that were not prepared and cannot be read without waiting deny the same.
  */
-import { chain, type Logger, type MaybePromise } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
@@ -43,8 +43,9 @@ import type { RuleSet } from './rule-set.ts'
 export interface AccessRulesOptions {
   readonly store: StoreService
   readonly policy: PolicyService
-  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'ownBlocks'>
   readonly config: AccessRulesConfig
+  readonly clock: Clock
   readonly log: Logger
   /** The problems of rules, as the error of the answer. */
   readonly invalidRules: (problems: readonly AccessRuleProblem[]) => Error
@@ -64,7 +65,7 @@ interface Usable {
 }
 
 const denyEverything: BucketRules = Object.freeze({
-  isPublic: false,
+  isPublicNow: () => false,
   decide: ({ key, action }: RuleRequest) =>
     key !== undefined || action.startsWith('s3:ListBucket') ? ({ effect: 'deny', rule: '' } as const) : undefined,
   blockedBy: () => undefined,
@@ -72,7 +73,7 @@ const denyEverything: BucketRules = Object.freeze({
 
 /** Declares a collection: during set-up. */
 export function createAccessRules(options: AccessRulesOptions): AccessRules {
-  const { store, policy, objectOwnership, config, log, invalidRules } = options
+  const { store, policy, objectOwnership, config, clock, log, invalidRules } = options
   const documents = bucketDocument(store, { name: 'access-rules', schema: StoredRules })
   const usable = documents.compiled(compileStored, ({ set }) => set?.memoryBytes ?? 0)
   const normalizeKey = keyNormalizerOf(config)
@@ -83,7 +84,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     const compiled = compileStoredRules(value.rules, context())
     if ('set' in compiled) {
       const { set } = compiled
-      return { set, open: set.asBucketRules(false), publicBlocked: set.asBucketRules(true) }
+      return { set, open: set.asBucketRules(false, clock.now), publicBlocked: set.asBucketRules(true, clock.now) }
     }
     log.error(
       { bucket: id, ...compiled.problem },
@@ -100,7 +101,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
       if (found === undefined) {
         return chain(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything))
       }
-      if (!found.open.isPublic) return found.open
+      if (found.set?.isPublic !== true) return found.open
       return chain(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
     })
   }
@@ -120,22 +121,59 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     return { rules: value.rules, etag, updatedMs: modifiedMs, updatedBy: value.updatedBy, set }
   }
 
+  async function changedSince(bucket: string, cause?: unknown): Promise<Error> {
+    const document = await documents.get(bucket)
+    const etag = document?.etag ?? noRulesEtag
+    return storeErrors.precondition_failed(
+      `The rules of ${bucket} have changed since (ETag is now "${etag}"): read them with svcctl access get, and try again.`,
+      { cause },
+    )
+  }
+
+  function compileSent(sent: readonly unknown[]) {
+    if (sent.length > config.rulesMax) throw tooMany(sent.length, config)
+    const { rules, set, problems } = checkRules(sent, context())
+    if (rules === undefined) throw invalidRules(problems)
+    return { rules, set }
+  }
+
+  /** Throws the errors of rules that may not be stored in this bucket. */
+  async function acceptable(bucket: string, sent: readonly unknown[]) {
+    const compiled = compileSent(sent)
+    const publicRule = compiled.rules.find(isPublicRule)
+    if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
+      const isOwn = (await objectOwnership.ownBlocks(bucket)).blockPublicPolicy
+      const block = isOwn
+        ? `The bucket ${bucket} blocks public access (svcctl access block-public ALIAS/${bucket} off removes the block)`
+        : 'The whole server blocks public access (svcctl access block-public ALIAS off removes the block)'
+      throw accessRuleErrors.public_access_blocked(
+        `${block}, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
+      )
+    }
+    return compiled
+  }
+
   const service: AccessRulesService = {
     rules: describe,
     check,
     ignoresPublic,
+    compile: sent => compileSent(sent).set,
+    async tryReplace(bucket, sent, { ifMatch } = {}) {
+      const { rules, set } = await acceptable(bucket, sent)
+      // Rules that cannot be read may be replaced.
+      const etag = (await documents.get(bucket))?.etag ?? noRulesEtag
+      if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw await changedSince(bucket)
+      return { rules, etag, updatedMs: undefined, updatedBy: undefined, set }
+    },
     async replace(bucket, sent, updatedBy, preconditions) {
-      if (sent.length > config.rulesMax) throw tooMany(sent.length, config)
-      const { rules, problems } = checkRules(sent, context())
-      if (rules === undefined) throw invalidRules(problems)
-      const publicRule = rules.find(isPublicRule)
-      if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
-        throw accessRuleErrors.public_access_blocked(
-          `Public access is blocked, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
-        )
-      }
+      const { rules } = await acceptable(bucket, sent)
       const value = rules.length === 0 ? undefined : { rules: [...rules], updatedBy }
-      await documents.replace(bucket, value, rulesPreconditions(preconditions))
+      try {
+        await documents.replace(bucket, value, rulesPreconditions(preconditions))
+      } catch (error) {
+        if (isCatalogError(error) && error.code === 'precondition_failed') throw await changedSince(bucket, error)
+        throw error
+      }
       return describe(bucket)
     },
     denial: (bucket, key, action, facts, identity) =>

@@ -6,7 +6,7 @@ import type { UsersService } from 'svc/plugins/users/api'
 import type { AccessRulesService, RulesOfBucket } from './api.ts'
 import { accessRuleErrors } from './errors.ts'
 import type { AccessRoute, AccessRouteFinder } from './points.ts'
-import { type AccessRule, isPublicRule } from './rule.ts'
+import type { AccessRule } from './rule.ts'
 import { unknownPrincipals } from './unknown-principals.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -54,14 +54,15 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
     async describe(request, bucket, found) {
       const { rules, etag, updatedMs, updatedBy, set } = found
       const isBlocked = await accessRules.ignoresPublic(bucket)
-      const context = { isPublicBlocked: isBlocked, nowMs: clock.now() }
+      const nowMs = clock.now()
+      const context = { isPublicBlocked: isBlocked, nowMs }
       return {
         bucket,
         rules: [...rules],
         etag,
         ...(updatedMs === undefined ? {} : { updatedAt: new Date(updatedMs).toISOString() }),
         ...(updatedBy === undefined ? {} : { updatedBy }),
-        public: !isBlocked && rules.some(isPublicRule),
+        public: !isBlocked && set?.isPublicAt(nowMs) === true,
         blockPublic: isBlocked,
         warnings: [...warningsOf(set?.ordered ?? [], context, await unknown(request, found))],
       }

@@ -45,6 +45,10 @@ export interface AccessRulesService {
     updatedBy: string,
     preconditions?: Preconditions,
   ): Promise<RulesOfBucket>
+  /** What `replace` would store and return, with the ETag that the bucket has now. Rejects as it does; nothing is stored. */
+  tryReplace(bucket: string, rules: readonly unknown[], preconditions?: Preconditions): Promise<RulesOfBucket>
+  /** Compiles rules that are not stored, for tests. Throws `invalid_access_rule` and `too_many_access_rules`. */
+  compile(rules: readonly unknown[]): RuleSet
   /** The problems of the rules; empty if there are none. The number of rules counts. */
   check(rules: readonly unknown[]): readonly AccessRuleProblem[]
   /** Whether anonymous access is blocked in this bucket. */

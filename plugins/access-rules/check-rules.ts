@@ -1,4 +1,5 @@
 /** Checks and compiles rules from a request body, or returns all of their problems. */
+import { suggest } from 'svc/kernel'
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type CompiledRule, compileRule, type RuleContext } from './compiled-rule.ts'
@@ -6,7 +7,7 @@ import { costMax, costOf, headerCostOf } from './cost.ts'
 import { RegexList } from './matching.ts'
 import { memoryBytesMax, memoryOfRegexes, memoryOfRule } from './memory.ts'
 import { type AccessRuleProblem, Problems } from './problems.ts'
-import { AccessRule, priorityDefault } from './rule.ts'
+import { AccessRule, Conditions, Match, priorityDefault } from './rule.ts'
 import { RuleSet } from './rule-set.ts'
 
 export type CheckResult =
@@ -76,7 +77,11 @@ function readShape(value: unknown, index: number, problems: Problems): readonly 
     const { requiredProperties = [], additionalProperties = [] } = params as Readonly<Record<string, string[]>>
     if (keyword === 'required') for (const name of requiredProperties) problems.add(within(field, name), 'is missing')
     else if (keyword === 'additionalProperties') {
-      for (const name of additionalProperties) problems.add(within(field, name.slice(0, 80)), 'is no field of a rule')
+      for (const name of additionalProperties)
+        problems.add(
+          within(field, name.slice(0, 80)),
+          `is no field of a rule${suggest(name, fieldNames(instancePath))}`,
+        )
     } else if (keyword === 'anyOf')
       problems.add(field, `is none of the words that may stand here: ${choicesOf(instancePath)}`)
     else if (keyword !== 'const' && keyword !== 'boolean') problems.add(field, message)
@@ -97,16 +102,21 @@ function fieldOf(pointer: string): string {
   return names.reduce((field, name) => (/^\d+$/.test(name) ? `${field}[${name}]` : within(field, name)), '')
 }
 
+/** The fields that may stand in this place. */
+function fieldNames(path: string): readonly string[] {
+  const schema = path === '/match' ? Match : path === '/conditions' ? Conditions : AccessRule
+  return path === '/conditions/timeWindow' ? ['from', 'to'] : Object.keys(schema.properties)
+}
+
 const within = (field: string, name: string): string => (field === '' ? name : `${field}.${name}`)
 
 function checkIds(rules: readonly ReadRule[], problems: Problems): void {
-  const first = new Map<string, number>()
+  const ids = new Set<string>()
   for (const { rule, index } of rules) {
     problems.rule = index
     problems.id = rule.id
-    const other = first.get(rule.id)
-    if (other === undefined) first.set(rule.id, index)
-    else problems.add('id', `rule ${other} has the same id`)
+    if (!ids.has(rule.id)) ids.add(rule.id)
+    else problems.add('id', `two rules have the id ${JSON.stringify(rule.id)}`)
   }
 }
 

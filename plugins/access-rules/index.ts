@@ -37,7 +37,11 @@ const operations = [
 const invalidRules = (problems: readonly AccessRuleProblem[]) => {
   const [{ rule, id, field, message }] = problems as [AccessRuleProblem]
   const place = rule < 0 ? '' : `Rule ${id === '' ? rule : `"${id}"`}${field === '' ? '' : `, ${field}`}: `
-  return withProblems(accessRuleErrors.invalid_access_rule(`${place}${message}.`), 'accessRuleErrors', problems)
+  return withProblems(
+    accessRuleErrors.invalid_access_rule(`${place}${message}${message.endsWith('?') ? '' : '.'}`),
+    'accessRuleErrors',
+    problems,
+  )
 }
 
 export default definePlugin({
@@ -51,7 +55,18 @@ export default definePlugin({
   contributes: { 'admin.operation': operations },
   config: AccessRulesConfig,
   setup({ services, config, ports, log, point, contribute }) {
-    const { service: accessRules, source, section } = createAccessRules({ ...services, config, log, invalidRules })
+    const { clock } = ports
+    const {
+      service: accessRules,
+      source,
+      section,
+    } = createAccessRules({
+      ...services,
+      config,
+      clock,
+      log,
+      invalidRules,
+    })
     contribute('policy.source', 'access-rules', source)
     contribute('archive.section', section.documents.name, section, { optional: true })
     contribute(
@@ -66,7 +81,6 @@ export default definePlugin({
     )
     const routes = point('accessRules.route')
     const { iam, users } = services
-    const { clock } = ports
     const accessRulesAdmin = createAccessRulesAdmin({
       accessRules,
       iam,

@@ -8,17 +8,21 @@ import type { RegexList } from './matching.ts'
 import { memoryOfRegexes, memoryOfRule } from './memory.ts'
 import { createRegexSet, type RegexSet } from './regexes.ts'
 import { RequestView } from './request-view.ts'
+import { type OpenTime, openTimeOf } from './rule.ts'
 import { RuleIndex } from './rule-index.ts'
+import { shadowOf } from './shadowing.ts'
 
 export class RuleSet {
   /** In the order in which they decide. */
   readonly ordered: readonly CompiledRule[]
-  /** A rule allows something to everybody. */
+  /** A rule allows something to everybody, also if it has ended or another rule decides before it. */
   readonly isPublic: boolean
   /** In each thread, about. */
   readonly memoryBytes: number
   readonly #index: RuleIndex
   readonly #regexes: RegexSet | undefined
+  /** Computed when they are asked for first. */
+  #publicTimes: readonly OpenTime[] | undefined
 
   constructor(rules: readonly CompiledRule[], list: RegexList) {
     const { regexes } = list
@@ -48,10 +52,18 @@ export class RuleSet {
     return undefined
   }
 
-  /** For the policy engine. `isPublicBlocked`: by the bucket or the cluster. */
-  asBucketRules(isPublicBlocked: boolean): BucketRules {
+  /** Whether a rule allows something to everybody at this instant: one that has ended, begins later or never decides does not. */
+  isPublicAt(nowMs: number): boolean {
+    this.#publicTimes ??= this.ordered.flatMap((one, index) =>
+      one.isPublic && shadowOf(one, this.ordered.slice(0, index)) === undefined ? [openTimeOf(one.rule)] : [],
+    )
+    return this.#publicTimes.some(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs)
+  }
+
+  /** For the policy engine. `isPublicBlocked`: by the bucket or the cluster. `now`: ms since 1970. */
+  asBucketRules(isPublicBlocked: boolean, now: () => number): BucketRules {
     return Object.freeze({
-      isPublic: this.isPublic && !isPublicBlocked,
+      isPublicNow: () => !isPublicBlocked && this.isPublicAt(now()),
       decide: (request: RuleRequest) => decisionOf(this.find(request, isPublicBlocked || request.blocksPublic)),
       blockedBy: (request: RuleRequest) => {
         if (!isPublicBlocked && !request.blocksPublic) return undefined

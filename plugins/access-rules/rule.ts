@@ -1,4 +1,5 @@
 /** The schema of an access rule, for the Admin API and the store. `check-rules.ts` checks what a schema cannot express. */
+import { parseInstant } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 
 /** Classes of actions that a rule may name instead of single ones. */
@@ -106,7 +107,23 @@ export const StoredRules = Type.Object(
 
 export type StoredRules = Static<typeof StoredRules>
 
-/** Whether a rule gives everybody a right. */
+export interface OpenTime {
+  /** ms since 1970; this instant is inside. */
+  readonly fromMs: number
+  /** This instant is outside. */
+  readonly toMs: number
+}
+
+/** The time window of a rule, all of time where it has none. */
+export function openTimeOf({ conditions }: AccessRule): OpenTime {
+  const { from, to } = conditions?.timeWindow ?? {}
+  return {
+    fromMs: (from === undefined ? undefined : parseInstant(from)) ?? Number.NEGATIVE_INFINITY,
+    toMs: (to === undefined ? undefined : parseInstant(to)) ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Whether a rule gives everybody a right, at whatever time. */
 export function isPublicRule({ effect, principals }: AccessRule): boolean {
   return effect === 'allow' && principals.includes('*')
 }

@@ -1,6 +1,7 @@
 /** Warnings about valid rules: public access, rules that never decide, denies that have less effect than they seem to have. */
 import type { CompiledRule } from './compiled-rule.ts'
-import type { AccessRule } from './rule.ts'
+import { type AccessRule, openTimeOf } from './rule.ts'
+import { covers, shadowOf } from './shadowing.ts'
 
 export interface WarningContext {
   /** Rules that allow anonymous access have no effect. */
@@ -18,7 +19,7 @@ export function warningsOf(
   more: readonly string[] = [],
 ): readonly string[] {
   const own = ordered.flatMap((one, index) => [
-    ...publicWarnings(one, context),
+    ...publicWarnings(one, ordered.slice(0, index), context),
     ...shadowWarnings(one, ordered.slice(0, index)),
     ...timeWarnings(one, context),
     ...listingWarnings(one),
@@ -36,10 +37,14 @@ const words: readonly (readonly [action: string, word: string])[] = [
 ]
 
 function publicWarnings(
-  { rule, isPublic, actions }: CompiledRule,
-  { isPublicBlocked }: WarningContext,
+  one: CompiledRule,
+  before: readonly CompiledRule[],
+  { isPublicBlocked, nowMs }: WarningContext,
 ): readonly string[] {
-  if (!isPublic) return []
+  const { rule, isPublic, actions } = one
+  const { fromMs, toMs } = openTimeOf(rule)
+  // Of a rule that has no effect only the reason is told.
+  if (!isPublic || toMs <= nowMs || shadowOf(one, before) !== undefined) return []
   const verbs = words.flatMap(([action, word]) => (actions.has(action) ? [word] : []))
   const known = new Set(words.map(([action]) => action))
   const others = [...actions].filter(action => !known.has(action))
@@ -47,7 +52,8 @@ function publicWarnings(
   const what = actions.has('s3:ListBucket') && verbs.length === 1 ? 'the keys' : 'objects'
   const limits =
     rule.conditions === undefined ? '' : `, where its conditions hold (${joined(Object.keys(rule.conditions))})`
-  const told = `"${rule.id}" lets every client ${does} ${what}${whereOf(rule)} without credentials${limits}`
+  const since = fromMs > nowMs ? ` from ${rule.conditions?.timeWindow?.from} on` : ''
+  const told = `"${rule.id}" lets every client ${does} ${what}${whereOf(rule)} without credentials${since}${limits}`
   if (isPublicBlocked) return [`${told}; it has no effect while public access is blocked.`]
   const isChanging = ['s3:PutObject', 's3:DeleteObject'].some(action => actions.has(action))
   return [isChanging ? `${told}: any client can fill the bucket or destroy its objects.` : `${told}.`]
@@ -62,7 +68,7 @@ function whereOf({ match }: AccessRule): string {
 /** A rule never decides if an earlier rule matches every request that it matches. */
 function shadowWarnings(one: CompiledRule, before: readonly CompiledRule[]): readonly string[] {
   const { rule } = one
-  const whole = before.find(other => covers(other, one) && includesAll(other.actions, one.actions))
+  const whole = shadowOf(one, before)
   if (whole !== undefined) {
     const { id, priority, effect } = whole.rule
     return [
@@ -78,38 +84,9 @@ function shadowWarnings(one: CompiledRule, before: readonly CompiledRule[]): rea
   })
 }
 
-/** Whether a rule matches every caller, key and circumstance that another matches. May return false although it does. */
-function covers(other: CompiledRule, one: CompiledRule): boolean {
-  const { principals } = other
-  const isForAll =
-    principals.everybody ||
-    (!one.principals.everybody &&
-      includesAll(principals.users, one.principals.users) &&
-      includesAll(principals.groups, one.principals.groups))
-  if (!isForAll) return false
-  const { conditions } = other.rule
-  if (conditions !== undefined && JSON.stringify(conditions) !== JSON.stringify(one.rule.conditions)) return false
-  return other.pattern.isEverything || isSamePattern(other.rule, one.rule) || isLongerPrefix(other.rule, one.rule)
-}
-
-function isSamePattern({ match: a }: AccessRule, { match: b }: AccessRule): boolean {
-  return (
-    a?.type === b?.type && a?.pattern === b?.pattern && (a?.caseInsensitive ?? false) === (b?.caseInsensitive ?? false)
-  )
-}
-
-function isLongerPrefix({ match: a }: AccessRule, { match: b }: AccessRule): boolean {
-  return a?.type === 'prefix' && b?.type === 'prefix' && b.caseInsensitive !== true && b.pattern.startsWith(a.pattern)
-}
-
-function includesAll<T>(all: ReadonlySet<T>, some: ReadonlySet<T>): boolean {
-  return [...some].every(one => all.has(one))
-}
-
 function timeWarnings({ rule }: CompiledRule, { nowMs }: WarningContext): readonly string[] {
-  const { to } = rule.conditions?.timeWindow ?? {}
-  return to !== undefined && Date.parse(to) <= nowMs
-    ? [`"${rule.id}" has ended: its time window was open until ${to}.`]
+  return openTimeOf(rule).toMs <= nowMs
+    ? [`"${rule.id}" has ended: its time window was open until ${rule.conditions?.timeWindow?.to}.`]
     : []
 }
 

@@ -69,6 +69,12 @@ export interface AccessRequest {
   readonly bucketPolicies?: BucketPolicies
 }
 
+/** A request whose decision is explained, not made. */
+export interface SimulatedRequest extends AccessRequest {
+  /** Replaces the rules of the sources: for the question of what these rules would decide. */
+  readonly bucketRules?: BucketRules
+}
+
 /** The policies of an identity, and the policies that limit it. Created once per identity and kept, not per request. */
 export interface IdentityPolicies {
   /** Policies of the user and of its enabled groups. */
@@ -114,8 +120,8 @@ export interface RuleDecision {
  * access keys still hold, and rules do not apply to access keys of root.
  */
 export interface BucketRules {
-  /** Whether a rule allows something to everybody, and public access is not blocked. */
-  readonly isPublic: boolean
+  /** Whether a rule allows something to everybody at present, and public access is not blocked. */
+  isPublicNow(): boolean
   /** Undefined if no rule applies to this request. */
   decide(request: RuleRequest): RuleDecision | undefined
   /** The rule that would allow the request to everybody if public access were not blocked; for reasons and audit records. */
@@ -173,7 +179,7 @@ export interface PolicyService {
   /** Like `isAllowed`, with the given policies instead of those of the sources. */
   evaluate(request: AccessRequest, policies: RequestPolicies): boolean
   /** The decision of `isAllowed` (or of `evaluate`, with `policies`), with its reason and every statement that was evaluated. */
-  simulate(request: AccessRequest, policies?: RequestPolicies): Simulation
+  simulate(request: SimulatedRequest, policies?: RequestPolicies): Simulation
   /** Tags for the audit record of a refused request: the rule of the bucket that denied it. Undefined if none did. */
   denialTags(request: AccessRequest): Readonly<Record<string, string>> | undefined
   /** Whether a listing of some part of the bucket is allowed, for suitable values of prefix, delimiter and size. */

@@ -9,6 +9,7 @@ import type {
   PolicyService,
   PolicySource,
   RequestPolicies,
+  SimulatedRequest,
 } from './api.ts'
 import { builtInPolicies } from './built-in-policies.ts'
 import { type Catalogue, createCatalogue, type PolicyAction } from './catalogue.ts'
@@ -88,18 +89,18 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   }
 
   /** The policies of all sources, for rare questions. */
-  function collect({ identity, bucket, bucketPolicies }: AccessRequest): Lists {
+  function collect({ identity, bucket, bucketPolicies, bucketRules }: SimulatedRequest): Lists {
     const identities = identity === undefined ? [] : identitySources.flatMap(source => source(identity) ?? [])
     if (bucketPolicies !== undefined) return [identities, [bucketPolicies], []]
     const buckets = bucket === undefined || bucket === '' ? [] : bucketSources.flatMap(source => source(bucket) ?? [])
-    return [identities, buckets, rulesOf(bucket)]
+    return [identities, buckets, bucketRules === undefined ? rulesOf(bucket) : [bucketRules]]
   }
 
   function rulesOf(bucket: string | undefined): readonly BucketRules[] {
     return bucket === undefined || bucket === '' ? [] : ruleSources.flatMap(source => source(bucket) ?? [])
   }
 
-  const hasPublicRules = (bucket: string) => rulesOf(bucket).some(rules => rules.isPublic)
+  const hasPublicRules = (bucket: string) => rulesOf(bucket).some(rules => rules.isPublicNow())
 
   return Object.freeze({
     open(sources: readonly PolicySource[], complete: Catalogue) {
@@ -152,7 +153,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       return blocked === undefined ? undefined : { deniedBy: 'block-public', accessRule: blocked }
     },
     evaluate: (request: AccessRequest, policies: RequestPolicies) => ask(request, false, policies),
-    simulate(request: AccessRequest, policies?: RequestPolicies) {
+    simulate(request: SimulatedRequest, policies?: RequestPolicies) {
       const lists = policies === undefined ? collect(request) : listsOf(request, policies)
       return simulate(request, catalogue.find(request.action), ...lists)
     },

@@ -135,7 +135,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('access: a preset opens the bucket, a rule closes a part of it, and the test says which decided', async t => {
-    const { page, flaws } = await browser.open({}, /400 (PUT|POST) .*access-rules/)
+    const { page, flaws } = await browser.open({}, /400 (PUT|POST) .*access-rules|404 GET .*site\/policy/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/buckets/site?tab=access')
     await page.getByText('Nobody gets in without credentials.', { exact: true }).waitFor()
@@ -179,6 +179,18 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Block public access: Saved.').waitFor()
     t.equal((await fetchSite('/site/index.html')).status, 403)
+    await page.getByText('The whole deployment blocks public access').waitFor({ state: 'detached' })
+    t.match(await admin.call('PUT', '/access/block-public', { enabled: true }), { enabled: true })
+    await page.reload()
+    await page.getByText('The whole deployment blocks public access').waitFor()
+    await page.getByRole('switch', { name: 'Block public access to this bucket' }).waitFor()
+    t.match(await admin.call('PUT', '/access/block-public', { enabled: false }), { enabled: false })
+
+    await page.getByRole('tab', { name: 'Policy' }).click()
+    await page.getByText('Policies of users and groups decide.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('link', { name: 'Its 2 access rules decide too.' }).click()
+    await page.getByRole('button', { name: 'Edit rule no-drafts' }).waitFor()
     t.same(flaws, [])
   })
 

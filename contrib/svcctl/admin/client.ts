@@ -194,19 +194,19 @@ function problemOf(request: AdminRequest, endpoint: string, { status, headers, b
   const { errors = [], ruleErrors = [], accessRuleErrors = [] } = document
   const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule), ...accessRuleErrors.map(problemInRule)]
   // The first problem usually repeats the detail.
+  const told = detail.toLowerCase()
+  const isTold = (text: string) => told.includes(text.toLowerCase())
   const untold = problems
-    .map(({ place, message }) => ({
-      place: detail.includes(place) ? '' : place,
-      message: detail.includes(message) ? '' : message,
-    }))
+    .map(({ place, message }) => ({ place: isTold(place) ? '' : place, message: isTold(message) ? '' : message }))
     .filter(({ place, message }) => place !== '' || message !== '')
+  const others = problems.filter(({ place, message }) => !isTold(`${place}: ${message}`))
   return new AdminError({
     status,
     code,
     message: detail,
     requestId,
     operation: request.operation,
-    problems: problems.length === 1 ? untold : problems,
+    problems: problems.length === 1 ? untold : others,
   })
 }
 
@@ -227,7 +227,7 @@ export function problemAt({
 
 function problemInRule(problem: Readonly<Record<string, unknown>>): AdminProblem {
   const { rule, id, field, position, message } = problem
-  const place = Number(rule) < 0 ? '' : `rule ${id === '' ? rule : id}`
+  const place = Number(rule) < 0 ? '' : `rule ${id === '' ? rule : JSON.stringify(id)}`
   const at = Number(position) > 0 ? `, character ${Number(position) + 1}` : ''
   return { place: [place, field].filter(Boolean).join(', ') + at, message: String(message) }
 }

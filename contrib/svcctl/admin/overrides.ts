@@ -126,7 +126,18 @@ export const overrides: Readonly<Record<string, Override>> = {
   searchAudit: {
     name: 'audit',
     example: 'svcctl admin audit home --user ada --since 2h',
-    columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'],
+    columns: [
+      'time',
+      'status',
+      'api',
+      'bucket',
+      'object',
+      'identity.user',
+      'clientIp',
+      'latencyMs',
+      'tags.deniedBy',
+      'tags.accessRule',
+    ],
   },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 

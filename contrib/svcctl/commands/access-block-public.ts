@@ -1,5 +1,7 @@
+import type { AdminClient } from '../admin/client.ts'
 import { defineCommand } from '../command.ts'
-import { usageError } from '../errors.ts'
+import type { Context } from '../context.ts'
+import { AdminError, usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
 import { requireBucketOnly } from '../target.ts'
 
@@ -11,6 +13,7 @@ interface Block {
   readonly bucket: string
   readonly enabled: boolean
   readonly mode: string
+  readonly flags: readonly string[]
   readonly cluster: boolean
   readonly effective: boolean
 }
@@ -37,7 +40,10 @@ export default defineCommand<Options>({
     const target = context.remote(text!)
     const isOfBucket = target.bucket !== ''
     if (mode !== undefined && (isOfBucket || state === undefined)) {
-      throw usageError('--mode is of the whole server, and stands beside on or off.')
+      throw usageError(
+        '--mode is of the whole server, and stands beside on or off. For one bucket, set RestrictPublicBuckets alone, with s3api ' +
+          'put-public-access-block: what is public is stored, and has no effect.',
+      )
     }
     const path = isOfBucket ? `/buckets/${encodeName(requireBucketOnly(target))}/block-public` : '/access/block-public'
     const [read, write] = isOfBucket
@@ -50,14 +56,32 @@ export default defineCommand<Options>({
         : { operation: write!, method: 'PUT', path, body: { enabled: state === 'on', mode } },
     )
     context.output.result({ ...(body as Block) }, lineOf(body as Block))
+    if (state === 'off' && !isOfBucket) await tellPublic(context, client)
   },
 })
 
-function lineOf({ bucket, enabled, mode, cluster, effective }: Block): string {
+/** The buckets that are public without the block, as far as one page tells and the caller may list them. */
+async function tellPublic({ output }: Context, client: AdminClient): Promise<void> {
+  try {
+    const query = [['limit', '1000']] as const
+    const { body } = await client.send({ operation: 'listBuckets', method: 'GET', path: '/buckets', query })
+    const { items } = body as { readonly items: readonly { readonly name: string; readonly public: boolean }[] }
+    const names = items.filter(item => item.public).map(({ name }) => name)
+    if (names.length > 0) output.note(`Public now: ${names.join(', ')}.`)
+  } catch (error) {
+    // The block is removed: that this caller may not list buckets is no failure of the command.
+    if (!(error instanceof AdminError)) throw error
+  }
+}
+
+function lineOf({ bucket, enabled, flags, mode, cluster, effective }: Block): string {
   if (bucket === '') {
     return enabled ? `Public access is blocked in every bucket; the mode is ${mode}.` : 'Public access is not blocked.'
   }
-  if (!effective)
-    return `Public access to ${bucket} is not blocked as a whole; single flags of its public access block are not shown here.`
+  if (!effective) {
+    return flags.length === 0
+      ? `Public access to ${bucket} is not blocked.`
+      : `Public access to ${bucket} is not blocked as a whole; its public access block has ${flags.join(', ')}.`
+  }
   return `Public access to ${bucket} is blocked${cluster ? `, as in every bucket (${mode})` : ''}${enabled ? ' by its own block' : ''}.`
 }

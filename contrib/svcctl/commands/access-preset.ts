@@ -1,5 +1,5 @@
 import { ifMatchOption, openBucket, tellStored } from '../access.ts'
-import { defineCommand, parsePair } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import { inTypedWords } from '../typed-words.ts'
 
 interface Options {
@@ -15,6 +15,14 @@ const words = new Map([
   ['body/match', '--match'],
   ['body/confirm', '--confirm'],
 ])
+
+function parseMatch(text: string): readonly [type: string, pattern: string] {
+  const [, type, pattern] = /^(prefix|glob|regex):([\s\S]*)$/.exec(text) ?? []
+  if (type === undefined || pattern === undefined) {
+    throw new RangeError('is not of the form TYPE:PATTERN: write glob:public/**, prefix:public/ or regex:^public/')
+  }
+  return [type, pattern]
+}
 
 export default defineCommand<Options>({
   name: 'access preset',
@@ -32,7 +40,7 @@ export default defineCommand<Options>({
     },
   ],
   options: [
-    { flags: '--match <type:pattern>', summary: 'prefix:public/, glob:**.jpg or regex:^a', parse: parsePair(':') },
+    { flags: '--match <type:pattern>', summary: 'prefix:public/, glob:**.jpg or regex:^a', parse: parseMatch },
     { flags: '--case-insensitive', summary: 'compare without regard to case' },
     { flags: '--confirm', summary: 'confirm that every client may write' },
     ifMatchOption,

@@ -1,7 +1,8 @@
-import { openBucket } from '../access.ts'
+import { openBucket, readRules } from '../access.ts'
 import { defineCommand, parsePair } from '../command.ts'
 
 interface Options {
+  readonly rules?: string
   readonly action?: string
   readonly principal?: string
   readonly ip?: string
@@ -12,6 +13,11 @@ interface Options {
   readonly header?: readonly (readonly [name: string, value: string])[]
   readonly distribution?: string
   readonly time?: string
+}
+
+/** The server checks it. */
+interface RulesFile {
+  readonly rules?: unknown
 }
 
 interface TestedRule {
@@ -37,7 +43,8 @@ export default defineCommand<Options>({
   summary:
     'Tests whether a caller may perform an action on keys of a bucket, and names the rule or policy that decides.',
   description:
-    'No request is executed. Without --principal the caller is anonymous. Needs admin:ManageAccessRules on the bucket, and ' +
+    'No request is executed. Without --principal the caller is anonymous. The exit code is 0 whether it is allowed or denied: scripts read ' +
+    '`allowed` of --json. With --rules the rules of a file are tested as if they were stored. Needs admin:ManageAccessRules on the bucket, and ' +
     'admin:SimulatePolicy to ask about others.',
   arguments: [
     { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
@@ -54,7 +61,8 @@ export default defineCommand<Options>({
       flags: '--action <action>',
       summary: 'read (the default), list, write, delete, tag, or an action such as s3:GetObject',
     },
-    { flags: '--principal <access-key>', summary: 'the access key of the caller' },
+    { flags: '--rules <file>', summary: 'rules that are tested instead of the stored ones; - is standard input' },
+    { flags: '--principal <access-key>', summary: 'the access key of the caller; the name of a user is one, too' },
     { flags: '--ip <address>', summary: 'the address of the caller (default: that of this command)' },
     { flags: '--host <host>', summary: 'the host of the request' },
     { flags: '--method <method>', summary: 'the HTTP method (default: the usual one of the action)' },
@@ -68,16 +76,19 @@ export default defineCommand<Options>({
       isRepeatable: true,
     },
     { flags: '--distribution <id>', summary: 'through which it comes' },
-    { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now' },
+    { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now', parse: parseTime },
   ],
   examples: [
     'svcctl access test home/photos public/a.jpg secret/b.jpg',
+    'svcctl access test home/photos public/a.jpg --rules rules.json',
     'svcctl access test home/photos home/ada/ --action list --principal ada --ip 192.0.2.7',
   ],
-  async run(context, [text, ...keys], { header, ...options }) {
-    const { client, path } = await openBucket(context, text!)
+  async run(context, [text, ...keys], { header, rules, ...options }) {
+    const { client, path, bucket } = await openBucket(context, text!)
+    const draft = rules === undefined ? undefined : ((await readRules(context, rules, bucket)).body as RulesFile)
     const body = {
       ...options,
+      ...(draft && { rules: draft.rules }),
       ...(keys.length > 0 && { keys }),
       ...(header && { headers: Object.fromEntries(header) }),
     }
@@ -91,6 +102,13 @@ export default defineCommand<Options>({
     context.output.result({ ...(answer.body as object) }, ...results.flatMap(one => linesOf(action, one)))
   },
 })
+
+function parseTime(text: string): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || Number.isNaN(Date.parse(text))) {
+    throw new RangeError('is no time: write 2030-01-31T08:00:00Z')
+  }
+  return text
+}
 
 function linesOf(action: string, { key, allowed, reason, rules, blockedPublic }: TestedKey): readonly string[] {
   return [

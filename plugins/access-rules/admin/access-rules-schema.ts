@@ -13,7 +13,9 @@ export const AccessRulesDocument = Type.Object(
     etag: Type.String(),
     updatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Absent where there are no rules.' })),
     updatedBy: Type.Optional(Type.String({ description: 'A user.' })),
-    public: Type.Boolean({ description: 'A rule allows something to everybody, and public access is not blocked.' }),
+    public: Type.Boolean({
+      description: 'A rule allows something to everybody at present, and public access is not blocked.',
+    }),
     blockPublic: Type.Boolean({ description: 'Rules that allow something to everybody have no effect.' }),
     warnings: Type.Array(Type.String(), {
       description: 'Public access, rules that never decide, and users and groups that do not exist.',
@@ -21,6 +23,9 @@ export const AccessRulesDocument = Type.Object(
   },
   { $id: 'AccessRulesDocument' },
 )
+
+/** Errors of a rule name the place in it, so the schema of a request accepts any object. */
+export const SentRule = Type.Record(Type.String(), Type.Unknown())
 
 /** The user who makes the change. Every caller of a change has an identity. */
 export function changedBy(identity: Identity | undefined): string {

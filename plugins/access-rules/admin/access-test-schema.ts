@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { SentRule } from './access-rules-schema.ts'
 
 export const keysMax = 100
 
@@ -10,6 +11,11 @@ export const AccessTestRequest = Type.Object(
         description: 'Of a listing its prefixes. Default: the empty one.',
       }),
     ),
+    rules: Type.Optional(
+      Type.Array(SentRule, {
+        description: 'AccessRule; a draft that is tested instead of the stored rules. Nothing is stored.',
+      }),
+    ),
     action: Type.Optional(
       Type.String({
         minLength: 1,
@@ -19,7 +25,10 @@ export const AccessTestRequest = Type.Object(
       }),
     ),
     principal: Type.Optional(
-      Type.String({ maxLength: 128, description: 'An access key; default, and `*`: an anonymous caller.' }),
+      Type.String({
+        maxLength: 128,
+        description: "An access key, which a user's name is, too; default, and `*`: an anonymous caller.",
+      }),
     ),
     ip: Type.Optional(Type.String({ maxLength: 45, description: 'Default: that of this request.' })),
     host: Type.Optional(Type.String({ maxLength: 261, description: 'Default: that of this request.' })),

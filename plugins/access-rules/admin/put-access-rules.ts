@@ -1,16 +1,14 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../admin-service.ts'
-import { AccessRulesDocument, BucketParameters, changedBy } from './access-rules-schema.ts'
+import { AccessRulesDocument, BucketParameters, changedBy, SentRule } from './access-rules-schema.ts'
 
 const readOnly = { readOnly: true }
 
-/** A document that was read can be sent back. Errors name the place in a rule, so the schema accepts any object here. */
+/** A document that was read can be sent back. */
 const AccessRulesInput = Type.Object(
   {
-    rules: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'AccessRule; none removes them all.',
-    }),
+    rules: Type.Array(SentRule, { description: 'AccessRule; none removes them all.' }),
     bucket: Type.Optional(Type.Unknown(readOnly)),
     etag: Type.Optional(Type.Unknown(readOnly)),
     updatedAt: Type.Optional(Type.Unknown(readOnly)),
@@ -31,6 +29,9 @@ export default defineAdminOperation({
     'Replaces all access rules of a bucket in one change; an empty list removes them. `accessRuleErrors` has the errors of each rule.',
   authorize: ['admin:ManageAccessRules'],
   params: BucketParameters,
+  query: Type.Object({
+    dryRun: Type.Boolean({ default: false, description: 'Checks everything, with the warnings, and stores nothing.' }),
+  }),
   body: AccessRulesInput,
   response: AccessRulesDocument,
   etag: true,
@@ -43,10 +44,12 @@ export default defineAdminOperation({
   ],
   uses: ['accessRules', 'accessRulesAdmin', 'objects'],
   async handle(request, { accessRules, accessRulesAdmin, objects }) {
-    const { params, body, ifMatch, identity } = request
+    const { params, query, body, ifMatch, identity } = request
     const { bucket } = params
     await objects.getBucket(bucket)
-    const stored = await accessRules.replace(bucket, body.rules, changedBy(identity), { ifMatch })
+    const stored = query.dryRun
+      ? await accessRules.tryReplace(bucket, body.rules, { ifMatch })
+      : await accessRules.replace(bucket, body.rules, changedBy(identity), { ifMatch })
     return replyWith(await accessRulesAdmin.describe(request, bucket, stored), { etag: stored.etag })
   },
 })

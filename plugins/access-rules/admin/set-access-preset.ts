@@ -52,16 +52,23 @@ export default defineAdminOperation({
     'public_access_blocked',
     'too_many_access_rules',
   ],
-  uses: ['accessRules', 'accessRulesAdmin', 'objects'],
-  async handle(request, { accessRules, accessRulesAdmin, objects }) {
+  uses: ['accessRules', 'accessRulesAdmin', 'objects', 'policy'],
+  async handle(request, { accessRules, accessRulesAdmin, objects, policy }) {
     const { params, body, ifMatch, identity } = request
     const { bucket } = params
     await objects.getBucket(bucket)
     requireFitting(body)
     const stored = await applyPreset(accessRules, bucket, body, ifMatch, changedBy(identity))
-    return replyWith(await accessRulesAdmin.describe(request, bucket, stored), { etag: stored.etag })
+    const view = await accessRulesAdmin.describe(request, bucket, stored)
+    await policy.prepare(bucket)
+    if (body.preset === 'private' && policy.isPublic(bucket)) view.warnings.push(stillPublic(bucket))
+    return replyWith(view, { etag: stored.etag })
   },
 })
+
+const stillPublic = (bucket: string) =>
+  `The bucket is still public, by its policy or its access control list: svcctl admin bucket policy delete ALIAS/${bucket} removes the ` +
+  `policy, and svcctl access block-public ALIAS/${bucket} on blocks both.`
 
 function requireFitting({ preset, match, confirm }: Static<typeof PresetRequest>): void {
   const takesMatch: readonly Preset[] = ['public-prefix', 'public-write']

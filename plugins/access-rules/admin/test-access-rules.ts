@@ -30,7 +30,13 @@ export default defineAdminOperation({
   params: BucketParameters,
   body: AccessTestRequest,
   response: AccessTestResult,
-  errors: ['bucket_not_found', 'distribution_not_found', 'user_not_found'],
+  errors: [
+    'bucket_not_found',
+    'distribution_not_found',
+    'invalid_access_rule',
+    'too_many_access_rules',
+    'user_not_found',
+  ],
   uses: ['accessRules', 'accessRulesAdmin', 'iam', 'objects', 'policy', 'ports'],
   async handle(request, { accessRules, accessRulesAdmin, iam, objects, policy, ports: { clock } }) {
     const { params, body } = request
@@ -42,8 +48,10 @@ export default defineAdminOperation({
     const action = readAction(body.action ?? 'read', policy.actions())
     const identity = await identityOf(request, body.principal, iam)
     await policy.prepare(bucket)
-    const { set } = await accessRules.rules(bucket)
+    const { rules } = body
+    const set = rules === undefined ? (await accessRules.rules(bucket)).set : accessRules.compile(rules)
     const isBlocked = await accessRules.ignoresPublic(bucket)
+    const draft = rules === undefined ? {} : { bucketRules: set!.asBucketRules(isBlocked, clock.now) }
     const results = (body.keys ?? ['']).map(key => {
       const normalizedKey = request.normalizeKey(key)
       const isOnObject = action.level === 'object'
@@ -51,7 +59,8 @@ export default defineAdminOperation({
       const facts = { ...factsOf(request, body, identity, clock, action.action, prefix), ...routeFacts(body, route) }
       const asked = { identity, action: action.action, facts, key: isOnObject ? normalizedKey : undefined }
       const conditions = () => requestConditions(facts)
-      const simulated = () => policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions })
+      const simulated = () =>
+        policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions, ...draft })
       const denial = () => {
         const found = set?.find(requestOf({ ...asked, identity: undefined }), isBlocked)
         return found?.isDeny === true ? found.rule.id : undefined
@@ -100,7 +109,9 @@ async function identityOf(
   requireAllowed('admin:SimulatePolicy')
   const found = await iam.credentials(principal)
   if (found === undefined) {
-    throw accessRuleErrors.user_not_found('Nobody has this access key, or it is disabled or expired.')
+    throw accessRuleErrors.user_not_found(
+      `Nobody has the access key ${JSON.stringify(principal)}, or it is disabled or expired. A user's name is an access key, too; a group's is none.`,
+    )
   }
   return found.identity
 }
@@ -114,7 +125,7 @@ function factsOf(
   prefix: string | undefined,
 ): RequestFacts {
   const timeMs = time === undefined ? clock.now() : Date.parse(time)
-  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time is no date.')
+  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time is no time: write 2030-01-31T08:00:00Z.')
   if (ip !== undefined && parseAddress(ip) === undefined) {
     throw invalidFields([{ element: '/ip', message: 'is no address' }])
   }

@@ -44,7 +44,9 @@ t.test('no rules are a document, too', async t => {
 })
 
 t.test('a change is whole, under an ETag, and can be read and sent back', async t => {
-  const first = await put([rule({ id: 'a' }), rule({ id: 'b', effect: 'deny', priority: 5 })], { by: asAda })
+  const first = await put([rule({ id: 'a' }), rule({ id: 'b', effect: 'deny', priority: 5, actions: ['write'] })], {
+    by: asAda,
+  })
   t.equal(first.status, 200)
   t.match(first.json, { updatedBy: 'ada', public: true, blockPublic: false })
   t.same(idsOf(first), ['a', 'b'], 'in the order in which they were put')
@@ -140,6 +142,30 @@ t.test('warnings name public access and rules that never decide', async t => {
   ])
 })
 
+t.test('rules that have ended, begin later or never decide make nothing public now', async t => {
+  const shown = async (...rules: readonly object[]) => {
+    const { json } = await put(rules)
+    const listed = await server.signed({ path: '/api/v1/buckets/photos' })
+    t.equal(listed.json.public, json.public, 'the bucket says the same')
+    return [json.public, ...json.warnings]
+  }
+  const timed = (timeWindow: object) => rule({ id: 'drop', actions: ['write'], conditions: { timeWindow } })
+  const ended = '"drop" has ended: its time window was open until 2020-01-01T00:00:00Z.'
+  t.same(await shown(timed({ to: '2020-01-01T00:00:00Z' })), [false, ended])
+  const later = await shown(timed({ from: '2999-01-01T00:00:00Z' }))
+  t.equal(later[0], false)
+  t.match(
+    later[1],
+    'lets every client write objects in the whole bucket without credentials from 2999-01-01T00:00:00Z on,',
+  )
+  t.equal((await shown(timed({ from: '2020-01-01T00:00:00Z', to: '2999-01-01T00:00:00Z' })))[0], true)
+  t.same(await shown(rule({ id: 'a' }), rule({ id: 'no', effect: 'deny', priority: 1 })), [
+    false,
+    '"a" never decides: "no" (priority 1, deny) matches all that it matches, and comes first.',
+  ])
+  t.equal((await shown(rule({ id: 'a' }), rule({ id: 'b' })))[0], true, 'of two allows the first opens')
+})
+
 t.test('a test shows each rule, the determinant and its source', async t => {
   await put([
     rule({ id: 'public', match: { type: 'glob', pattern: 'public/**' } }),
@@ -230,6 +256,7 @@ t.test(
     t.same((await call('setBlockPublic', { enabled: true })).json, {
       bucket: '',
       enabled: true,
+      flags: [],
       mode: 'reject',
       cluster: true,
       effective: true,

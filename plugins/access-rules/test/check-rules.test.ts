@@ -19,6 +19,8 @@ t.test('each problem has its rule, its field and its position', async t => {
       'actions[0]@0: "s3:CreateBucket" is neither a class of actions nor an action on objects or s3:ListBucket…: did you mean s3:ListBucket?',
     ],
     [{ surplus: 1 }, 'surplus@0: is no field of a rule'],
+    [{ prinicpals: ['*'] }, 'prinicpals@0: is no field of a rule: did you mean principals?'],
+    [{ conditions: { refferer: ['*'] } }, 'conditions.refferer@0: is no field of a rule: did you mean referer?'],
     [
       { match: { type: 'regex', pattern: 'ab(?=c)' } },
       'match.pattern@2: is no RE2 expression: invalid or unsupported Perl syntax: (?=',
@@ -97,7 +99,7 @@ t.test('each problem has its rule, its field and its position', async t => {
     '1 effect@0: is missing',
     '1 principals@0: is missing',
     '1 actions@0: is missing',
-    '3 id@0: rule 2 has the same id',
+    '3 id@0: two rules have the id "r"',
   ])
 })
 

@@ -17,7 +17,7 @@ export function BlockPublic({ bucket }: { bucket: string }) {
       {(block, change) => (
         <>
           <Switch
-            label={texts.bucket.block}
+            label={texts.bucket.ownBlock}
             checked={block.enabled}
             onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
           />

@@ -1,5 +1,5 @@
 /** The bucket's own policy, checked by the server while one types. */
-import { Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Button, Group, Paper, SimpleGrid, Stack, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -11,6 +11,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
+import { WithoutPolicy } from './without-policy.tsx'
 
 const templateOf = (bucket: string) => ({
   Version: '2012-10-17',
@@ -72,7 +73,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   })
   return (
     <Stack>
-      {document === undefined && <Text c="dimmed">{texts.bucket.noPolicy}</Text>}
+      {document === undefined && <WithoutPolicy bucket={bucket} />}
       <Conflict error={saving.error} onLoad={onChanged} />
       <CheckedPolicy text={text} onChange={setText} bucket={bucket} />
       <Group>
@@ -94,7 +95,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
           }}
           onClose={() => setRemoving(false)}
         >
-          <Text size="sm">{texts.bucket.noPolicy}</Text>
+          <WithoutPolicy bucket={bucket} />
         </ConfirmDeletion>
       )}
     </Stack>

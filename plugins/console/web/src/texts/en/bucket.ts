@@ -24,8 +24,14 @@ export const bucket = {
   tag: 'tag',
   block: 'Block public access',
   blockHint: 'Whatever policies and rules say, nobody gets in without credentials.',
-  clusterBlocks: 'The whole deployment blocks public access.',
-  noPolicy: 'The bucket has no policy. Policies of users and groups decide alone.',
+  ownBlock: 'Block public access to this bucket',
+  clusterBlocks:
+    'The whole deployment blocks public access: nobody gets into this bucket without credentials now. The switch is the bucket’s own, and counts when the deployment blocks no more.',
+  noPolicy: 'The bucket has no policy.',
+  decideAlone: 'Policies of users and groups decide alone.',
+  decide: 'Policies of users and groups decide.',
+  rulesDecide: (count: number) =>
+    count === 1 ? 'Its access rule decides too.' : `Its ${count} access rules decide too.`,
   removePolicy: 'Remove policy',
   noLifecycle: 'No rule: nothing is deleted by itself.',
   rule: (id: string) => (id === '' ? 'Rule' : `Rule ${id}`),
