@@ -100,6 +100,7 @@ export function createService({
     },
     tagHeaders: (distribution, tags) =>
       chain(webhooks.stored(distribution), found => {
+        if (found.length === 0) return []
         const headers = found.flatMap(({ type }) => {
           const header = kinds().get(type)?.kind.tagHeader?.(tags)
           return header === undefined ? [] : [header]

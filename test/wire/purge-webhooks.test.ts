@@ -20,6 +20,13 @@ const alias = 'www.example.test'
 const refusing = { SVC_CONSOLE_ADDRESS: `127.0.0.1:${await findLastingPort()}` }
 const allowing = { ...refusing, SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8' }
 
+const guide = readFileSync(resolve(import.meta.dirname, '../../docs/operate/purges.md'), 'utf8')
+const documents = [...guide.matchAll(/cat > cache\.json <<'END'\n([\s\S]*?)\nEND\n/g)].map(([, text]) =>
+  JSON.parse(text!),
+)
+/** Of a proxy, as the guide has it. */
+const documented = documents.flatMap(({ webhooks }) => webhooks).find(({ id }) => id === 'proxy')
+
 /** Takes `PURGE` with the token. */
 async function startProxy(t: Test) {
   const purged: string[] = []
@@ -37,11 +44,8 @@ async function startProxy(t: Test) {
   const { port } = proxy.address() as AddressInfo
   return {
     webhook: {
-      id: 'proxy',
-      type: 'generic',
-      url: `http://127.0.0.1:${port}{path}`,
-      method: 'PURGE',
-      headers: { Host: '{host}', Authorization: 'Bearer {token}' },
+      ...documented,
+      url: documented.url.replace('10.0.0.7', `127.0.0.1:${port}`),
       token,
     },
     purged,
@@ -104,6 +108,8 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
   const arrives = (url: string) => eventually(() => proxy.purged.includes(url), status)
   const none = await read()
   t.same(none.webhooks, [])
+  for (const document of documents.slice(0, -1))
+    t.match(await set(document), { code: 0 }, 'the guide’s document is taken')
   t.match(await set({ webhooks: [proxy.webhook] }), { code: 0 })
   const stored = await read()
   t.match(stored.webhooks, [{ ...proxy.webhook, token: '*REDACTED*' }])
@@ -180,7 +186,10 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
     await server.stop()
     await server.start(refusing)
     proxy.purged.length = 0
-    t.match(await set({ webhooks: [proxy.webhook] }), { code: 1, stderr: /\/webhooks\/0\/url must not be a loopback address/ })
+    t.match(await set({ webhooks: [proxy.webhook] }), {
+      code: 1,
+      stderr: /\/webhooks\/0\/url must not be a loopback address/,
+    })
     await write('secret.html', 'x')
     await eventually(async () => /https:\/\//.test((await status()).lastError), status)
     t.same(proxy.purged, [])
