@@ -62,3 +62,30 @@ t.test('tags of answers', async t => {
   await set()
   t.same(await headersOf('/plain.html'), [undefined, undefined], 'on the request after it')
 })
+
+t.test('settings of several operators at once, and of a server without webhooks', async t => {
+  const settings = { method: 'PUT', path: '/api/v1/distributions/site/cache/settings' }
+  const webhook = { type: 'generic', url: 'https://cache.example.test/', clientSecret: 'a secret of sixteen' }
+  const startPublished = async (without: readonly string[]) => {
+    const server = await startSite({ without })
+    t.teardown(() => server.stop())
+    await server.put('pages', {})
+    await server.publish({ id: 'site', aliases: ['www.example.test'], origin: { bucket: 'pages' } })
+    return server
+  }
+  const server = await startPublished([])
+  const ids = Array.from({ length: 8 }, (_, index) => `hook-${index}`)
+  const answers = await Promise.all(
+    ids.map(id => server.signed({ ...settings, body: { webhooks: [{ ...webhook, id }] } })),
+  )
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]), 'who names no ETag waits for the others')
+  const { json } = await server.signed({ path: settings.path })
+  t.equal(json.webhooks.length, 1)
+  t.ok(ids.includes(json.webhooks[0].id))
+
+  const bare = await startPublished(['purge'])
+  const refused = await bare.signed({ ...settings, body: { webhooks: [{ ...webhook, id: 'hook' }] } })
+  t.match(refused, { status: 501, text: /\/webhooks: the plugin purge, which tells webhooks, is not loaded/ })
+  const taken = await bare.signed({ ...settings, body: { webhooks: [], cache: { enabled: false } } })
+  t.match(taken, { status: 200, json: { webhooks: [] } })
+})
