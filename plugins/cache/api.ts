@@ -8,6 +8,7 @@ import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { Transaction } from 'svc/plugins/storage/api'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { Fence } from './fence/fences.ts'
 import type { KeyRequest } from './policy/key.ts'
 import type { EffectivePolicy } from './policy/policy.ts'
@@ -253,6 +254,38 @@ export interface InvalidationSubscriber {
   requested(invalidation: Invalidation): MaybePromise<void>
 }
 
+export type WebhookField = string | number | boolean | Readonly<Record<string, string>>
+
+/** A purge webhook as clients write and read it: its fields, and those of its kind beside them. Secrets are masked in answers. */
+export interface WebhookDocument {
+  readonly id: string
+  readonly type: string
+  /** Aliases of the distribution that are behind this cache; empty: all of them. */
+  readonly domains?: readonly string[]
+  readonly [field: string]: WebhookField | readonly string[] | undefined
+}
+
+/** What a transaction that replaces the webhooks of a distribution needs. */
+export interface WebhookChange {
+  /** False: they are the stored ones already, secrets included. */
+  readonly isChange: boolean
+  /** Its condition is that nobody else has replaced them meanwhile. */
+  apply(tx: TransactionBuilder): void
+}
+
+/** The contribution to `cache.webhook`, in every thread: whoever keeps the purge webhooks of distributions. */
+export interface CacheWebhooks {
+  /** The webhooks of a distribution, secrets masked. */
+  webhooks(distribution: Distribution): MaybePromise<readonly WebhookDocument[]>
+  /**
+   * A masked or missing secret keeps the stored one. Rejects with `invalid_cache_request`, its extra `Field` a JSON Pointer
+   * (`/webhooks/0/token`).
+   */
+  prepare(distribution: Distribution, webhooks: readonly WebhookDocument[]): Promise<WebhookChange>
+  /** Invalidations that wait for any webhook of any distribution. */
+  queued(): Promise<number>
+}
+
 /** A URL as a visitor would send it. */
 export interface InspectedRequest {
   readonly distribution: Distribution
@@ -290,5 +323,6 @@ declare module 'svc/kernel' {
     'cache.tier': CacheTierKind
     'cache.invalidation': InvalidationSubscriber
     'cache.site': CacheSite
+    'cache.webhook': CacheWebhooks
   }
 }

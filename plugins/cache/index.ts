@@ -77,6 +77,8 @@ export default definePlugin({
     const documents = declareCacheDocuments(store)
     const purgeDocuments = declarePurgeDocuments(store)
     const subscribers = point('cache.invalidation')
+    const webhookPoint = point('cache.webhook')
+    const webhooks = () => webhookPoint.list()[0]?.value
     const node = hostname()
     const relay = createChangeRelay(distributions, () => subscribers.list().map(({ value }) => value), log)
     const fencing = createFencing({ storage, threads, log, relay })
@@ -119,6 +121,7 @@ export default definePlugin({
       node,
       mode: config.mode,
       invalidations: purgeCount,
+      webhookQueue: async () => (await webhooks()?.queued()) ?? 0,
       own: () => {
         const { entries, bytes, evictions } = engine.memory.usage
         const memory = { entries, memoryBytes: bytes, evictions, memoryLimitBytes: budgetBytes }
@@ -160,6 +163,7 @@ export default definePlugin({
           stats,
           inspect,
           mode: config.mode,
+          webhooks,
           distributions,
         }),
       },

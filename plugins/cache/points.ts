@@ -18,6 +18,13 @@ export const cachePoints = {
       { description: 'A mode of distributions that answers through the cache.' },
     ),
   },
+  'cache.webhook': {
+    cardinality: 'one',
+    schema: Type.Object(
+      { webhooks: method, prepare: method, queued: method },
+      { description: 'Keeps the webhooks of caches in front of this server, as distributions have them.' },
+    ),
+  },
   'cache.tier': {
     cardinality: 'many',
     schema: Type.Object(

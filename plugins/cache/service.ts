@@ -1,5 +1,6 @@
 /** The service of the operations of this plugin. */
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
+import type { CacheWebhooks } from './api.ts'
 import { cacheErrors } from './errors.ts'
 import type { createInspect } from './inspect/inspect.ts'
 import type { PurgeFacts, Purges } from './purge/purges.ts'
@@ -11,6 +12,8 @@ export interface CacheAdmin {
   readonly settings: SettingsChanges
   readonly purges: Pick<Purges, 'get' | 'list'>
   readonly stats: ReturnType<typeof createStats>
+  /** Undefined: no loaded plugin keeps webhooks. */
+  webhooks(): CacheWebhooks | undefined
   /** Of `SVC_CACHE_MODE`. */
   readonly mode: string
   /** Throws `distribution_not_found` and `invalid_cache_request`. */
@@ -26,6 +29,7 @@ export interface CacheAdminOptions {
   readonly purges: Purges
   readonly stats: ReturnType<typeof createStats>
   readonly mode: string
+  readonly webhooks: () => CacheWebhooks | undefined
   readonly inspect: ReturnType<typeof createInspect>
   readonly distributions: DistributionsService | undefined
 }

@@ -10,13 +10,13 @@
  * 5. No secret of a webhook is in an answer, an error or the log.
  */
 import type { Clock, Logger, MaybePromise, ObjectOf, Random } from 'svc/kernel'
-import type { InvalidationSubscriber } from 'svc/plugins/cache/api'
+import type { CacheWebhooks, InvalidationSubscriber } from 'svc/plugins/cache/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { HttpClientAnswer, HttpClientRequest } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { TObject } from 'typebox'
 
+export type { WebhookDocument, WebhookField } from 'svc/plugins/cache/api'
 export { pause } from './bucket.ts'
 export { CallFailure, failureOf } from './call-failure.ts'
 export { purgeErrors } from './errors.ts'
@@ -114,17 +114,6 @@ export interface PurgeWebhookKind<Schema extends TObject> {
 // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings, which only it and the schema know
 export type AnyPurgeWebhookKind = PurgeWebhookKind<any>
 
-export type WebhookField = string | number | boolean | Readonly<Record<string, string>>
-
-/** A webhook as clients write and read it: its fields, and those of its kind beside them. Secrets are masked in answers. */
-export interface WebhookDocument {
-  readonly id: string
-  readonly type: string
-  /** Aliases of the distribution that are behind this cache; empty: all of them. */
-  readonly domains?: readonly string[]
-  readonly [field: string]: WebhookField | readonly string[] | undefined
-}
-
 export interface WebhookStatus {
   readonly id: string
   readonly type: string
@@ -157,18 +146,10 @@ export interface WebhookTestOutcome {
 }
 
 /**
- * In every thread. Errors are `purgeErrors`. The methods of `InvalidationSubscriber` are those of the contribution to `cache.invalidation`, for
- * plugins that know of changes which the cache does not see.
+ * In every thread. Errors are `purgeErrors`. The methods of `InvalidationSubscriber` and `CacheWebhooks` are those of the contributions to
+ * `cache.invalidation` and `cache.webhook`, for plugins that know of changes which the cache does not see.
  */
-export interface PurgeService extends InvalidationSubscriber {
-  /** The webhooks of a distribution, secrets masked. */
-  webhooks(distribution: Distribution): MaybePromise<readonly WebhookDocument[]>
-  /**
-   * What has to be put into the transaction that replaces the webhooks of a distribution; the condition is that nobody else replaces them.
-   * A masked or missing secret keeps the stored one. Rejects with `invalid_cache_request`, its extra `Field` a JSON Pointer
-   * (`/webhooks/0/token`).
-   */
-  prepare(distribution: Distribution, webhooks: readonly WebhookDocument[]): Promise<(tx: TransactionBuilder) => void>
+export interface PurgeService extends InvalidationSubscriber, CacheWebhooks {
   status(distribution: Distribution): Promise<readonly WebhookStatus[]>
   /** Purges one URL now, not through the queue: by default the root of the first exact alias. Rejects with `webhook_not_found`. */
   test(distribution: Distribution, webhook: string, url?: string): Promise<WebhookTestOutcome>

@@ -60,8 +60,10 @@ export default definePlugin({
         },
       })
     }
+    const purge = createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock, subscriber })
+    contribute('cache.webhook', 'purge', purge, { optional: true })
     return {
-      services: { purge: createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock, subscriber }) },
+      services: { purge },
       async start() {
         kinds = createKinds(point('purge.webhook').list())
         await lanes?.start()

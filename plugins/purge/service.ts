@@ -24,7 +24,7 @@ export interface ServiceOptions {
   /** Undefined in other threads than the main one. */
   readonly lanes: Lanes | undefined
   readonly kinds: () => Kinds
-  readonly topic: Pick<QueueTopic, 'status'>
+  readonly topic: Pick<QueueTopic, 'queues' | 'status'>
   readonly clock: Clock
   readonly subscriber: InvalidationSubscriber
 }
@@ -78,6 +78,11 @@ export function createService({
     ...subscriber,
     webhooks: webhooks.webhooks,
     prepare: webhooks.prepare,
+    async queued() {
+      const lanes = (await topic.queues()).filter(queue => !queue.startsWith(owedQueue('')))
+      const states = await Promise.all(lanes.map(lane => topic.status(lane)))
+      return states.reduce((sum, { pending }) => sum + pending, 0)
+    },
     async status(distribution) {
       const found = await webhooks.stored(distribution)
       const names = found.map(webhook => laneName(distribution.id, webhook))
@@ -95,6 +100,7 @@ export function createService({
     },
     tagHeaders: (distribution, tags) =>
       chain(webhooks.stored(distribution), found => {
+        if (found.length === 0) return []
         const headers = found.flatMap(({ type }) => {
           const header = kinds().get(type)?.kind.tagHeader?.(tags)
           return header === undefined ? [] : [header]

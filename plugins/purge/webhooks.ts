@@ -1,8 +1,8 @@
 /** The webhooks of a distribution as documents: checked when they are written, with masked secrets when they are read. */
+import { isDeepStrictEqual } from 'node:util'
 import { chain, type MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import { maskedValue } from 'svc/plugins/settings/api'
-import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { PurgeService, WebhookDocument } from './api.ts'
 import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import { invalidWebhook } from './errors.ts'
@@ -91,9 +91,12 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
         ),
       )
       const condition = document === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: document.etag }
-      return (tx: TransactionBuilder) => {
-        if (made.length > 0) tx.put(collection, id, { distributionCreatedMs: createdMs, webhooks: made }, condition)
-        else if (document !== undefined) tx.delete(collection, id, condition)
+      return {
+        isChange: !isDeepStrictEqual(made, before),
+        apply(tx) {
+          if (made.length > 0) tx.put(collection, id, { distributionCreatedMs: createdMs, webhooks: made }, condition)
+          else if (document !== undefined) tx.delete(collection, id, condition)
+        },
       }
     },
   }

@@ -143,7 +143,12 @@ function createSiteOrigin(
           version && readable(version)
             ? { sizeBytes: version.sizeBytes, read: (start, length) => origin.read(version, start, length) }
             : undefined,
-        record: { identity: identityOf(bucket, resolution), value: resolution, fences, tags: tagsOf(version) },
+        record: {
+          identity: identityOf(bucket, resolution),
+          value: resolution,
+          fences,
+          tags: resolution.object?.tags ?? [],
+        },
       }
     },
   }
@@ -156,15 +161,6 @@ function identityOf(bucket: string, { kind, keys, object }: Resolution): string 
   return object === undefined
     ? `${kind} ${keys.join('\n')}`
     : `${bucket}/${object.key} ${object.versionId} ${object.sequence}`
-}
-
-const tagsMax = 50
-const tagBytesMax = 256
-
-/** `x-amz-meta-cache-tag`, separated by commas. */
-function tagsOf(version: ObjectVersion | undefined): readonly string[] {
-  const tags = (version?.user['cache-tag'] ?? '').split(',').map(tag => tag.trim())
-  return tags.filter(tag => tag !== '' && Buffer.byteLength(tag) <= tagBytesMax).slice(0, tagsMax)
 }
 
 /** What the cache is told of an answer: enough for its lifetime. */

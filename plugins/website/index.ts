@@ -7,6 +7,7 @@ import type {} from 'svc/plugins/distributions/api'
 import type {} from 'svc/plugins/key-groups/api'
 import type {} from 'svc/plugins/object-ownership/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
+import type {} from 'svc/plugins/purge/api'
 import { websiteConfig } from './config.ts'
 import { createInspection } from './inspection.ts'
 import { createOrigin } from './origin.ts'
@@ -17,10 +18,10 @@ export default definePlugin({
   name: 'website',
   description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
-  optional: ['accessRules', 'authSession', 'bucketPolicy', 'cache', 'keyGroups'],
+  optional: ['accessRules', 'authSession', 'bucketPolicy', 'cache', 'keyGroups', 'purge'],
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { accessRules, authSession, bucketPolicy, cache, keyGroups, objectOwnership } = services
+    const { accessRules, authSession, bucketPolicy, cache, keyGroups, objectOwnership, purge } = services
     // The cluster's block belongs to bucket policies; without that plugin only the flags of the bucket count.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
@@ -46,6 +47,7 @@ export default definePlugin({
             authSession,
             cache,
             keyGroups,
+            purge,
             blocksPublic,
             clock: ports.clock,
             log,

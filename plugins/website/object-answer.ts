@@ -12,7 +12,7 @@ import { contentTypeOf } from './content-types.ts'
 import type { Found } from './origin.ts'
 import { WebRefusal } from './refusal.ts'
 import type { SiteObject } from './resolution.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import { AnswerHeaders, type HeaderChange } from './response-headers.ts'
 import { corsOf, type SiteHeaders } from './site-headers.ts'
 
 export interface ObjectAnswer {
@@ -37,7 +37,8 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
     const { visit, behavior, object, found } = answer
     visit.key = object.key
     if (object.isSealed) throw new WebRefusal(403, 'customer_key')
-    const headers = headersOf(answer, site, showsVersions)
+    const tagged = answer.isPrivate ? [] : site.tagged(object.tags)
+    const headers = headersOf(answer, site, showsVersions, tagged instanceof Promise ? await tagged : tagged)
     const more = [...corsOf(visit, behavior)]
     const { websiteRedirectLocation: elsewhere } = object.system
     if (elsewhere !== undefined) return redirect(visit, elsewhere, headers, more)
@@ -126,6 +127,7 @@ function headersOf(
   { visit, behavior, object, isPrivate, isPinned, browserCacheControl }: ObjectAnswer,
   site: SiteHeaders,
   showsVersions: boolean,
+  tagged: readonly HeaderChange[],
 ): AnswerHeaders {
   const headers = new AnswerHeaders()
   const { system, key } = object
@@ -136,6 +138,7 @@ function headersOf(
   headers.set('Expires', system.expires)
   headers.set('Cache-Control', isPinned ? 'public, max-age=31536000, immutable' : system.cacheControl)
   if (browserCacheControl !== '') headers.set('Cache-Control', browserCacheControl)
+  headers.apply(tagged)
   site.add(headers, visit, behavior)
   headers.set('Cache-Control', behavior.cacheControl)
   if (isPrivate && !headers.get('Cache-Control')?.includes('no-store'))

@@ -39,7 +39,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     const { status, reason } = refusal
     if (visit.isClosed || visit.exchange.response.headersSent) return
     visit.reason = reason
-    const headers = site.start(visit, behavior)
+    const headers = await site.start(visit, behavior)
     // A missing page may be cached as the site says; a refused request may be allowed the next time.
     if (status === 404 || status === 410) headers.set('Cache-Control', behavior.cacheControl)
     else headers.set('Cache-Control', 'no-store')
@@ -52,6 +52,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
       const { object, found } = page
       headers.set('Content-Type', contentTypeOf(object.key, object.system.contentType))
       headers.set('Content-Encoding', object.system.contentEncoding)
+      headers.apply(await site.tagged(object.tags))
       const { sizeBytes } = object
       const opened = isBodiless(visit) ? undefined : await found.bytes.open(0, sizeBytes)
       return send(visit, { status: page.status, headers, more, data: opened?.data, sizeBytes })

@@ -15,6 +15,8 @@ export interface SiteObject {
   readonly system: SystemMetadata
   /** Encrypted with a key that only its owner has. */
   readonly isSealed: boolean
+  /** By which purges name its answers. Missing: none. */
+  readonly tags?: readonly string[]
 }
 
 export interface Resolution {
@@ -31,19 +33,21 @@ export interface Asked {
   readonly versionId: string | undefined
 }
 
+const tagsMax = 50
+const tagBytesMax = 256
+
+/** `x-amz-meta-cache-tag`, separated by commas. */
+function tagsOf({ user }: ObjectVersion): readonly string[] {
+  const tags = (user['cache-tag'] ?? '').split(',').map(tag => tag.trim())
+  return tags.filter(tag => tag !== '' && Buffer.byteLength(tag) <= tagBytesMax).slice(0, tagsMax)
+}
+
 /** An object of the site; undefined where it is missing. */
 export type Find = (key: string, versionId?: string) => MaybePromise<ObjectVersion | undefined>
 
-export function siteObject({
-  key,
-  versionId,
-  etag,
-  modifiedMs,
-  sizeBytes,
-  sequence,
-  system,
-  encryption,
-}: ObjectVersion): SiteObject {
+export function siteObject(version: ObjectVersion): SiteObject {
+  const { key, versionId, etag, modifiedMs, sizeBytes, sequence, system, encryption } = version
+  const tags = tagsOf(version)
   return {
     key,
     versionId,
@@ -54,6 +58,7 @@ export function siteObject({
     // Only what is there: entries are many.
     system: Object.fromEntries(Object.entries(system).filter(([, value]) => value !== undefined)),
     isSealed: encryption?.type === 'SSE-C',
+    ...(tags.length > 0 && { tags }),
   }
 }
 

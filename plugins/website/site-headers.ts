@@ -1,15 +1,20 @@
 /** Headers that a distribution and its behaviors add to answers: after the cache, so that a change needs no purge. */
+import type { MaybePromise } from 'svc/kernel'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
+import type { PurgeService } from 'svc/plugins/purge/api'
 import type { ReadyBehavior } from './behaviors.ts'
-import { AnswerHeaders, headerChanges, presetHeaders } from './response-headers.ts'
+import { AnswerHeaders, type HeaderChange, headerChanges, presetHeaders } from './response-headers.ts'
 
 export interface SiteHeaders {
   add(headers: AnswerHeaders, visit: Visit, behavior: ReadyBehavior): void
   /** Of an answer that is no object. */
-  start(visit: Visit, behavior: ReadyBehavior): AnswerHeaders
+  start(visit: Visit, behavior: ReadyBehavior): Promise<AnswerHeaders>
+  /** By which caches in front know an answer with these tags. */
+  tagged(tags: readonly string[] | undefined): MaybePromise<readonly HeaderChange[]>
 }
 
-export function createSiteHeaders({ headers: { preset, response } }: Distribution): SiteHeaders {
+export function createSiteHeaders(distribution: Distribution, purge: PurgeService | undefined): SiteHeaders {
+  const { preset, response } = distribution.headers
   const changes = headerChanges(response)
   const site: SiteHeaders = {
     add(headers, visit, behavior) {
@@ -17,8 +22,10 @@ export function createSiteHeaders({ headers: { preset, response } }: Distributio
       headers.apply(changes)
       headers.apply(behavior.headers)
     },
-    start(visit, behavior) {
+    tagged: (tags = []) => purge?.tagHeaders(distribution, tags) ?? [],
+    async start(visit, behavior) {
       const headers = new AnswerHeaders()
+      headers.apply(await site.tagged(undefined))
       site.add(headers, visit, behavior)
       return headers
     },

@@ -7,6 +7,7 @@
 import type { Logger } from 'svc/kernel'
 import type { CacheResult, CacheService } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionServer, Visit } from 'svc/plugins/distributions/api'
+import type { PurgeService } from 'svc/plugins/purge/api'
 import { type AccessDecision, type AccessServices, decideAccess } from './access.ts'
 import { send } from './answer.ts'
 import { compileBehaviors, type ReadyBehavior } from './behaviors.ts'
@@ -27,6 +28,8 @@ export interface WebsiteEnvironment extends AccessServices {
   readonly origin: Origin
   /** Undefined: every answer is read from the bucket. */
   readonly cache: CacheService | undefined
+  /** Undefined: no caches in front are known. */
+  readonly purge: PurgeService | undefined
   readonly normalizeKey: (key: string) => string
 }
 
@@ -40,7 +43,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   const { pathPrefix, versionPinning: isPinning } = distribution.origin
   const behaviorOf = compileBehaviors(distribution)
   const redirectOf = compileRedirects(distribution.redirects)
-  const site = createSiteHeaders(distribution)
+  const site = createSiteHeaders(distribution, environment.purge)
   const cached = cache && createCachedSite(distribution, cache, origin)
   const answerObject = createObjectAnswers(site, isPinning)
   const { answerRefusal, answerFailure } = createRefusalAnswers({ ...environment, distribution, site, findPage })
@@ -50,7 +53,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     const target = readTarget(visit, normalizeKey)
     const redirection = redirectOf({ ...target, secure: visit.exchange.secure, host: visit.host })
     if (redirection !== undefined) {
-      const headers = site.start(visit, defaultBehavior)
+      const headers = await site.start(visit, defaultBehavior)
       headers.set('Location', redirection.location)
       return send(visit, { status: redirection.status, headers, more: [], data: undefined, sizeBytes: 0 })
     }
@@ -137,8 +140,8 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     })
   }
 
-  function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): Promise<void> {
-    const headers = site.start(visit, behavior)
+  async function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): Promise<void> {
+    const headers = await site.start(visit, behavior)
     const scheme = visit.exchange.secure ? 'https' : 'http'
     // Absolute: of a path such as //other.example a relative location would make another host.
     headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)

@@ -3,7 +3,6 @@
  * writers write and while a delivery is under way.
  */
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
@@ -41,18 +40,14 @@ t.test('every acknowledged write is purged, across kill -9', async t => {
     headers: { Host: '{host}', Authorization: 'Bearer {token}' },
     token,
   }
-  const environment = {
-    SVC_CONFIG_FILE: join(import.meta.dirname, '../wire/purge-wishes.json'),
-    SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8',
-    TEST_WEBHOOKS: JSON.stringify([webhook]),
-  }
-  const server = await startServer({ environment })
+  const server = await startServer({ environment: { SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8' } })
   t.teardown(() => server.remove())
   const call: ReturnType<typeof createAdminClient>['call'] = (...request) => createAdminClient(server).call(...request)
   const s3 = createClient(server)
   t.teardown(() => s3.destroy())
   await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
   await call('POST', '/distributions', { id: 'site', aliases: ['www.site.test'], origin: { bucket: 'pages' } })
+  await call('PUT', '/distributions/site/cache/settings', { webhooks: [webhook] })
   const status = async () => (await call('GET', '/distributions/site/cache/webhooks')).items[0]
   const eventually = async (isRight: () => Promise<boolean>, what: string) => {
     const deadlineMs = Date.now() + 60_000

@@ -131,6 +131,16 @@ t.test('S3: headers, bodies, keys of customers, parameters', async t => {
   await ask(`/photos/visible-object?%61pi%4Bey=${plant('encoded parameter')}`)
 })
 
+t.test('webhooks of caches in front', async t => {
+  await admin.call('POST', '/distributions', { id: 'site', aliases: ['www.site.test'], origin: { bucket: 'photos' } })
+  const webhook = { id: 'edge', type: 'generic', url: 'https://192.0.2.1/', clientSecret: plant('secret of a webhook') }
+  const set = (body: object) => admin.call('PUT', '/distributions/site/cache/settings', body)
+  await t.rejects(set({ webhooks: [{ ...webhook, token: plant('token of a refused webhook') }] }), /must not be/)
+  await set({ webhooks: [{ ...webhook, url: 'https://127.0.0.1.invalid/', token: plant('token of a webhook') }] })
+  // Nobody is there: the attempt fails, and is told.
+  await admin.call('POST', '/distributions/site/cache/webhooks/edge/test')
+})
+
 t.test('signatures, links and forms', async t => {
   const { headers } = await import('svc/plugins/auth-sigv4/api').then(({ signRequest }) =>
     signRequest(

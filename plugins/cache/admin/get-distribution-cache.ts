@@ -1,6 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../service.ts'
-import { DistributionCache, describeDistribution, IdParameters, manage } from './schemas.ts'
+import { readDistributionCache } from './read-distribution-cache.ts'
+import { DistributionCache, IdParameters, manage } from './schemas.ts'
 
 export default defineAdminOperation({
   id: 'getDistributionCache',
@@ -17,6 +18,6 @@ export default defineAdminOperation({
   async handle(request, { cacheAdmin }) {
     const distribution = await cacheAdmin.distribution(request.params.id)
     await request.authorize(manage, { bucket: distribution.origin.bucket })
-    return describeDistribution(distribution.id, await cacheAdmin.settings.distribution(distribution))
+    return readDistributionCache(cacheAdmin, distribution)
   },
 })

@@ -1,7 +1,9 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type { WebhookDocument } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
 import type {} from '../service.ts'
-import { DistributionCache, DistributionCacheInput, describeDistribution, IdParameters, manage } from './schemas.ts'
+import { readDistributionCache } from './read-distribution-cache.ts'
+import { DistributionCache, DistributionCacheInput, IdParameters, manage } from './schemas.ts'
 
 export default defineAdminOperation({
   id: 'putDistributionCache',
@@ -25,11 +27,18 @@ export default defineAdminOperation({
   async handle(request, { cacheAdmin }) {
     const { body, ifMatch, params } = request
     const { cache = {}, domains = [], behaviors = [], webhooks = [], warmOnWrite = [] } = body
-    if (webhooks.length > 0) throw cacheErrors.not_implemented('/webhooks: no loaded plugin delivers to webhooks.')
     if (warmOnWrite.length > 0) throw cacheErrors.not_implemented('/warmOnWrite: warm-ups after writes are not built.')
     const distribution = await cacheAdmin.distribution(params.id)
     await request.authorize(manage, { bucket: distribution.origin.bucket })
-    await cacheAdmin.settings.putDistribution(distribution, { cache, domains, behaviors, warmOnWrite }, ifMatch)
-    return describeDistribution(distribution.id, await cacheAdmin.settings.distribution(distribution))
+    const keeper = cacheAdmin.webhooks()
+    if (keeper === undefined && webhooks.length > 0)
+      throw cacheErrors.not_implemented('/webhooks: the plugin purge, which tells webhooks, is not loaded.')
+    await cacheAdmin.settings.putDistribution(
+      distribution,
+      { cache, domains, behaviors, warmOnWrite },
+      ifMatch,
+      keeper && (() => keeper.prepare(distribution, webhooks as readonly WebhookDocument[])),
+    )
+    return readDistributionCache(cacheAdmin, distribution)
   },
 })

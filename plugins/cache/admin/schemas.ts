@@ -2,6 +2,7 @@
 import { PathPattern } from 'svc/plugins/distributions/api'
 import { maskedValue } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
+import type { WebhookDocument } from '../api.ts'
 import { builtInPolicies, resolvePolicy } from '../policy/policy.ts'
 import { PurgePattern } from '../purge/documents.ts'
 import type { PurgeFacts } from '../purge/purges.ts'
@@ -165,7 +166,31 @@ const Domains = Type.Array(Type.Object({ host: Type.String({ maxLength: 255 }), 
 })
 const Behaviors = Type.Array(Type.Object({ pathPattern: PathPattern, cache: Level }, strict), { maxItems: 100 })
 const WarmOnWrite = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { maxItems: 50 })
-const Webhooks = Type.Array(Type.Unknown(), { maxItems: 10, description: 'Not built: only an empty list is taken.' })
+
+const webhook = {
+  id: Type.String({ maxLength: 64 }),
+  type: Type.String({ maxLength: 64, description: '`generic`, `cdn_1` to `cdn_5`, or a kind of a plugin.' }),
+  domains: Type.Optional(
+    Type.Array(Type.String({ maxLength: 255 }), {
+      maxItems: 100,
+      description: 'Aliases that are behind this cache; empty: all of them.',
+    }),
+  ),
+}
+/** Which there are, and what they may be, depends on the kind, which checks them. */
+const WebhookField = Type.Union([
+  Type.String({ maxLength: 16_384 }),
+  Type.Number(),
+  Type.Boolean(),
+  Type.Record(Type.String(), Type.String()),
+])
+const Webhooks = Type.Array(
+  Type.Object(webhook, {
+    additionalProperties: WebhookField,
+    description: 'A cache in front that is told what to forget. Beside these fields it has those of its kind.',
+  }),
+  { maxItems: 10, description: 'Secrets are masked in answers; sent back masked, or left out, they stay.' },
+)
 
 export const DistributionCacheInput = Type.Object(
   {
@@ -198,6 +223,7 @@ export const DistributionCache = Type.Object(
 export function describeDistribution(
   distribution: string,
   stored: Stored<StoredDistributionCache> | undefined,
+  webhooks: readonly WebhookDocument[],
 ): Static<typeof DistributionCache> {
   const none: { cache: LevelFields; domains: []; behaviors: []; warmOnWrite: [] } = {
     cache: {},
@@ -211,7 +237,7 @@ export function describeDistribution(
     cache,
     domains,
     behaviors,
-    webhooks: [],
+    webhooks: webhooks as Static<typeof Webhooks>,
     warmOnWrite,
     ...(stored !== undefined && { updatedAt: new Date(stored.modifiedMs).toISOString() }),
     etag: stored?.etag ?? unsetEtag,

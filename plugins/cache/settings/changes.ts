@@ -1,7 +1,8 @@
 /** Changes of what operators set: each is checked against all documents, and fails where any of them has changed since. */
-import { isCatalogError } from 'svc/kernel'
+import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { Preconditions, StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import type { WebhookChange } from '../api.ts'
 import { cacheErrors, invalidRequest } from '../errors.ts'
 import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
 import { patternKey } from './configuration.ts'
@@ -35,8 +36,10 @@ export interface SettingsChanges {
   distribution(distribution: Distribution): Promise<Stored<StoredDistributionCache> | undefined>
   putDistribution(
     distribution: Distribution,
-    value: Omit<StoredDistributionCache, 'distributionCreatedMs'>,
+    value: Omit<StoredDistributionCache, 'distributionCreatedMs' | 'webhookChanges'>,
     ifMatch: string | undefined,
+    /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
+    webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
 }
 
@@ -57,10 +60,10 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
     }
   }
 
-  async function change(decide: (all: All) => (tx: TransactionBuilder) => void): Promise<void> {
+  async function change(decide: (all: All) => MaybePromise<(tx: TransactionBuilder) => void>): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const head = await heads.get(headId)
-      const apply = decide(await readAll())
+      const apply = await decide(await readAll())
       const seen = head === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: head.etag }
       try {
         await store.transaction(tx => {
@@ -115,8 +118,8 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
       const found = await distributions.get(id)
       return found?.value.distributionCreatedMs === createdMs ? found : undefined
     },
-    putDistribution: ({ id, createdMs, aliases, behaviors }, value, ifMatch) =>
-      change(all => {
+    putDistribution: ({ id, createdMs, aliases, behaviors }, value, ifMatch, webhooks) =>
+      change(async all => {
         const stored = all.distributions.find(one => one.id === id)
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
         const find = named(all)
@@ -140,7 +143,16 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         }
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && ifMatch !== undefined) throw cacheErrors.precondition_failed()
-        return tx => tx.put(distributions, id, { ...value, distributionCreatedMs: createdMs }, conditions)
+        const told = await webhooks?.()
+        const changes = (isFormer ? 0 : (stored?.value.webhookChanges ?? 0)) + (told?.isChange === true ? 1 : 0)
+        const document = {
+          ...{ ...value, distributionCreatedMs: createdMs },
+          ...(changes > 0 && { webhookChanges: changes }),
+        }
+        return tx => {
+          tx.put(distributions, id, document, conditions)
+          told?.apply(tx)
+        }
       }),
   }
 }

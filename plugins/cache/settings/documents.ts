@@ -35,6 +35,8 @@ export const StoredDistributionCache = Type.Object(
     domains: Type.Array(Type.Object({ host: Type.String(), cache: LevelFields }, strict)),
     behaviors: Type.Array(Type.Object({ pathPattern: PathPattern, cache: LevelFields }, strict)),
     warmOnWrite: Type.Array(Type.String()),
+    /** Of its webhooks, which another plugin keeps: the ETag is of them, too. Missing: none yet. */
+    webhookChanges: Type.Optional(Type.Integer()),
   },
   strict,
 )

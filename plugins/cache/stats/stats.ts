@@ -14,11 +14,12 @@ export interface StatsOptions {
   readonly mode: string
   readonly own: () => ThreadStats
   readonly invalidations: () => Promise<number>
+  readonly webhookQueue: () => Promise<number>
 }
 
 const statsMessage = 'cache.stats'
 
-export function createStats({ threads, node, mode, own, invalidations }: StatsOptions) {
+export function createStats({ threads, node, mode, own, invalidations, webhookQueue }: StatsOptions) {
   threads.handle(statsMessage, own)
 
   return async function stats({ distribution, host, top }: StatsRequest) {
@@ -65,7 +66,7 @@ export function createStats({ threads, node, mode, own, invalidations }: StatsOp
           // One node has all changes at once.
           synced: true,
           originReads: ['MISS', 'EXPIRED', 'BYPASS'].reduce((total, result) => total + (requests[result] ?? 0), 0),
-          webhookQueue: 0,
+          webhookQueue: await webhookQueue(),
           error: '',
         },
       ],

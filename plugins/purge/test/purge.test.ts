@@ -68,7 +68,7 @@ const edge: WebhookDocument = { id: 'edge', type: 'cdn_1', zone: '0a1b', token }
 const siteOf = async () => (await server.kernel.services.distributions.get('site'))!
 async function set(...webhooks: readonly WebhookDocument[]): Promise<void> {
   const { purge, store } = server.kernel.services
-  await store.transaction(await purge.prepare(await siteOf(), webhooks))
+  await store.transaction((await purge.prepare(await siteOf(), webhooks)).apply)
 }
 const purge = (changes: Partial<Invalidation>) => server.kernel.services.purge.requested(invalidation(changes))
 const statusOf = async (id = 'edge') => {
