@@ -3,31 +3,16 @@ import { chain, type MaybePromise } from 'svc/kernel'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { type Coding, codedEtag, startCompression } from 'svc/plugins/payload/api'
-import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
+import { quoteEtag } from 'svc/plugins/s3/api'
 import { send } from './answer.ts'
-import type { ReadyBehavior } from './behaviors.ts'
 import { ReplacedObject } from './cached-site.ts'
 import { chooseForm, collect } from './coding.ts'
 import { checkConditions, chooseRange, notModifiedEtag, type Validators } from './conditions.ts'
-import { contentTypeOf } from './content-types.ts'
+import { type ObjectAnswer, preparedHeaders } from './object-headers.ts'
 import type { FormMaker, Found } from './origin.ts'
 import { WebRefusal } from './refusal.ts'
-import type { SiteObject } from './resolution.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import type { AnswerHeaders } from './response-headers.ts'
 import { corsOf, type SiteHeaders } from './site-headers.ts'
-
-export interface ObjectAnswer {
-  readonly visit: Visit
-  readonly behavior: ReadyBehavior
-  readonly object: SiteObject
-  readonly found: Found
-  /** Nobody else may have it. */
-  readonly isPrivate: boolean
-  /** The request names this version. */
-  readonly isPinned: boolean
-  /** `Cache-Control` for clients, of the policy. */
-  readonly browserCacheControl: string
-}
 
 /** Whether the answer has no body, whatever its length. */
 export const isBodiless = ({ exchange, rehearsal }: Visit): boolean =>
@@ -38,7 +23,7 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
     const { visit, behavior, object } = answer
     visit.key = object.key
     if (object.isSealed) throw new WebRefusal(403, 'customer_key')
-    const headers = headersOf(answer, site, showsVersions)
+    const headers = preparedHeaders(answer, site, showsVersions)
     const more = [...corsOf(visit, behavior)]
     const { websiteRedirectLocation: elsewhere } = object.system
     if (elsewhere !== undefined) return redirect(visit, elsewhere, headers, more)
@@ -140,33 +125,6 @@ async function compressed(coding: Coding, sizeBytes: number, read: Parameters<Fo
   } finally {
     job.cancel()
   }
-}
-
-function headersOf(
-  { visit, behavior, object, isPrivate, isPinned, browserCacheControl }: ObjectAnswer,
-  site: SiteHeaders,
-  showsVersions: boolean,
-): AnswerHeaders {
-  const headers = new AnswerHeaders()
-  const { system, key } = object
-  headers.set('Content-Type', contentTypeOf(key, system.contentType))
-  headers.set('Content-Encoding', system.contentEncoding)
-  headers.set('Content-Language', system.contentLanguage)
-  headers.set('Content-Disposition', system.contentDisposition)
-  headers.set('Expires', system.expires)
-  headers.set('Cache-Control', isPinned ? 'public, max-age=31536000, immutable' : system.cacheControl)
-  if (browserCacheControl !== '') headers.set('Cache-Control', browserCacheControl)
-  site.add(headers, visit, behavior)
-  headers.set('Cache-Control', behavior.cacheControl)
-  if (isPrivate && !headers.get('Cache-Control')?.includes('no-store'))
-    headers.set('Cache-Control', 'private, no-store')
-  headers.set('Accept-Ranges', 'bytes')
-  headers.set('ETag', quoteEtag(object.etag))
-  headers.set('Last-Modified', httpDate(object.modifiedMs))
-  headers.set('X-Cache', visit.cache)
-  for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
-  if (showsVersions) headers.set('x-amz-version-id', object.versionId)
-  return headers
 }
 
 /** A path, or http(s)://; a path of several slashes would be another host. */
