@@ -8,3 +8,16 @@ export type MaybePromise<T> = T | Promise<T>
 export function chain<A, B>(value: MaybePromise<A>, next: (value: A) => MaybePromise<B>): MaybePromise<B> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
+
+/** The outcome of `work`, or of `recover` if it throws or rejects: without a promise as long as nothing has to be waited for. */
+export function rescue<A, B>(
+  work: () => MaybePromise<A>,
+  recover: (error: unknown) => MaybePromise<B>,
+): MaybePromise<A | B> {
+  try {
+    const done = work()
+    return done instanceof Promise ? done.catch(recover) : done
+  } catch (error) {
+    return recover(error)
+  }
+}

@@ -179,7 +179,10 @@ export interface CachedObject {
    * Bytes start <= i < start+length, of one version of the object. `isCached`: all of them were in the cache. Undefined: the object has been
    * replaced and its bytes are gone; a lookup finds what it is now.
    */
-  open(start: number, length: number): Promise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
+  open(
+    start: number,
+    length: number,
+  ): MaybePromise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
 }
 
 /** One answer of a distribution, for statistics. */
@@ -191,26 +194,30 @@ export interface Served {
   readonly sentBytes: number
 }
 
-/** In every thread, each with a memory of its own. */
+/** In every thread, each with a memory of its own. What needs nothing but memory is answered at once, without a promise. */
 export interface CacheService {
   /**
    * Answers a request from the cache, or from the origin and stores that answer if it may. Who asks has decided that the visitor may have
    * it. Rejects with what the origin rejects with.
    */
-  serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer>
+  serve(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheAnswer>
   /** The same for GET and HEAD, leaving conditions, ranges and the form of the body to the caller. */
-  lookup(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup>
+  lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup>
   /**
    * Bytes that are a function of an identity and a form, such as its compressed body: kept in the cache, or made. Undefined where `make`
    * has none, and where it says null: not now.
    */
-  derived(identity: string, form: string, make: () => Promise<Buffer | undefined | null>): Promise<Buffer | undefined>
+  derived(
+    identity: string,
+    form: string,
+    make: () => Promise<Buffer | undefined | null>,
+  ): MaybePromise<Buffer | undefined>
   /** Resolves when changes of the bucket's objects are counted, in every thread: before fences of it are taken. */
   watch(bucket: string): MaybePromise<void>
   /** To be taken before the key is read. */
   fence(bucket: string, key: string): Fence
   /** Fields for operators: `X-Cache-Key` and `X-Cache-Policy` for who has the debug secret, `X-Cache-Node` where that is on. */
-  debugHeaders(request: CacheRequest): readonly HeaderLine[]
+  debugHeaders(request: CacheRequest, configuration: CacheConfiguration): readonly HeaderLine[]
   /** Counts an answer, when it has been sent. */
   served(served: Served): void
   /** What operators have set, as of the last acknowledged change. */

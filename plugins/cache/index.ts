@@ -149,10 +149,7 @@ export default definePlugin({
           fence: (bucket, key) => fencing.fences().take(bucket, key),
           served: counters.served,
           configuration,
-          debugHeaders(request) {
-            const read = configuration()
-            return read instanceof Promise ? [] : debugHeaders(request, read, node)
-          },
+          debugHeaders: (request, read) => debugHeaders(request, read, node),
           usage: () => engine.memory.usage,
         },
       },

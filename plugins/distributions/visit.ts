@@ -1,5 +1,5 @@
 /** One request for a distribution, from its refusal or answer to its records: log, metrics, audit and trace, once each. */
-import type { Clock, Logger } from 'svc/kernel'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import { type Exchange, type HttpService, throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { AccessLog } from './access-log.ts'
@@ -71,26 +71,32 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
   }
 
   /** Answers a request that this host has. */
-  return function serve(exchange: Exchange, host: string, { alias, value: ready }: HostMatch<Ready>): Promise<void> {
+  return function serve(
+    exchange: Exchange,
+    host: string,
+    { alias, value: ready }: HostMatch<Ready>,
+  ): MaybePromise<void> {
     const { response } = exchange
     const visit = createVisit(exchange, host, alias, ready.distribution)
     response.on('close', () => {
       visit.isClosed = true
     })
-    const answered = answer(visit, ready)
-    // After the listeners of the handler, which may still add notes about the answer.
-    response.on('close', () => {
-      try {
-        record(visit, ready)
-      } catch (err) {
-        // An error in the records must not end the thread; it is logged.
-        log.error({ err, requestId: exchange.requestId }, 'a request of a distribution could not be recorded')
-      }
-    })
-    return answered
+    try {
+      return answer(visit, ready)
+    } finally {
+      // After the listeners of the handler, which may still add notes about the answer.
+      response.on('close', () => {
+        try {
+          record(visit, ready)
+        } catch (err) {
+          // An error in the records must not end the thread; it is logged.
+          log.error({ err, requestId: exchange.requestId }, 'a request of a distribution could not be recorded')
+        }
+      })
+    }
   }
 
-  async function answer(visit: Visit, { server, restrictions, distribution }: Ready): Promise<void> {
+  function answer(visit: Visit, { server, restrictions, distribution }: Ready): MaybePromise<void> {
     const refusal = restrictions.refusal(visit.exchange)
     if (refusal === undefined) return server.serve(visit)
     visit.reason = refusal.reason

@@ -34,15 +34,18 @@ export interface AccessServices {
 
 const denied = (reason: string): AccessDecision => ({ isAllowed: false, reason })
 
-export async function decideAccess(
+export function decideAccess(
   visit: Visit,
   { access, keyGroup }: Pick<ReadyBehavior, 'access' | 'keyGroup'>,
   services: AccessServices,
-): Promise<AccessDecision> {
+): MaybePromise<AccessDecision> {
   const { bucket } = visit.distribution.origin
   if (access === 'public') {
-    if (await services.blocksPublic(bucket)) return denied('public_access_blocked')
-    return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
+    return chain(services.blocksPublic(bucket), isBlocked =>
+      isBlocked
+        ? denied('public_access_blocked')
+        : { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false },
+    )
   }
   if (access === 'signed') return decideSigned(visit, keyGroup, services)
   return access === 'authenticated' ? decideAuthenticated(visit, services) : denied('denied')

@@ -17,11 +17,12 @@ export interface WebAnswer {
   readonly sizeBytes: number | undefined
 }
 
-export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
+export function send(visit: Visit, answer: WebAnswer): MaybePromise<void> {
   const { exchange } = visit
   const { request, response } = exchange
   const { status, headers, more, data, sizeBytes } = answer
-  const head = [...headers.list(), ...more]
+  const head = headers.list()
+  if (more.length > 0) head.push(...more)
   const hasBody = !statusesWithoutBody.has(status)
   if (hasBody && sizeBytes !== undefined) head.push('Content-Length', String(sizeBytes))
   if (visit.rehearsal !== undefined) {
@@ -45,7 +46,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
     endWith(response, data.bytes)
     return
   }
-  await sendStream(visit, status, head, data, sizeBytes ?? 0)
+  return sendStream(visit, status, head, data, sizeBytes ?? 0)
 }
 
 function hasRequestBody({ exchange }: Visit): boolean {
@@ -79,5 +80,3 @@ async function sendStream(
     visit.sentBytes += bytes
   })
 }
-
-export type SendAnswer = (visit: Visit, answer: WebAnswer) => MaybePromise<void>

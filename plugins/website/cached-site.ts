@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { MaybePromise } from 'svc/kernel'
+import { chain, type MaybePromise } from 'svc/kernel'
 import type {
   CacheConfiguration,
   CacheLookup,
@@ -12,15 +12,16 @@ import type {
   CacheRequest,
   CacheService,
   HeaderLine,
+  OriginAnswer,
   PlacedPolicy,
   RequestHeaders,
 } from 'svc/plugins/cache/api'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
-import type { ObjectData, ObjectVersion } from 'svc/plugins/objects/api'
+import type { ObjectVersion } from 'svc/plugins/objects/api'
 import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
 import { contentTypeOf } from './content-types.ts'
-import type { Found, Origin, SiteBytes } from './origin.ts'
+import type { FormMaker, Found, Origin, SiteBytes } from './origin.ts'
 import { type Asked, type Resolution, type Resolved, resolvePath } from './resolution.ts'
 import { unsignedQuery } from './target.ts'
 
@@ -30,7 +31,7 @@ export interface CachedSite {
   /** Also one by which nothing is cached. `index`: of the behavior. */
   placedPolicy(alias: string, index: number): Promise<PlacedPolicy>
   requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest
-  find(visit: Visit, asked: CachedRequest): Promise<Found>
+  find(visit: Visit, asked: CachedRequest): MaybePromise<Found>
 }
 
 export interface CachedRequest extends Asked {
@@ -42,27 +43,37 @@ export interface CachedRequest extends Asked {
   readonly purpose?: string
 }
 
-const foundHeaders = (lookup: CacheLookup): Found['headers'] => {
-  const headers: (readonly [string, string])[] = []
-  if (lookup.ageSeconds !== undefined) headers.push(['Age', String(lookup.ageSeconds)])
-  headers.push(['Cache-Status', lookup.detail])
-  return headers
+const noLines: readonly HeaderLine[] = []
+
+const foundHeaders = ({ ageSeconds, detail }: CacheLookup, debug: readonly HeaderLine[]): Found['headers'] => {
+  const status = ['Cache-Status', detail] as const
+  return ageSeconds === undefined ? [status, ...debug] : [['Age', String(ageSeconds)], status, ...debug]
 }
 
 export function createCachedSite(distribution: Distribution, cache: CacheService, origin: Origin): CachedSite {
   const { bucket, pathPrefix } = distribution.origin
-  let known: { readonly configuration: CacheConfiguration; readonly policies: Map<string, PlacedPolicy> } | undefined
+  const site: Site = { bucket, prefix: pathPrefix, cache, origin }
+  let current: CacheConfiguration | undefined
+  /** Of the current configuration: by alias, then by the index of the behavior. */
+  let policies = new Map<string, Map<number, PlacedPolicy>>()
   const shapes = new WeakMap<PlacedPolicy, WeakMap<ReadyBehavior, string>>()
 
   function placedPolicy(configuration: CacheConfiguration, alias: string, index: number): PlacedPolicy {
-    if (known?.configuration !== configuration) known = { configuration, policies: new Map() }
-    const place = `${index} ${alias}`
-    let policy = known.policies.get(place)
+    if (current !== configuration) {
+      current = configuration
+      policies = new Map()
+    }
+    let byIndex = policies.get(alias)
+    if (byIndex === undefined) {
+      byIndex = new Map()
+      policies.set(alias, byIndex)
+    }
+    let policy = byIndex.get(index)
     if (policy === undefined) {
       const { id, createdMs, behaviors } = distribution
       const pathPattern = behaviors[index]?.pathPattern
       policy = configuration.policyOf({ distribution: id, createdMs, alias, pathPattern })
-      known.policies.set(place, policy)
+      byIndex.set(index, policy)
     }
     return policy
   }
@@ -86,71 +97,78 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
 
   function requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest {
     const { path, query, versionId, behavior, policy, purpose = '' } = asked
-    const shape = `${shapeOf(behavior, policy)} ${versionId ?? ''} ${purpose}`
+    const common = shapeOf(behavior, policy)
+    const shape = versionId === undefined && purpose === '' ? common : `${common} ${versionId ?? ''} ${purpose}`
     const key = { space: distribution.id, shape, host, path, query: unsignedQuery(query) }
     return { method, headers, key, policy, honorsDirectives: false }
   }
 
   return {
     policyOf({ alias }, { index }) {
-      const configuration = cache.configuration()
-      const policyIn = (read: CacheConfiguration) => {
+      return chain(cache.configuration(), read => {
         const policy = placedPolicy(read, alias, index)
         return policy.isOff ? undefined : policy
-      }
-      return configuration instanceof Promise ? configuration.then(policyIn) : policyIn(configuration)
+      })
     },
 
     placedPolicy: async (alias, index) => placedPolicy(await cache.configuration(), alias, index),
 
     requestOf,
 
-    async find(visit, asked) {
+    find(visit, asked) {
       const { method, headers } = visit.exchange.request
       const request = requestOf(visit.host, method as string, headers, asked)
-      const lookup = await cache.lookup(request, createSiteOrigin(cache, bucket, pathPrefix, origin, asked))
-      const resolution = lookup.value as Resolution
-      return {
-        resolution,
-        bytes: bytesOf(lookup, resolution, bucket, cache),
-        cache: lookup.result,
-        headers: [...foundHeaders(lookup), ...cache.debugHeaders(request)],
-      }
+      return chain(cache.lookup(request, new SiteOrigin(site, asked)), lookup => {
+        const debug = current === undefined ? noLines : cache.debugHeaders(request, current)
+        const resolution = lookup.value as Resolution
+        const bytes = new CachedBytes(site, lookup.body, resolution)
+        return { resolution, bytes, cache: lookup.result, headers: foundHeaders(lookup, debug) }
+      })
     },
   }
 }
 
-function createSiteOrigin(
-  cache: CacheService,
-  bucket: string,
-  prefix: string,
-  origin: Origin,
-  { behavior, ...asked }: CachedRequest,
-): CacheOrigin {
-  return {
-    hasObjects: true,
-    async fetch() {
-      await cache.watch(bucket)
-      const fences: ReturnType<CacheService['fence']>[] = []
-      const resolved = await resolvePath(asked, behavior, (key, versionId) => {
-        fences.push(cache.fence(bucket, prefix + key))
-        return origin.find(key, versionId)
-      })
-      const { version, resolution } = resolved
-      return {
-        ...headOf(resolved, asked.versionId !== undefined),
-        body:
-          version && readable(version)
-            ? { sizeBytes: version.sizeBytes, read: (start, length) => origin.read(version, start, length) }
-            : undefined,
-        record: {
-          identity: identityOf(bucket, resolution),
-          value: resolution,
-          fences,
-          tags: resolution.object?.tags ?? [],
-        },
-      }
-    },
+interface Site {
+  readonly bucket: string
+  readonly prefix: string
+  readonly cache: CacheService
+  readonly origin: Origin
+}
+
+/** Made for each request, and used by few: nothing is prepared. */
+class SiteOrigin implements CacheOrigin {
+  readonly hasObjects = true
+  readonly #site: Site
+  readonly #asked: CachedRequest
+
+  constructor(site: Site, asked: CachedRequest) {
+    this.#site = site
+    this.#asked = asked
+  }
+
+  async fetch(): Promise<OriginAnswer> {
+    const { bucket, prefix, cache, origin } = this.#site
+    const { path, versionId, behavior } = this.#asked
+    await cache.watch(bucket)
+    const fences: ReturnType<CacheService['fence']>[] = []
+    const resolved = await resolvePath({ path, versionId }, behavior, (key, wanted) => {
+      fences.push(cache.fence(bucket, prefix + key))
+      return origin.find(key, wanted)
+    })
+    const { version, resolution } = resolved
+    return {
+      ...headOf(resolved, versionId !== undefined),
+      body:
+        version && readable(version)
+          ? { sizeBytes: version.sizeBytes, read: (start, length) => origin.read(version, start, length) }
+          : undefined,
+      record: {
+        identity: identityOf(bucket, resolution),
+        value: resolution,
+        fences,
+        tags: resolution.object?.tags ?? [],
+      },
+    }
   }
 }
 
@@ -184,27 +202,38 @@ function headOf(
   return { status: system.websiteRedirectLocation === undefined ? 200 : 301, headers }
 }
 
-function bytesOf({ body }: CacheLookup, resolution: Resolution, bucket: string, cache: CacheService): SiteBytes {
-  const whole = (bytes: Buffer): ObjectData => ({ kind: 'whole', bytes })
-  const open: SiteBytes['open'] = (start, length) => {
+const whole = (bytes: Buffer) => ({ data: { kind: 'whole', bytes } as const, isCached: true })
+
+class CachedBytes implements SiteBytes {
+  readonly #site: Site
+  readonly #body: CacheLookup['body']
+  readonly #resolution: Resolution
+
+  constructor(site: Site, body: CacheLookup['body'], resolution: Resolution) {
+    this.#site = site
+    this.#body = body
+    this.#resolution = resolution
+  }
+
+  open(start: number, length: number): ReturnType<SiteBytes['open']> {
+    const body = this.#body
     if (Buffer.isBuffer(body)) {
       const isAll = start === 0 && length === body.length
-      return { data: whole(isAll ? body : body.subarray(start, start + length)), isCached: true }
+      return whole(isAll ? body : body.subarray(start, start + length))
     }
-    return body !== undefined && 'open' in body
-      ? body.open(start, length)
-      : { data: whole(Buffer.alloc(0)), isCached: true }
+    return body !== undefined && 'open' in body ? body.open(start, length) : whole(Buffer.alloc(0))
   }
-  return {
-    open,
-    form: (name, make) =>
-      cache.derived(identityOf(bucket, resolution), name, () =>
-        make(async () => {
-          const opened = await open(0, resolution.object?.sizeBytes ?? 0)
+
+  form(name: string, make: FormMaker): MaybePromise<Buffer | undefined> {
+    const { cache, bucket } = this.#site
+    return cache.derived(identityOf(bucket, this.#resolution), name, () =>
+      make(() =>
+        chain(this.open(0, this.#resolution.object?.sizeBytes ?? 0), opened => {
           if (opened === undefined) throw new ReplacedObject()
           return opened.data
         }),
       ),
+    )
   }
 }
 

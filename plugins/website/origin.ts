@@ -1,5 +1,5 @@
 /** Where answers come from: the objects of a bucket below a prefix, read for each request anew. */
-import { isCatalogError, type MaybePromise } from 'svc/kernel'
+import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import type { Resolution } from './resolution.ts'
 
@@ -11,7 +11,7 @@ export interface SiteBytes {
     length: number,
   ): MaybePromise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
   /** A form of the whole, such as compressed: kept, or made of the whole. Undefined where it has none, or where there is no time for it. */
-  form(name: string, make: FormMaker): Promise<Buffer | undefined>
+  form(name: string, make: FormMaker): MaybePromise<Buffer | undefined>
 }
 
 /** Undefined: the form is no better than the whole. Null: not now. */
@@ -64,9 +64,7 @@ export function directBytes(origin: Pick<Origin, 'read'>, version: ObjectVersion
     return origin.read(version, start, length)
   }
   return {
-    async open(start, length) {
-      return { data: await read(start, length), isCached: true }
-    },
+    open: (start, length) => chain(read(start, length), data => ({ data, isCached: true })),
     form: async (_name, make) => (await make(() => read(0, version?.sizeBytes ?? 0))) ?? undefined,
   }
 }

@@ -45,11 +45,13 @@ function tagsOf({ user }: ObjectVersion): readonly string[] {
 /** An object of the site; undefined where it is missing. */
 export type Find = (key: string, versionId?: string) => MaybePromise<ObjectVersion | undefined>
 
-export function siteObject(version: ObjectVersion): SiteObject {
+/** `looked`: the name that it was found by, without prefix. */
+export function siteObject(looked: string, version: ObjectVersion): SiteObject {
   const { key, versionId, etag, modifiedMs, sizeBytes, sequence, system, encryption } = version
   const tags = tagsOf(version)
   return {
-    key,
+    // One text where they are equal.
+    key: key === looked ? looked : key,
     versionId,
     etag,
     modifiedMs,
@@ -81,7 +83,7 @@ export async function resolvePath(
     return find(wanted, wantedVersion)
   }
   const found = (version: ObjectVersion): Resolved => ({
-    resolution: { kind: 'object', keys, object: siteObject(version) },
+    resolution: { kind: 'object', keys: keys.slice(), object: siteObject(keys.at(-1) as string, version) },
     version,
   })
   if (!isFolder || indexDocument !== undefined) {

@@ -66,29 +66,51 @@ export function headerChanges(headers: Readonly<Record<string, string>> = {}): r
   return Object.entries(headers).map(([name, value]) => [name, asHeaderValue(name.toLowerCase(), value)])
 }
 
-/** Headers of one answer, each name once, without regard to case. */
+/** Headers of one answer, each name once, without regard to case. They are few: lists are faster than a map, and can be copied at once. */
 export class AnswerHeaders {
-  readonly #headers = new Map<string, HeaderChange>()
+  /** In lower case; the name and the value of each are at twice its index in the list. */
+  readonly #names: string[]
+  readonly #list: string[]
+
+  constructor(from?: AnswerHeaders) {
+    this.#names = from === undefined ? [] : from.#names.slice()
+    this.#list = from === undefined ? [] : from.#list.slice()
+  }
 
   set(name: string, value: string | undefined): void {
-    if (value !== undefined) this.#headers.set(name.toLowerCase(), [name, value])
+    if (value === undefined) return
+    const lower = name.toLowerCase()
+    const index = this.#names.indexOf(lower)
+    if (index < 0) {
+      this.#names.push(lower)
+      this.#list.push(name, value)
+    } else {
+      this.#list[2 * index] = name
+      this.#list[2 * index + 1] = value
+    }
   }
 
   apply(changes: readonly HeaderChange[]): void {
     for (const [name, value] of changes) {
-      if (value === '') this.#headers.delete(name.toLowerCase())
+      if (value === '') this.#remove(name.toLowerCase())
       else this.set(name, value)
     }
   }
 
   get(name: string): string | undefined {
-    return this.#headers.get(name.toLowerCase())?.[1]
+    const index = this.#names.indexOf(name.toLowerCase())
+    return index < 0 ? undefined : this.#list[2 * index + 1]
   }
 
   /** Names and values in turn. */
   list(): string[] {
-    const list: string[] = []
-    for (const [name, value] of this.#headers.values()) list.push(name, value)
-    return list
+    return this.#list.slice()
+  }
+
+  #remove(lower: string): void {
+    const index = this.#names.indexOf(lower)
+    if (index < 0) return
+    this.#names.splice(index, 1)
+    this.#list.splice(2 * index, 2)
   }
 }

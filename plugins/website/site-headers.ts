@@ -1,5 +1,5 @@
 /** Headers that a distribution and its behaviors add to answers: after the cache, so that a change needs no purge. */
-import type { MaybePromise } from 'svc/kernel'
+import { chain, type MaybePromise } from 'svc/kernel'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
 import type { PurgeService } from 'svc/plugins/purge/api'
 import type { ReadyBehavior } from './behaviors.ts'
@@ -8,7 +8,7 @@ import { AnswerHeaders, type HeaderChange, headerChanges, presetHeaders } from '
 export interface SiteHeaders {
   add(headers: AnswerHeaders, visit: Visit, behavior: ReadyBehavior): void
   /** Of an answer that is no object. */
-  start(visit: Visit, behavior: ReadyBehavior): Promise<AnswerHeaders>
+  start(visit: Visit, behavior: ReadyBehavior): MaybePromise<AnswerHeaders>
   /** By which caches in front know an answer with these tags. */
   tagged(tags: readonly string[] | undefined): MaybePromise<readonly HeaderChange[]>
 }
@@ -23,12 +23,13 @@ export function createSiteHeaders(distribution: Distribution, purge: PurgeServic
       headers.apply(behavior.headers)
     },
     tagged: (tags = []) => purge?.tagHeaders(distribution, tags) ?? [],
-    async start(visit, behavior) {
-      const headers = new AnswerHeaders()
-      headers.apply(await site.tagged(undefined))
-      site.add(headers, visit, behavior)
-      return headers
-    },
+    start: (visit, behavior) =>
+      chain(site.tagged(undefined), tagged => {
+        const headers = new AnswerHeaders()
+        headers.apply(tagged)
+        site.add(headers, visit, behavior)
+        return headers
+      }),
   }
   return site
 }

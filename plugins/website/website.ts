@@ -4,7 +4,7 @@
  *
  * path → redirects → behavior → preflight, method → access → cache → object, index, folder, fallback → conditions, range → answer
  */
-import type { Logger } from 'svc/kernel'
+import { chain, type Logger, type MaybePromise, rescue } from 'svc/kernel'
 import type { CacheResult, CacheService } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionServer, Visit } from 'svc/plugins/distributions/api'
 import type { PurgeService } from 'svc/plugins/purge/api'
@@ -38,6 +38,10 @@ type Granted = Extract<AccessDecision, { isAllowed: true }>
 /** An object that is replaced again each time is more than a moment's matter. */
 const readsMax = 5
 
+function requireAllowed(isAllowed: boolean): void {
+  if (!isAllowed) throw new WebRefusal(403, 'access_denied')
+}
+
 export function createWebsite(distribution: Distribution, environment: WebsiteEnvironment): DistributionServer {
   const { origin, normalizeKey, cache } = environment
   const { pathPrefix, versionPinning: isPinning } = distribution.origin
@@ -48,14 +52,17 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   const answerObject = createObjectAnswers(site, isPinning)
   const { answerRefusal, answerFailure } = createRefusalAnswers({ ...environment, distribution, site, findPage })
   const defaultBehavior = behaviorOf('')
+  /** Error pages are for everybody, and have no index document and no fallback. */
+  const pageBehavior: ReadyBehavior = { ...defaultBehavior, indexDocument: undefined, spaFallback: undefined }
 
-  async function serve(visit: Visit): Promise<void> {
+  function serve(visit: Visit): MaybePromise<void> {
     const target = readTarget(visit, normalizeKey)
     const redirection = redirectOf({ ...target, secure: visit.exchange.secure, host: visit.host })
     if (redirection !== undefined) {
-      const headers = await site.start(visit, defaultBehavior)
-      headers.set('Location', redirection.location)
-      return send(visit, { status: redirection.status, headers, more: [], data: undefined, sizeBytes: 0 })
+      return chain(site.start(visit, defaultBehavior), headers => {
+        headers.set('Location', redirection.location)
+        return send(visit, { status: redirection.status, headers, more: [], data: undefined, sizeBytes: 0 })
+      })
     }
     const behavior = behaviorOf(target.path)
     visit.behavior = behavior.index
@@ -63,19 +70,14 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     const method = visit.exchange.request.method as string
     if (method === 'OPTIONS' && behavior.methods.has(method)) return answerOptions(visit, behavior)
     if (!behavior.methods.has(method)) throw new WebRefusal(405, 'method', [['Allow', behavior.methodList]])
-    const access = await decideAccess(visit, behavior, environment)
-    if (!access.isAllowed) throw new WebRefusal(403, access.reason)
-    visit.cache = 'BYPASS'
-    for (let reads = 1; ; reads++) {
-      try {
-        return await serveObject(visit, target, behavior, access)
-      } catch (error) {
-        if (!(error instanceof ReplacedObject) || reads === readsMax) throw error
-      }
-    }
+    return chain(decideAccess(visit, behavior, environment), access => {
+      if (!access.isAllowed) throw new WebRefusal(403, access.reason)
+      visit.cache = 'BYPASS'
+      return serveObject(visit, target, behavior, access, readsMax)
+    })
   }
 
-  function answerOptions(visit: Visit, { cors, methodList }: ReadyBehavior): Promise<void> {
+  function answerOptions(visit: Visit, { cors, methodList }: ReadyBehavior): MaybePromise<void> {
     const { headers: asked } = visit.exchange.request
     const headers = new AnswerHeaders()
     headers.set('Allow', methodList)
@@ -95,68 +97,89 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return { resolution, bytes: directBytes(origin, version), cache: 'BYPASS', headers: [] }
   }
 
-  async function requireReadable(
+  /** `from`: the first of the keys that is still to be asked about. */
+  function requireReadable(
     keys: readonly string[],
     mayRead: Granted['mayRead'],
     versionId: string | undefined,
-  ): Promise<void> {
-    for (const [index, key] of keys.entries()) {
-      const allowed = mayRead(pathPrefix + key, index === 0 ? versionId : undefined)
-      if (!(allowed instanceof Promise ? await allowed : allowed)) throw new WebRefusal(403, 'access_denied')
+    from = 0,
+  ): MaybePromise<void> {
+    for (let index = from; index < keys.length; index++) {
+      const allowed = mayRead(pathPrefix + keys[index], index === 0 ? versionId : undefined)
+      if (allowed instanceof Promise) {
+        return allowed.then(isAllowed => {
+          requireAllowed(isAllowed)
+          return requireReadable(keys, mayRead, versionId, index + 1)
+        })
+      }
+      requireAllowed(allowed)
     }
   }
 
-  async function findThroughCache(visit: Visit, request: CachedRequest, { mayRead }: Granted): Promise<Found> {
-    const found = await cached!.find(visit, request)
-    visit.cache = found.cache
-    visit.cacheHeaders = found.headers
-    // What others have read is no right to read it.
-    await requireReadable(found.resolution.keys, mayRead, request.versionId)
-    return found
-  }
-
-  async function serveObject(visit: Visit, target: Target, behavior: ReadyBehavior, access: Granted): Promise<void> {
-    const { path, query } = target
-    const asked = { path, versionId: isPinning ? readVersionId(query) : undefined }
-    const isShared = !access.isPrivate && visit.rehearsal === undefined
-    const policy = isShared ? await cached?.policyOf(visit, behavior) : undefined
-    const found =
-      policy === undefined
-        ? await findDirectly(asked, behavior, access.mayRead)
-        : await findThroughCache(visit, { ...asked, query, behavior, policy }, access)
-    const { kind, object } = found.resolution
-    if (kind === 'folder') return redirectToFolder(visit, target, behavior)
-    if (object === undefined) throw new WebRefusal(404)
-    const isPinned = asked.versionId !== undefined
-    const browserCacheControl = policy?.policy.browserCacheControl ?? ''
-    return answerObject({
-      visit,
-      behavior,
-      object,
-      found,
-      isPinned,
-      browserCacheControl,
-      isPrivate: access.isPrivate,
+  function findThroughCache(visit: Visit, request: CachedRequest, { mayRead }: Granted): MaybePromise<Found> {
+    return chain(cached!.find(visit, request), found => {
+      visit.cache = found.cache
+      visit.cacheHeaders = found.headers
+      // What others have read is no right to read it.
+      const readable = requireReadable(found.resolution.keys, mayRead, request.versionId)
+      return readable instanceof Promise ? readable.then(() => found) : found
     })
   }
 
-  async function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): Promise<void> {
-    const headers = await site.start(visit, behavior)
-    const scheme = visit.exchange.secure ? 'https' : 'http'
-    // Absolute: of a path such as //other.example a relative location would make another host.
-    headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
-    headers.set('X-Cache', visit.cache)
-    for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
-    return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })
+  /** `reads`: how often it may be looked for, should it be replaced each time. */
+  function serveObject(
+    visit: Visit,
+    target: Target,
+    behavior: ReadyBehavior,
+    access: Granted,
+    reads: number,
+  ): MaybePromise<void> {
+    return rescue(
+      () => serveFound(visit, target, behavior, access),
+      error => {
+        if (!(error instanceof ReplacedObject) || reads <= 1) throw error
+        return serveObject(visit, target, behavior, access, reads - 1)
+      },
+    )
   }
 
-  /** Error pages are for everybody, and have no index document and no fallback. */
+  function serveFound(visit: Visit, target: Target, behavior: ReadyBehavior, access: Granted): MaybePromise<void> {
+    const { path, query } = target
+    const versionId = isPinning ? readVersionId(query) : undefined
+    const isShared = !access.isPrivate && visit.rehearsal === undefined
+    return chain(isShared ? cached?.policyOf(visit, behavior) : undefined, policy => {
+      const finding =
+        policy === undefined
+          ? findDirectly({ path, versionId }, behavior, access.mayRead)
+          : findThroughCache(visit, { path, versionId, query, behavior, policy }, access)
+      return chain(finding, found => {
+        const { kind, object } = found.resolution
+        if (kind === 'folder') return redirectToFolder(visit, target, behavior)
+        if (object === undefined) throw new WebRefusal(404)
+        const { isPrivate } = access
+        const browserCacheControl = policy?.policy.browserCacheControl ?? ''
+        const isPinned = versionId !== undefined
+        return answerObject({ visit, behavior, object, found, isPinned, browserCacheControl, isPrivate })
+      })
+    })
+  }
+
+  function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): MaybePromise<void> {
+    const scheme = visit.exchange.secure ? 'https' : 'http'
+    return chain(site.start(visit, behavior), headers => {
+      // Absolute: of a path such as //other.example a relative location would make another host.
+      headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
+      headers.set('X-Cache', visit.cache)
+      for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
+      return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })
+    })
+  }
+
   async function findPage(visit: Visit, path: string): Promise<Found> {
-    const behavior = { ...defaultBehavior, indexDocument: undefined, spaFallback: undefined }
     const asked = { path, versionId: undefined }
     const policy = visit.rehearsal === undefined ? await cached?.policyOf(visit, defaultBehavior) : undefined
-    if (policy === undefined) return findDirectly(asked, behavior)
-    return cached!.find(visit, { ...asked, query: '', behavior, policy, purpose: 'error page' })
+    if (policy === undefined) return findDirectly(asked, pageBehavior)
+    return cached!.find(visit, { ...asked, query: '', behavior: pageBehavior, policy, purpose: 'error page' })
   }
 
   /** Of a path that could not be decoded nothing is known: then it is the default. */
@@ -165,21 +188,17 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return path === undefined ? defaultBehavior : behaviorOf(path)
   }
 
-  async function answered(visit: Visit, work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
+  function answered(visit: Visit, work: () => MaybePromise<void>): MaybePromise<void> {
+    return rescue(work, error => {
       if (!(error instanceof WebRefusal)) return answerFailure(visit, error)
-      try {
-        await answerRefusal(visit, error, currentBehavior(visit))
-      } catch (failure) {
-        await answerFailure(visit, failure)
-      }
-    }
+      return rescue(
+        () => answerRefusal(visit, error, currentBehavior(visit)),
+        failure => answerFailure(visit, failure),
+      )
+    })
   }
 
-  async function serveCounted(visit: Visit): Promise<void> {
-    await answered(visit, () => serve(visit))
+  function count(visit: Visit): void {
     if (cache === undefined || visit.cache === '' || visit.rehearsal !== undefined) return
     const { alias, sentBytes } = visit
     const { rawPath: path } = splitTarget(visit)
@@ -187,8 +206,14 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   }
 
   return {
-    serve: serveCounted,
-    refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
+    serve(visit) {
+      const done = answered(visit, () => serve(visit))
+      return done instanceof Promise ? done.then(() => count(visit)) : count(visit)
+    },
+    refuse: (visit, refusal) =>
+      answered(visit, () => {
+        throw refusalOf(refusal)
+      }),
     behaviorOf(path) {
       const { index, access, keyGroup } = behaviorOf(decodePath(path, normalizeKey) ?? '')
       return { index, access, ...(keyGroup !== undefined && { keyGroup }) }

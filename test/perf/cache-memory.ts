@@ -13,14 +13,18 @@ const engine = new CacheEngine({ clock, log: { debug() {} } as never, budgetByte
 const policy = placed(resolvePolicy({}))
 const body = Buffer.alloc(bodyBytes, 'x')
 
+const scratch = Buffer.allocUnsafeSlow(1024)
+const inOnePiece = (text: string) => scratch.toString('utf8', 0, scratch.write(text))
+
 async function fill(index: number): Promise<void> {
-  const path = `/articles/2026/11/${index}/index.html`
+  // In one piece, as it is read from a socket.
+  const path = inOnePiece(`/articles/2026/11/${index}/index.html`)
   const key = { space: 'site', shape: 'shape', host: 'www.example.test', path, query: '' }
   const name = path.slice(1)
   const object = {
     key: name,
     versionId: 'null',
-    etag: index.toString(16).padStart(32, '0'),
+    etag: inOnePiece(index.toString(16).padStart(32, '0')),
     modifiedMs: 1_790_000_000_000 + index,
     sizeBytes: bodyBytes,
     sequence: 3_600_000_000_000_000 + index,

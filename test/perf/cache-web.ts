@@ -1,7 +1,8 @@
 /**
- * What a hit costs, beside nginx (`proxy_cache`) and Varnish with the same pages from the same bucket, on this machine, one after the other:
- * `node --conditions=svc-src test/perf/cache-web.ts [seconds]`. CPU is that of all processes of the one that answers, per request; `static`
- * is nginx with files, `off` this server with the policy `disabled`.
+ * What a hit costs, beside nginx (`proxy_cache`) and Varnish with the same pages from the same bucket, on this machine, one after the other
+ * in each of several rounds: `node --conditions=svc-src test/perf/cache-web.ts [seconds] [rounds]`. CPU is that of all processes of the one
+ * that answers, per request: the median of the rounds and the least. `static` is nginx with files, `off` this server with the policy
+ * `disabled`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { createAdminClient } from '../wire/admin.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
 
-const seconds = Number(process.argv[2] ?? 5)
+const [seconds = 5, rounds = 5] = process.argv.slice(2).map(Number)
 const hosts = { on: 'on.example.test', off: 'off.example.test' }
 const sizes = { '4KiB': 4096, '1MiB': 1 << 20 }
 
@@ -41,20 +42,42 @@ const statOf = (pid: number) => {
 const parentOf = (pid: number) => Number(statOf(pid)[1])
 const cpuOf = (pid: number) => (Number(statOf(pid)[11] ?? 0) + Number(statOf(pid)[12] ?? 0)) * 10
 
-function measure(name: string, pid: number, port: number, host: string): void {
+interface Target {
+  readonly name: string
+  readonly pid: number
+  readonly port: number
+  readonly host: string
+}
+interface Sample {
+  readonly perSecond: number
+  readonly cpuMicros: number
+}
+
+const targets: Target[] = []
+
+function measure({ name, pid, port, host }: Target, size: string): Sample {
+  const target = ['-t1', '-c16', '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
+  spawnSync('wrk', ['-d1s', ...target])
+  const before = cpuMs(pid)
+  const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...target], { encoding: 'utf8' })
+  const spentMs = cpuMs(pid) - before
+  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1])
+  if (/Non-2xx/.test(stdout)) throw new Error(`${name} ${size}: ${stdout}`)
+  return { perSecond: Math.round(requests / seconds), cpuMicros: (spentMs * 1000) / requests }
+}
+
+function measureAll(): void {
   for (const size of Object.keys(sizes)) {
-    const target = ['-t1', '-c16', '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
-    spawnSync('wrk', ['-d1s', ...target])
-    const before = cpuMs(pid)
-    const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...target], { encoding: 'utf8' })
-    const spentMs = cpuMs(pid) - before
-    const requests = Number(/(\d+) requests in/.exec(stdout)?.[1])
-    const errors = /Non-2xx[^\n]*/.exec(stdout)?.[0] ?? ''
-    const perSecond = Math.round(requests / seconds)
-    const cpuMicros = ((spentMs * 1000) / requests).toFixed(1)
-    console.log(
-      `${name.padEnd(8)} ${size.padEnd(5)} ${String(perSecond).padStart(7)}/s ${cpuMicros.padStart(8)} µs CPU ${errors}`,
-    )
+    const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]))
+    for (let round = 0; round < rounds; round++)
+      for (const target of targets) samples.get(target.name)?.push(measure(target, size))
+    for (const [name, all] of samples) {
+      const rates = all.map(({ perSecond }) => perSecond).sort((a, b) => a - b)
+      const costs = all.map(({ cpuMicros }) => cpuMicros).sort((a, b) => a - b)
+      const middle = Math.floor(rounds / 2)
+      const cpu = `${costs[middle]?.toFixed(1).padStart(7)} µs CPU, least ${costs[0]?.toFixed(1).padStart(6)}`
+      console.log(`${name.padEnd(8)} ${size.padEnd(5)} ${String(rates[middle]).padStart(7)}/s ${cpu}`)
+    }
   }
 }
 
@@ -75,8 +98,8 @@ try {
     await admin.call('PUT', `/distributions/${id}`, { id, aliases: [host], origin: { bucket: 'pages' } })
   await admin.call('PUT', '/distributions/off/cache/settings', { cache: { policy: 'disabled' } })
   const web = Number(String(server.startup.web).split(':').at(-1))
-  measure('svc', server.pid, web, hosts.on)
-  measure('off', server.pid, web, hosts.off)
+  targets.push({ name: 'svc', pid: server.pid, port: web, host: hosts.on })
+  targets.push({ name: 'off', pid: server.pid, port: web, host: hosts.off })
 
   const [cached, plain] = [await freePort(), await freePort()]
   const folder = join(server.folder, 'nginx')
@@ -92,8 +115,8 @@ server { listen 127.0.0.1:${plain}; root ${files}; } }`
   const nginx = spawn('/usr/sbin/nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', `${folder}/log`])
   children.push(nginx.pid as number)
   await new Promise(resolve => setTimeout(resolve, 1000))
-  measure('nginx', nginx.pid as number, cached, hosts.on)
-  measure('static', nginx.pid as number, plain, hosts.on)
+  targets.push({ name: 'nginx', pid: nginx.pid as number, port: cached, host: hosts.on })
+  targets.push({ name: 'static', pid: nginx.pid as number, port: plain, host: hosts.on })
 
   if (existsSync('/usr/sbin/varnishd')) {
     const port = await freePort()
@@ -118,8 +141,9 @@ server { listen 127.0.0.1:${plain}; root ${files}; } }`
     const varnish = spawn('/usr/sbin/varnishd', args, { stdio: 'ignore' })
     children.push(varnish.pid as number)
     await new Promise(resolve => setTimeout(resolve, 4000))
-    measure('varnish', varnish.pid as number, port, hosts.on)
+    targets.push({ name: 'varnish', pid: varnish.pid as number, port, host: hosts.on })
   }
+  measureAll()
 } finally {
   for (const pid of children) process.kill(pid, 'SIGTERM')
   await server.remove()

@@ -1,4 +1,5 @@
 /** Bytes that follow from others, such as compressed bodies: made once, kept like blocks. */
+import type { MaybePromise } from 'svc/kernel'
 import { blockId, type Memory } from './memory.ts'
 
 /** Says that there is nothing: the form is no better than what it is made of. */
@@ -7,11 +8,11 @@ const none = Buffer.alloc(0)
 export function createDerived(memory: Memory) {
   const making = new Map<string, Promise<Buffer | undefined>>()
 
-  return async function derived(
+  return function derived(
     identity: string,
     form: string,
     make: () => Promise<Buffer | undefined | null>,
-  ): Promise<Buffer | undefined> {
+  ): MaybePromise<Buffer | undefined> {
     const id = blockId('form', identity, form)
     const found = memory.block(id)
     if (found !== undefined) return found.length === 0 ? undefined : found

@@ -11,17 +11,16 @@
  *
  * Source: RFC 9111, RFC 5861, RFC 9211.
  */
-import { type Clock, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { CacheAnswer, CacheLookup, CacheOrigin, CacheRequest, CacheResult, OriginAnswer } from '../api.ts'
-import { type Directives, parseCacheControl } from '../policy/directives.ts'
+import { noDirectives, parseCacheControl } from '../policy/directives.ts'
 import { isStorable } from '../policy/freshness.ts'
-import type { CachePolicy } from '../policy/policy.ts'
 import { answerOf } from './answer.ts'
 import { drained } from './body.ts'
 import { type Collapsing, createCollapsing } from './collapsing.ts'
 import { conditions, endToEnd, joined, originHeaders } from './headers.ts'
+import { notCached, originLookup, storedLookup, type Visit } from './lookups.ts'
 import { createMemory, type Memory } from './memory.ts'
-import { objectBody } from './object-body.ts'
 import { createRefresh, type Refresh } from './refreshing.ts'
 import {
   askedOf,
@@ -34,7 +33,7 @@ import {
   withoutConditions,
 } from './requests.ts'
 import { type Holds, type Received, receive, renewedRecord, type Times } from './storing.ts'
-import { ageMs, type Entry, findVariant, freshForMs, renewVariant, type Variant, withVariant } from './variant.ts'
+import { type Entry, findVariant, freshForMs, renewVariant, type Variant, withVariant } from './variant.ts'
 
 export interface EngineOptions {
   readonly clock: Clock
@@ -64,14 +63,6 @@ const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 const generationSlots = 4096
 const noPurges: Purges = { sequence: 0, current: () => undefined, isDead: () => false }
 
-interface Visit {
-  readonly request: CacheRequest
-  readonly origin: CacheOrigin
-  readonly policy: CachePolicy
-  readonly id: string
-  readonly asked: Directives
-}
-
 const slotOf = (id: string) => ((id.charCodeAt(0) << 8) | id.charCodeAt(1)) % generationSlots
 
 export class CacheEngine {
@@ -96,31 +87,30 @@ export class CacheEngine {
   }
 
   /** With conditions and ranges: for origins whose answers are lines and bytes. */
-  async serve(request: CacheRequest, origin: CacheOrigin): Promise<CacheAnswer> {
-    return answerOf(request, await this.lookup(request, origin), this.#clock.now())
+  serve(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheAnswer> {
+    return chain(this.lookup(request, origin), found => answerOf(request, found, this.#clock.now()))
   }
 
-  async lookup(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup> {
-    const { method, headers } = request
+  /** A hit makes no promise. */
+  lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup> {
+    const { method } = request
     if (method !== 'GET' && method !== 'HEAD') return this.#pass(request, origin)
     if (isBypassed(request) || this.#readCount >= readsMax) return this.#pass(request, origin)
-    const visit: Visit = {
-      request,
-      origin,
-      policy: request.policy.policy,
-      id: idOf(request),
-      asked: parseCacheControl(request.honorsDirectives ? askedOf(headers) : undefined),
-    }
-    const purged = this.#purges.current()
-    if (purged instanceof Promise) await purged
+    return chain(this.#purges.current(), () => this.#lookup(request, origin))
+  }
+
+  #lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup> {
+    const { method, headers, policy } = request
+    const asked = request.honorsDirectives ? parseCacheControl(askedOf(headers)) : noDirectives
+    const visit: Visit = { request, origin, policy: policy.policy, id: idOf(request), asked }
     const variant = this.#find(visit)
     const nowMs = this.#clock.now()
-    const { names } = visit.asked
+    const { names } = asked
     if (variant !== undefined && !names.has('no-cache') && this.#isCurrent(visit, variant)) {
-      if (isFreshFor(variant, visit.asked, nowMs)) return this.#stored(visit, variant, 'HIT')
-      if (freshForMs(variant, nowMs) + variant.staleWhileRevalidateMs > 0 && visit.asked.maxAge === undefined) {
+      if (isFreshFor(variant, asked, nowMs)) return storedLookup(this, visit, variant, 'HIT', nowMs)
+      if (freshForMs(variant, nowMs) + variant.staleWhileRevalidateMs > 0 && asked.maxAge === undefined) {
         this.#readLater(visit, variant)
-        return this.#stored(visit, variant, 'STALE')
+        return storedLookup(this, visit, variant, 'STALE', nowMs)
       }
     }
     if (names.has('only-if-cached')) return notCached
@@ -146,7 +136,7 @@ export class CacheEngine {
     const answer = await origin.fetch({ method, headers: originHeaders(headers, []) })
     const { status, headers: lines } = answer
     if (!isSafe(method) && status >= 200 && status < 400) this.#invalidate(request, joined(lines))
-    return this.#fromOrigin(undefined, { ...answer, lines: endToEnd(lines), isStored: false }, 'BYPASS')
+    return originLookup(this, undefined, { ...answer, lines: endToEnd(lines), isStored: false }, 'BYPASS')
   }
 
   #invalidate(request: CacheRequest, answer: ReadonlyMap<string, string>): void {
@@ -173,50 +163,7 @@ export class CacheEngine {
   }
 
   #stored(visit: Visit, variant: Variant, result: CacheResult, detail?: string): CacheLookup {
-    const nowMs = this.#clock.now()
-    const { status, lines, body, record, sizeBytes } = variant
-    return {
-      status,
-      lines,
-      body: body ?? objectBody(this, this.#sourceOf(visit, record?.identity ?? '', sizeBytes)),
-      result,
-      detail: detail ?? `svc; hit; ttl=${Math.floor(freshForMs(variant, nowMs) / 1000)}`,
-      ageSeconds: Math.floor(ageMs(variant, nowMs) / 1000),
-      value: record?.value,
-    }
-  }
-
-  #sourceOf({ origin, request, policy }: Visit, identity: string, sizeBytes: number) {
-    return {
-      identity,
-      sizeBytes,
-      blockSize: policy.rangeCaching.blockSize,
-      reopen: async () => {
-        const { body, record } = await origin.fetch({
-          method: 'GET',
-          headers: originHeaders(request.headers, conditions),
-        })
-        return record?.identity === identity && body !== undefined && 'sizeBytes' in body ? body : undefined
-      },
-    }
-  }
-
-  #fromOrigin(visit: Visit | undefined, received: Received, result: CacheResult, told?: string): CacheLookup {
-    const { status, lines, record, isStored } = received
-    let body: CacheLookup['body']
-    if (received.body !== undefined && 'sizeBytes' in received.body) {
-      const object = received.body
-      body =
-        visit !== undefined && isStored && record !== undefined
-          ? objectBody(this, this.#sourceOf(visit, record.identity, object.sizeBytes), object)
-          : {
-              sizeBytes: object.sizeBytes,
-              open: async (start, length) => ({ data: await object.read(start, length), isCached: true }),
-            }
-    } else body = received.body
-    const forward = { BYPASS: 'bypass', EXPIRED: 'stale' }[result as string] ?? 'miss'
-    const detail = told ?? `svc; fwd=${forward}${isStored ? '; stored' : ''}`
-    return { status, lines, body, result, detail, ageSeconds: undefined, value: record?.value }
+    return storedLookup(this, visit, variant, result, this.#clock.now(), detail)
   }
 
   /** A HEAD reads no bytes; what it says renews the entry of the same bytes, and drops that of others. */
@@ -239,7 +186,7 @@ export class CacheEngine {
       else this.memory.delete(id)
     }
     const body = answer.record === undefined ? undefined : answer.body
-    return this.#fromOrigin(undefined, { ...answer, body, lines, isStored: false }, 'MISS')
+    return originLookup(this, undefined, { ...answer, body, lines, isStored: false }, 'MISS')
   }
 
   async #get(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
@@ -295,7 +242,7 @@ export class CacheEngine {
       // A fresh object that was replaced is no expired one.
       const isMiss = variant === undefined || (variant.record !== undefined && freshForMs(variant, requestedMs) > 0)
       const received = await this.#receive(visit, answer, times, variant, mayPut)
-      return this.#fromOrigin(visit, received, isMiss ? 'MISS' : 'EXPIRED')
+      return originLookup(this, visit, received, isMiss ? 'MISS' : 'EXPIRED')
     } catch (error) {
       if (variant === undefined || !mayBeStale() || (isCatalogError(error) && error.status < 500)) throw error
       return this.#stored(visit, variant, 'STALE')
@@ -363,14 +310,4 @@ export class CacheEngine {
       return result !== 'STALE'
     })
   }
-}
-
-const notCached: CacheLookup = {
-  status: 504,
-  lines: [],
-  body: undefined,
-  result: 'MISS',
-  detail: 'svc; fwd=miss',
-  ageSeconds: undefined,
-  value: undefined,
 }

@@ -5,6 +5,7 @@
  * Bytes of two versions never meet: a reader that needs the origin opens it once, for the rest of its range, after the identity was
  * compared, and the open stream keeps those bytes readable.
  */
+import { chain } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { CachedObject, OriginObject } from '../api.ts'
@@ -33,7 +34,7 @@ export function objectBody(context: BlockContext, source: ObjectSource, object?:
   const idOf = (block: number) => blockId('block', identity, blockSize, block)
   return {
     sizeBytes,
-    async open(start, length) {
+    open(start, length) {
       if (length === 0) return { data: { kind: 'whole', bytes: Buffer.alloc(0) }, isCached: true }
       const first = Math.floor(start / blockSize)
       const last = Math.floor((start + length - 1) / blockSize)
@@ -45,10 +46,12 @@ export function objectBody(context: BlockContext, source: ObjectSource, object?:
       }
       let isCached = true
       for (let block = first; block <= last && isCached; block++) isCached = context.memory.hasBlock(idOf(block))
-      let opened = object
-      if (!isCached && opened === undefined) opened = await source.reopen()
-      if (!isCached && opened === undefined) return undefined
-      return { data: readBlocks(context, source, idOf, { start, end: start + length }, opened), isCached }
+      const opening = isCached || object !== undefined ? object : source.reopen()
+      return chain(opening, opened =>
+        !isCached && opened === undefined
+          ? undefined
+          : { data: readBlocks(context, source, idOf, { start, end: start + length }, opened), isCached },
+      )
     },
   }
 }

@@ -9,12 +9,15 @@ export type Refresh = (id: string, variant: Variant, read: () => Promise<boolean
 
 export function createRefresh(clock: Clock, log: Logger): Refresh {
   const running = new Set<string>()
+  /** Of answers whose last refresh has failed: no refresh before the time. */
+  const retries = new WeakMap<Variant, { readonly atMs: number; readonly delayMs: number }>()
   return (id, variant, read) => {
-    if (running.has(id) || variant.retryAtMs > clock.now()) return
+    if (running.has(id) || (retries.get(variant)?.atMs ?? 0) > clock.now()) return
     running.add(id)
     const failed = () => {
-      variant.retryDelayMs = Math.min(Math.max(variant.retryDelayMs * 2, retryDelayMs.min), retryDelayMs.max)
-      variant.retryAtMs = clock.now() + variant.retryDelayMs
+      const doubledMs = 2 * (retries.get(variant)?.delayMs ?? 0)
+      const delayMs = Math.min(Math.max(doubledMs, retryDelayMs.min), retryDelayMs.max)
+      retries.set(variant, { atMs: clock.now() + delayMs, delayMs })
     }
     read()
       .then(isRead => {

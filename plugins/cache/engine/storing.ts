@@ -30,13 +30,29 @@ export interface Received {
 const noTags: readonly string[] = []
 
 /** Undefined while changes that a fence counts have not ended: such an answer may be older than them. */
-export function renewedRecord({ fences, ...record }: OriginRecord): StoredRecord | undefined {
-  if (!fences.every(({ isSettled }) => isSettled)) return undefined
-  const { tags } = record
+export function renewedRecord(record: OriginRecord): StoredRecord | undefined {
+  if (!record.fences.every(({ isSettled }) => isSettled)) return undefined
+  return storedRecord(
+    record,
+    record.fences.flatMap(({ slot, generation }) => [slot, generation]),
+  )
+}
+
+/** Copies go through it, so that none takes from the pool of small buffers, which bodies share. */
+const scratch = Buffer.allocUnsafeSlow(8192)
+
+/** A text that was put together keeps its parts. */
+function inOnePiece(text: string): string {
+  return text.length * 3 > scratch.length ? text : scratch.toString('utf8', 0, scratch.write(text))
+}
+
+/** As little memory as it can have: arrays without room to grow, text in one piece. */
+function storedRecord({ identity, value, tags }: OriginRecord, fences: FenceList): StoredRecord {
   return {
-    ...record,
-    tags: tags.length === 0 ? noTags : tags,
-    fences: fences.flatMap(({ slot, generation }) => [slot, generation]),
+    identity: inOnePiece(identity),
+    value,
+    tags: tags.length === 0 ? noTags : tags.slice(),
+    fences: fences.slice(),
   }
 }
 
@@ -78,8 +94,10 @@ export async function receive(
     lines,
     body: Buffer.isBuffer(body) ? body : undefined,
     sizeBytes: sizeBytes ?? 0,
-    place: { distribution: request.key.space, host: request.key.host, path: request.key.path },
-    record: record ?? (answer.record && { ...answer.record, fences: [] }),
+    space: request.key.space,
+    host: request.key.host,
+    path: request.key.path,
+    record: record ?? (answer.record && storedRecord(answer.record, [])),
     vary: varyOf(lines, request.headers),
     lifetime,
     ...times,

@@ -15,8 +15,10 @@ export interface Variant {
   readonly valueBytes: number
   /** Of an origin that has objects. */
   readonly record: StoredRecord | undefined
-  /** For purges. */
-  readonly place: VariantPlace
+  /** For purges: distribution, host, path. The host is of the request that it was read for; others may have the same entry. */
+  readonly space: string
+  readonly host: string
+  readonly path: string
   /** Of the purge log, when it was read. */
   readonly purgeSequence: number
   /** Of the last purge that has let it expire. */
@@ -33,16 +35,6 @@ export interface Variant {
   readonly staleIfErrorMs: number
   readonly receivedMs: number
   readonly initialAgeMs: number
-  /** No refresh in the background before this, after one has failed. */
-  retryAtMs: number
-  retryDelayMs: number
-}
-
-export interface VariantPlace {
-  readonly distribution: string
-  /** Of the request that it was read for; requests for other hosts may have the same entry. */
-  readonly host: string
-  readonly path: string
 }
 
 /** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
@@ -62,7 +54,7 @@ export const entryOf = (variants: readonly Variant[]): Entry =>
 
 export const variantsMax = 32
 /** What a variant costs beside its body, its lines and the text of its value: measured by `test/perf/cache-memory.ts`. */
-const variantBytes = 900
+const variantBytes = 600
 /** What each line costs beside its text. */
 const lineBytes = 96
 /** Of the fields of an answer; one with more is not stored. */
@@ -97,7 +89,9 @@ interface Received {
   readonly body: Buffer | undefined
   readonly sizeBytes: number
   readonly record: StoredRecord | undefined
-  readonly place: VariantPlace
+  readonly space: string
+  readonly host: string
+  readonly path: string
   readonly purgeSequence: number
   readonly vary: readonly HeaderLine[]
   readonly lifetime: Lifetime
@@ -106,7 +100,7 @@ interface Received {
 }
 
 export function createVariant(received: Received): Variant {
-  const { status, lines, body, sizeBytes, record, place, purgeSequence, vary, lifetime, requestedMs, receivedMs } =
+  const { status, lines, body, sizeBytes, record, path, purgeSequence, vary, lifetime, requestedMs, receivedMs } =
     received
   const headers = joined(lines)
   return {
@@ -116,9 +110,11 @@ export function createVariant(received: Received): Variant {
     body,
     sizeBytes,
     valueBytes:
-      record === undefined ? 0 : JSON.stringify(record.value).length + 2 * (record.identity.length + place.path.length),
+      record === undefined ? 0 : JSON.stringify(record.value).length + 2 * (record.identity.length + path.length),
     record,
-    place,
+    space: received.space,
+    host: shared(received.host),
+    path,
     purgeSequence,
     softSequence: 0,
     checkedSequence: 0,
@@ -132,12 +128,22 @@ export function createVariant(received: Received): Variant {
     staleIfErrorMs: lifetime.staleIfErrorMs,
     receivedMs,
     initialAgeMs: initialAgeMs(headers, requestedMs, receivedMs),
-    retryAtMs: 0,
-    retryDelayMs: 0,
   }
 }
 
 const noLines: readonly HeaderLine[] = []
+
+/** One string for all that are equal: each request has its own copy of its host. */
+const hosts = new Map<string, string>()
+const hostsMax = 4096
+
+function shared(host: string): string {
+  const known = hosts.get(host)
+  if (known !== undefined) return known
+  if (hosts.size >= hostsMax) hosts.clear()
+  hosts.set(host, host)
+  return host
+}
 
 /** With the fields of a 304, or of the answer to a HEAD, in the place of the stored ones (RFC 9111 sections 3.2 and 4.3.4). */
 export function renewVariant(

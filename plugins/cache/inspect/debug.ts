@@ -5,14 +5,15 @@ import { fieldOf } from '../engine/headers.ts'
 import { keyOf } from '../engine/requests.ts'
 import type { CacheConfiguration } from '../settings/configuration.ts'
 
+const noLines: readonly HeaderLine[] = []
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** `configuration`: as it is in memory; debugging needs no more. */
 export function debugHeaders(
   request: CacheRequest,
   { settings: { nodeHeader, debug } }: CacheConfiguration,
   node: string,
 ): readonly HeaderLine[] {
+  if (!nodeHeader && debug.secret === '') return noLines
   const lines: HeaderLine[] = nodeHeader ? [['X-Cache-Node', node]] : []
   if (debug.secret === '') return lines
   const given = fieldOf(request.headers, debug.header.toLowerCase())

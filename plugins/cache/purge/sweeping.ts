@@ -6,10 +6,10 @@ import type { PurgeMarks } from './marks.ts'
 const entriesPerTurn = 5000
 
 /** Dead, or expired by a soft purge since it was last looked at; undefined: as it was. */
-export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.place.host): number | undefined {
+export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.host): number | undefined {
   if (variant.purgeSequence >= marks.sequence) return undefined
   if (variant.checkedSequence === marks.sequence && variant.checkedHost === host) return undefined
-  const { distribution, path } = variant.place
+  const { space: distribution, path } = variant
   const tags = variant.record?.tags ?? []
   const mark = marks.find({ distribution, host, path, tags }, variant.purgeSequence)
   if (mark !== undefined && !mark.isSoft) return mark.number

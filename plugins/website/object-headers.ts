@@ -1,0 +1,97 @@
+/** The headers of an answer with an object. Those that only the object and the settings decide are made once, as long as the cache has it. */
+import type { Visit } from 'svc/plugins/distributions/api'
+import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
+import type { ReadyBehavior } from './behaviors.ts'
+import { contentTypeOf } from './content-types.ts'
+import type { Found } from './origin.ts'
+import type { SiteObject } from './resolution.ts'
+import { AnswerHeaders, type HeaderChange } from './response-headers.ts'
+import type { SiteHeaders } from './site-headers.ts'
+
+export interface ObjectAnswer {
+  readonly visit: Visit
+  readonly behavior: ReadyBehavior
+  readonly object: SiteObject
+  readonly found: Found
+  /** Nobody else may have it. */
+  readonly isPrivate: boolean
+  /** The request names this version. */
+  readonly isPinned: boolean
+  /** `Cache-Control` for clients, of the policy. */
+  readonly browserCacheControl: string
+}
+
+/** With the headers by which caches in front know it. */
+type TaggedAnswer = ObjectAnswer & { readonly tagged: readonly HeaderChange[] }
+
+/** What headers depend on, beside the object. */
+interface Prepared {
+  readonly behavior: ReadyBehavior
+  readonly secure: boolean
+  readonly isPrivate: boolean
+  readonly isPinned: boolean
+  readonly browserCacheControl: string
+  /** Changes with the webhooks. */
+  readonly tags: string
+  readonly headers: AnswerHeaders
+}
+
+/** About 1 KiB each. */
+const preparedMax = 2048
+/** Of this thread, for all websites. A cache hands out the same object as long as it keeps it; behaviors are made anew with each change. */
+const prepared = new Map<SiteObject, Prepared>()
+
+export function preparedHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVersions: boolean): AnswerHeaders {
+  const { visit, object } = answer
+  const isKept = visit.cache === 'HIT' || visit.cache === 'STALE'
+  const headers = isKept ? new AnswerHeaders(keptHeaders(answer, site)) : headersOf(answer, site)
+  headers.set('X-Cache', visit.cache)
+  for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
+  if (showsVersions) headers.set('x-amz-version-id', object.versionId)
+  return headers
+}
+
+function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
+  const { visit, behavior, object, isPrivate, isPinned, browserCacheControl, tagged } = answer
+  const { secure } = visit.exchange
+  const tags = tagged.length === 0 ? '' : JSON.stringify(tagged)
+  const found = prepared.get(object)
+  if (
+    found !== undefined &&
+    found.behavior === behavior &&
+    found.secure === secure &&
+    found.isPrivate === isPrivate &&
+    found.isPinned === isPinned &&
+    found.browserCacheControl === browserCacheControl &&
+    found.tags === tags
+  )
+    return found.headers
+  const headers = headersOf(answer, site)
+  if (prepared.size >= preparedMax) prepared.clear()
+  prepared.set(object, { behavior, secure, isPrivate, isPinned, browserCacheControl, tags, headers })
+  return headers
+}
+
+function headersOf(
+  { visit, behavior, object, isPrivate, isPinned, browserCacheControl, tagged }: TaggedAnswer,
+  site: SiteHeaders,
+): AnswerHeaders {
+  const headers = new AnswerHeaders()
+  const { system, key } = object
+  headers.set('Content-Type', contentTypeOf(key, system.contentType))
+  headers.set('Content-Encoding', system.contentEncoding)
+  headers.set('Content-Language', system.contentLanguage)
+  headers.set('Content-Disposition', system.contentDisposition)
+  headers.set('Expires', system.expires)
+  headers.set('Cache-Control', isPinned ? 'public, max-age=31536000, immutable' : system.cacheControl)
+  if (browserCacheControl !== '') headers.set('Cache-Control', browserCacheControl)
+  headers.apply(tagged)
+  site.add(headers, visit, behavior)
+  headers.set('Cache-Control', behavior.cacheControl)
+  if (isPrivate && !headers.get('Cache-Control')?.includes('no-store'))
+    headers.set('Cache-Control', 'private, no-store')
+  headers.set('Accept-Ranges', 'bytes')
+  headers.set('ETag', quoteEtag(object.etag))
+  headers.set('Last-Modified', httpDate(object.modifiedMs))
+  return headers
+}
