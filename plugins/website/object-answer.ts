@@ -12,7 +12,7 @@ import { contentTypeOf } from './content-types.ts'
 import type { Found } from './origin.ts'
 import { WebRefusal } from './refusal.ts'
 import type { SiteObject } from './resolution.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import { AnswerHeaders, keepFromSharedCaches } from './response-headers.ts'
 import { corsOf, type SiteHeaders } from './site-headers.ts'
 
 export interface ObjectAnswer {
@@ -20,8 +20,6 @@ export interface ObjectAnswer {
   readonly behavior: ReadyBehavior
   readonly object: SiteObject
   readonly found: Found
-  /** Nobody else may have it. */
-  readonly isPrivate: boolean
   /** The request names this version. */
   readonly isPinned: boolean
   /** `Cache-Control` for clients, of the policy. */
@@ -123,7 +121,7 @@ async function sendCompressed(
 }
 
 function headersOf(
-  { visit, behavior, object, isPrivate, isPinned, browserCacheControl }: ObjectAnswer,
+  { visit, behavior, object, isPinned, browserCacheControl }: ObjectAnswer,
   site: SiteHeaders,
   showsVersions: boolean,
 ): AnswerHeaders {
@@ -138,8 +136,7 @@ function headersOf(
   if (browserCacheControl !== '') headers.set('Cache-Control', browserCacheControl)
   site.add(headers, visit, behavior)
   headers.set('Cache-Control', behavior.cacheControl)
-  if (isPrivate && !headers.get('Cache-Control')?.includes('no-store'))
-    headers.set('Cache-Control', 'private, no-store')
+  keepFromSharedCaches(headers, behavior.access)
   headers.set('Accept-Ranges', 'bytes')
   headers.set('ETag', quoteEtag(object.etag))
   headers.set('Last-Modified', httpDate(object.modifiedMs))

@@ -18,7 +18,7 @@ import { compileRedirects } from './redirects.ts'
 import { refusalOf, WebRefusal } from './refusal.ts'
 import { createRefusalAnswers } from './refusal-answer.ts'
 import { type Asked, resolvePath } from './resolution.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import { AnswerHeaders, keepFromSharedCaches } from './response-headers.ts'
 import { corsOf, createSiteHeaders } from './site-headers.ts'
 import { readTarget, readVersionId, splitTarget, type Target } from './target.ts'
 
@@ -126,15 +126,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     if (object === undefined) throw new WebRefusal(404)
     const isPinned = asked.versionId !== undefined
     const browserCacheControl = policy?.policy.browserCacheControl ?? ''
-    return answerObject({
-      visit,
-      behavior,
-      object,
-      found,
-      isPinned,
-      browserCacheControl,
-      isPrivate: access.isPrivate,
-    })
+    return answerObject({ visit, behavior, object, found, isPinned, browserCacheControl })
   }
 
   function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): Promise<void> {
@@ -142,6 +134,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     const scheme = visit.exchange.secure ? 'https' : 'http'
     // Absolute: of a path such as //other.example a relative location would make another host.
     headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
+    keepFromSharedCaches(headers, behavior.access)
     headers.set('X-Cache', visit.cache)
     for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
     return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })
