@@ -76,13 +76,32 @@ export function showCertificate({ output }: Context, certificate: Certificate): 
   output.result({ ...certificate }, ...describe(certificate))
 }
 
+/** After a failure the next order is another attempt, otherwise the renewal. */
+export function nextOrderOf({ acme }: Certificate): { readonly renews?: string; readonly nextAttempt?: string } {
+  if (acme?.nextAttemptAt === undefined) return {}
+  return acme.attempts > 0 ? { nextAttempt: acme.nextAttemptAt } : { renews: acme.nextAttemptAt }
+}
+
+/**
+ * The state for a person: an order for the successor of a certificate that is still presented does not make the certificate itself
+ * pending or failed.
+ */
+export function stateOf(certificate: Certificate, nowMs = Date.now()): string {
+  const { state, acme, notBefore, notAfter } = certificate
+  const isPresented = notAfter !== '' && Date.parse(notBefore) <= nowMs && nowMs < Date.parse(notAfter)
+  if (acme === undefined || !isPresented) return state
+  if (state === 'pending') return 'valid, renewal under way'
+  if (state !== 'failed') return state
+  const without = acme.failedDomains.map(({ domain }) => domain).filter(domain => !certificate.domains.includes(domain))
+  return without.length > 0 ? `valid, without ${without.join(', ')}` : 'valid, renewal failed'
+}
+
 function describe(certificate: Certificate): string[] {
-  const { id, source, state, domains, issuer, keyType, notBefore, notAfter, fingerprint, usedBy, comment, acme } =
-    certificate
+  const { id, source, domains, issuer, keyType, notBefore, notAfter, fingerprint, usedBy, comment, acme } = certificate
   const rows: [string, string][] = [
     ['id', id],
     ['source', source],
-    ['state', state],
+    ['state', stateOf(certificate)],
     ['names', domains.join(', ')],
     ['issuer', issuer],
     ['key', keyType],
@@ -97,7 +116,8 @@ function describe(certificate: Certificate): string[] {
       'failed',
       `${domain}: ${step}: ${error}`,
     ]),
-    ['next attempt', acme?.nextAttemptAt ?? ''],
+    ['renews', nextOrderOf(certificate).renews ?? ''],
+    ['next attempt', nextOrderOf(certificate).nextAttempt ?? ''],
   ]
   return rows.filter(([, value]) => value !== '').map(([name, value]) => `${name.padEnd(13)}${value}`)
 }
