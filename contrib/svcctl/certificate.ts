@@ -1,4 +1,5 @@
 /** Certificates as the commands `dist cert …` send and show them. */
+import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from './admin/client.ts'
@@ -32,6 +33,7 @@ export interface Certificate {
   }
 }
 
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Chains and keys have a few KiB. */
 const fileBytesMax = 256 * 1024
 const askedEveryMs = 250
@@ -54,6 +56,18 @@ export const uploadOptions: readonly OptionDeclaration[] = [
 ]
 
 export const pathOf = (id: string): string => `/certificates/${encodeName(id)}`
+
+/** Tells of a chain that many clients will not follow; the server takes it, because some authorities are known to all of them. */
+export function noteChain({ output }: Context, pem: string): void {
+  const [leaf, ...issuers] = pem.match(certificateBlock) ?? []
+  if (leaf === undefined || issuers.length > 0) return
+  const { subject, issuer } = new X509Certificate(leaf)
+  if (subject === issuer) return
+  const name = issuer.replaceAll('\n', ', ')
+  output.note(
+    `The chain is the leaf alone: clients that do not know its issuer (${name}) refuse it. Put the issuer's certificate behind it.`,
+  )
+}
 
 /** The body of an upload, from its files. */
 export async function readUpload(context: Context, { cert, key, comment = '' }: Partial<UploadOptions>) {
