@@ -1,4 +1,5 @@
 /** Certificates as the commands `dist cert …` send and show them. */
+import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from './admin/client.ts'
@@ -32,6 +33,7 @@ export interface Certificate {
   }
 }
 
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Chains and keys have a few KiB. */
 const fileBytesMax = 256 * 1024
 const askedEveryMs = 250
@@ -55,6 +57,18 @@ export const uploadOptions: readonly OptionDeclaration[] = [
 
 export const pathOf = (id: string): string => `/certificates/${encodeName(id)}`
 
+/** Tells of a chain that many clients will not follow; the server takes it, because some authorities are known to all of them. */
+export function noteChain({ output }: Context, pem: string): void {
+  const [leaf, ...issuers] = pem.match(certificateBlock) ?? []
+  if (leaf === undefined || issuers.length > 0) return
+  const { subject, issuer } = new X509Certificate(leaf)
+  if (subject === issuer) return
+  const name = issuer.replaceAll('\n', ', ')
+  output.note(
+    `The chain is the leaf alone: clients that do not know its issuer (${name}) refuse it. Put the issuer's certificate behind it.`,
+  )
+}
+
 /** The body of an upload, from its files. */
 export async function readUpload(context: Context, { cert, key, comment = '' }: Partial<UploadOptions>) {
   if (cert === undefined || key === undefined) throw usageError('Name the files: --cert FILE --key FILE.')
@@ -76,13 +90,32 @@ export function showCertificate({ output }: Context, certificate: Certificate): 
   output.result({ ...certificate }, ...describe(certificate))
 }
 
+/** After a failure the next order is another attempt, otherwise the renewal. */
+export function nextOrderOf({ acme }: Certificate): { readonly renews?: string; readonly nextAttempt?: string } {
+  if (acme?.nextAttemptAt === undefined) return {}
+  return acme.attempts > 0 ? { nextAttempt: acme.nextAttemptAt } : { renews: acme.nextAttemptAt }
+}
+
+/**
+ * The state for a person: an order for the successor of a certificate that is still presented does not make the certificate itself
+ * pending or failed.
+ */
+export function stateOf(certificate: Certificate, nowMs = Date.now()): string {
+  const { state, acme, notBefore, notAfter } = certificate
+  const isPresented = notAfter !== '' && Date.parse(notBefore) <= nowMs && nowMs < Date.parse(notAfter)
+  if (acme === undefined || !isPresented) return state
+  if (state === 'pending') return 'valid, renewal under way'
+  if (state !== 'failed') return state
+  const without = acme.failedDomains.map(({ domain }) => domain).filter(domain => !certificate.domains.includes(domain))
+  return without.length > 0 ? `valid, without ${without.join(', ')}` : 'valid, renewal failed'
+}
+
 function describe(certificate: Certificate): string[] {
-  const { id, source, state, domains, issuer, keyType, notBefore, notAfter, fingerprint, usedBy, comment, acme } =
-    certificate
+  const { id, source, domains, issuer, keyType, notBefore, notAfter, fingerprint, usedBy, comment, acme } = certificate
   const rows: [string, string][] = [
     ['id', id],
     ['source', source],
-    ['state', state],
+    ['state', stateOf(certificate)],
     ['names', domains.join(', ')],
     ['issuer', issuer],
     ['key', keyType],
@@ -97,7 +130,8 @@ function describe(certificate: Certificate): string[] {
       'failed',
       `${domain}: ${step}: ${error}`,
     ]),
-    ['next attempt', acme?.nextAttemptAt ?? ''],
+    ['renews', nextOrderOf(certificate).renews ?? ''],
+    ['next attempt', nextOrderOf(certificate).nextAttempt ?? ''],
   ]
   return rows.filter(([, value]) => value !== '').map(([name, value]) => `${name.padEnd(13)}${value}`)
 }

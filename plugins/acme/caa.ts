@@ -16,14 +16,11 @@ export interface CaaQuestion {
 /** Why the authority would refuse the domain, as a sentence; undefined: it may issue, or the records do not tell. */
 export function caaProblem({ name, properties }: CaaRecords, question: CaaQuestion): string | undefined {
   const { domain, identities, challenge, accountUrl } = question
-  const isWildcard = domain.startsWith('*.')
   const unknown = properties.find(({ tag, isCritical }) => isCritical && !isIssue(tag) && !otherTags.has(tag))
   if (unknown !== undefined) {
     return `The critical CAA record ${shown(unknown)} of ${name} is one that no authority knows: none issues for ${domain}.`
   }
-  const tagged = (wanted: string) => properties.filter(({ tag }) => tag === wanted)
-  const wild = isWildcard ? tagged('issuewild') : []
-  const relevant = wild.length > 0 ? wild : tagged('issue')
+  const relevant = relevantTo(domain, properties)
   if (relevant.length === 0) return undefined
   const present = `of ${name}, ${relevant.slice(0, 5).map(shown).join(' and ')},`
   const parsed = relevant.map(({ value }) => parseIssue(value))
@@ -33,9 +30,8 @@ export function caaProblem({ name, properties }: CaaRecords, question: CaaQuesti
   }
   const names = identities.map(each => each.toLowerCase())
   const ours = parsed.filter(({ issuer }) => names.includes(issuer))
-  const tag = wild.length > 0 ? 'issuewild' : 'issue'
   if (ours.length === 0) {
-    return `The CAA records ${present} do not let this authority issue for ${domain}. Add 0 ${tag} "${identities[0]}".`
+    return `The CAA records ${present} do not let this authority issue for ${domain}. Add 0 ${relevant[0]!.tag} "${identities[0]}".`
   }
   const isFor = ({ parameters }: Issue) =>
     (parameters.get('validationmethods')?.split(',').includes(challenge) ?? true) &&
@@ -43,6 +39,22 @@ export function caaProblem({ name, properties }: CaaRecords, question: CaaQuesti
   return ours.some(isFor)
     ? undefined
     : `The CAA records ${present} let this authority issue for ${domain}, but not to the account ${accountUrl} by ${challenge}.`
+}
+
+/**
+ * Of an authority that tells no name: a clause about records that name others or it; undefined: there are none, or they forbid it anyway.
+ */
+export function caaDoubt({ name, properties }: CaaRecords, { domain, identities }: CaaQuestion): string | undefined {
+  const relevant = relevantTo(domain, properties)
+  const named = relevant.filter(({ value }) => parseIssue(value).issuer !== '')
+  if (identities.length > 0 || named.length === 0) return undefined
+  return `the CAA records of ${name} allow ${domain} to ${named.slice(0, 5).map(shown).join(' and ')}, and this authority does not tell its name in such records`
+}
+
+/** Those that count for the domain: of wildcards `issuewild`, where there is one. */
+function relevantTo(domain: string, properties: readonly CaaProperty[]): readonly CaaProperty[] {
+  const wild = domain.startsWith('*.') ? properties.filter(({ tag }) => tag === 'issuewild') : []
+  return wild.length > 0 ? wild : properties.filter(({ tag }) => tag === 'issue')
 }
 
 const isIssue = (tag: string): boolean => tag === 'issue' || tag === 'issuewild'

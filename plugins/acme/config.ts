@@ -42,7 +42,7 @@ export const AcmeConfig = Type.Object({
     minimum: 1,
     maximum: 65_535,
     description:
-      'Port at which the server looks, before an order by http-01, whether a name leads to it. Only tests have another: authorities validate at 80.',
+      'Port at which the server looks, before an order by http-01, whether a name leads to it. Only trials with a private CA have another: public authorities validate at 80.',
   }),
   eabKeyId: Type.Optional(
     Type.String({

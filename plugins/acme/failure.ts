@@ -40,7 +40,9 @@ export class OrderFailure extends Error {
 export function failureOf(error: unknown): OrderFailure {
   if (error instanceof OrderFailure) return error
   if (error instanceof HttpClientError) {
-    return new OrderFailure(`The authority could not be asked: ${error.message}.`, { cause: error, isTransient: true })
+    const hint = error.message.endsWith('not trusted') ? '; give its CA in SVC_ACME_CA_CERT' : ''
+    const words = `The authority could not be asked: ${error.message}${hint}.`
+    return new OrderFailure(words, { cause: error, isTransient: true })
   }
   return new OrderFailure(`${(error as Error).message}`, { cause: error })
 }

@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { createAccounts } from './accounts.ts'
+import { requireAuthorityFile } from './authority-file.ts'
 import { createChallenges } from './challenges.ts'
 import { AcmeConfig, validateAcmeConfig } from './config.ts'
 import { createDnsValidation } from './dns-validation.ts'
@@ -81,6 +82,11 @@ export default definePlugin({
       },
     })
     return {
+      inspect: async () => {
+        await requireAuthorityFile(config.caCert)
+        return {}
+      },
+      start: () => requireAuthorityFile(config.caCert),
       async stop() {
         await orders.stop()
         await Promise.all([http.close(), ownHttp.close()])

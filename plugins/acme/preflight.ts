@@ -7,7 +7,7 @@ import type { Clock, Logger, Random } from 'svc/kernel'
 import type { DnsService } from 'svc/plugins/dns/api'
 import type { HttpClient, HttpClientError } from 'svc/plugins/http-client/api'
 import { plainWords } from './authority.ts'
-import { caaProblem } from './caa.ts'
+import { caaDoubt, caaProblem } from './caa.ts'
 import type { Challenges } from './challenges.ts'
 import { type FailedName, OrderFailure } from './failure.ts'
 import { httpChallengePath } from './http-challenge.ts'
@@ -17,6 +17,9 @@ const timeoutMs = 15_000
 const namesAtOnce = 10
 const addressesMax = 4
 const answerBytesMax = 1024
+
+const hint =
+  'the authority looks at them itself; for this look, SVC_ACME_DNS_NAMESERVERS names a resolver that answers for all domains'
 
 export const preflightStep = 'preflight'
 
@@ -51,10 +54,27 @@ export interface PreflightOptions {
 }
 
 export function createPreflight({ dns, http, httpPort, challenges, clock, random, log }: PreflightOptions): Preflight {
-  async function caaFailure(domain: string, request: PreflightRequest, signal: AbortSignal) {
-    const found = await dns!.caa(domain.replace(/^\*\./, ''), signal)
-    const problem = found && caaProblem(found, { ...request, domain })
-    return problem === undefined ? undefined : { domain, step: preflightStep, error: plainWords(problem) }
+  let isHinted = false
+
+  /** What the records say against an order, and what they leave open. */
+  async function lookAtCaa(domain: string, request: PreflightRequest, signal: AbortSignal) {
+    const { certificate } = request
+    try {
+      const found = await dns!.caa(domain.replace(/^\*\./, ''), signal)
+      const question = { ...request, domain }
+      const problem = found && caaProblem(found, question)
+      const doubt = found && caaDoubt(found, question)
+      if (problem === undefined && doubt !== undefined)
+        log.warn({ certificate, domain, reason: doubt }, 'the authority may refuse a name by its CAA records')
+      return { problem, doubt }
+    } catch (error) {
+      const reason = (error as Error).message
+      // A name server that answers for its own zones alone refuses each time: the hint is needed once.
+      if (isHinted) log.debug({ certificate, domain, reason }, 'CAA records are not known before the order')
+      else log.info({ certificate, domain, reason, hint }, 'CAA records are not known before the order')
+      isHinted = true
+      return {}
+    }
   }
 
   /** Undefined: the host is served here at this address, or sends elsewhere, which the authority follows and we do not. */
@@ -95,15 +115,10 @@ export function createPreflight({ dns, http, httpPort, challenges, clock, random
       const { signal } = deadline
       const failed: FailedName[] = []
       async function look(domain: string): Promise<void> {
-        try {
-          const failure = await caaFailure(domain, request, signal)
-          if (failure !== undefined) return void failed.push(failure)
-        } catch (error) {
-          log.info(
-            { certificate, domain, reason: (error as Error).message },
-            'CAA records are not known before the order',
-          )
-        }
+        const { problem: forbidden, doubt } = await lookAtCaa(domain, request, signal)
+        if (forbidden !== undefined)
+          return void failed.push({ domain, step: preflightStep, error: plainWords(forbidden) })
+        if (doubt !== undefined) noticed.set(domain, doubt)
         if (challenge !== 'http-01' || signal.aborted) return
         const trial = {
           token: random.bytes(24).toString('base64url'),
@@ -112,7 +127,7 @@ export function createPreflight({ dns, http, httpPort, challenges, clock, random
         await challenges.publishTrial(certificate, domain, trial)
         const problem = await reachProblem(domain, trial, signal).catch(error => (error as Error).message)
         if (problem === undefined || signal.aborted) return
-        noticed.set(domain, problem)
+        noticed.set(domain, doubt === undefined ? problem : `${problem}; ${doubt}`)
         log.warn({ certificate, domain, reason: problem }, 'a name does not seem to lead to this server')
       }
       try {

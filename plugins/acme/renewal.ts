@@ -1,6 +1,6 @@
 /** When a certificate is to be ordered. */
 import { X509Certificate } from 'node:crypto'
-import type { AcmeState, OrderedCertificate } from 'svc/plugins/certificates/api'
+import { type OrderedCertificate, renewsMs } from 'svc/plugins/certificates/api'
 
 /** Somebody has asked for an order. */
 export const queuedStep = 'queued'
@@ -29,9 +29,4 @@ export function dueReason(
   if (domains.some(name => !acme.issuedDomains.includes(name))) return 'other names'
   if (acme.directory !== directory) return 'other authority'
   return nowMs >= renewsMs(acme) ? 'renewal' : undefined
-}
-
-/** The earlier of the time by its lifetime and the time that the authority suggests. */
-export function renewsMs({ renewMs = Number.POSITIVE_INFINITY, window }: AcmeState): number {
-  return Math.min(renewMs, window?.renewMs ?? Number.POSITIVE_INFINITY)
 }

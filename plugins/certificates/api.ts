@@ -6,7 +6,7 @@ import type { MaybePromise } from 'svc/kernel'
 import type { DocumentUser, NamedUser, TransactionBuilder } from 'svc/plugins/store/api'
 import type { AcmeState } from './documents.ts'
 
-export type { AcmeState } from './documents.ts'
+export { type AcmeState, renewsMs } from './documents.ts'
 export { certificatesErrors } from './errors.ts'
 export { covers, nameProblem, uncovered } from './names.ts'
 
@@ -37,6 +37,7 @@ export interface AcmeView {
   readonly attempts: number
   /** Milliseconds since 1970. */
   readonly lastAttemptMs: number | undefined
+  /** Of the next order: after a failure the next try, of a certificate in force its renewal; undefined while one is under way. */
   readonly nextAttemptMs: number | undefined
   readonly lastError: string
   readonly failedDomains: readonly FailedDomain[]

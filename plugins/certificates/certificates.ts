@@ -28,6 +28,8 @@ import { createWishes } from './wishes.ts'
 
 /** Stored certificates; every thread has the parsed ones in memory. */
 export const certificatesMax = 2000
+const orderedHint =
+  'it is ordered from a certificate authority, and renewed, not replaced. Choose another id, and name that in tls.certificate of the distribution.'
 /** Of a change while what uses the certificate changes, too. */
 const attemptsMax = 10
 
@@ -138,13 +140,17 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     get,
 
     async upload(id, upload) {
-      const taken = () => certificatesErrors.already_exists(`There is a certificate "${id}" already; PUT replaces it.`)
+      const taken = (document?: CertificateDocument) =>
+        certificatesErrors.already_exists(
+          `There is a certificate "${id}" already; ${document?.source === 'acme' ? orderedHint : 'PUT replaces it.'}`,
+        )
       if (fileOf(id) !== undefined) throw taken()
       const document = checked(upload, clock.now())
       if ((await readAll()).length >= certificatesMax) {
         throw certificatesErrors.conflict(`There are ${certificatesMax} certificates already, and no more are kept.`)
       }
-      if (!(await commit(tx => tx.put(certificates, id, document, { ifNoneMatch: '*' })))) throw taken()
+      if (!(await commit(tx => tx.put(certificates, id, document, { ifNoneMatch: '*' }))))
+        throw taken((await certificates.get(id))?.value)
       return get(id)
     },
 
@@ -152,7 +158,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       await changeUsed(id, ({ value, etag }, found) => {
         if (value.source !== 'upload') {
           throw certificatesErrors.conflict(
-            `"${id}" is ordered from a certificate authority; only uploaded certificates can be replaced.`,
+            `"${id}" is ordered from a certificate authority: it is renewed, not replaced. Upload under another id, and name that in tls.certificate of the distribution.`,
           )
         }
         const document = checked(upload, value.createdMs)
@@ -169,12 +175,14 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     },
 
     delete: id =>
-      changeUsed(id, ({ etag }, found) => {
+      changeUsed(id, ({ value, etag }, found) => {
         if (found.length > 0) {
           const names = found.map(({ name }) => name).join(', ')
-          throw certificatesErrors.certificate_in_use(
-            `"${id}" is used by ${names}: give them another certificate first.`,
-          )
+          const advice =
+            value.source === 'acme'
+              ? `it is ordered for the distribution "${id}", and goes when tls.certificate there names another, or is "none".`
+              : 'give them another certificate first.'
+          throw certificatesErrors.certificate_in_use(`"${id}" is used by ${names}: ${advice}`)
         }
         return tx => tx.delete(certificates, id, { ifMatch: etag })
       }),

@@ -24,7 +24,7 @@ export function checkChain(chainText: string, keyText: string, nowMs: number): C
   const chain = readChain(chainText)
   const [leaf] = chain as [X509Certificate, ...X509Certificate[]]
   const key = readKey(keyText)
-  if (!leaf.checkPrivateKey(key)) refuse('The private key does not match the first certificate, which must be the leaf')
+  requireKeyOfLeaf(chain, key)
   requireStrong(key)
   requireOrder(chain)
   requireDates(chain, nowMs)
@@ -74,6 +74,16 @@ function readKey(text: string): KeyObject {
     // The parser's own message may quote its input.
     return refuse('The private key is no unencrypted key in PEM form')
   }
+}
+
+function requireKeyOfLeaf(chain: readonly X509Certificate[], key: KeyObject): void {
+  const place = chain.findIndex(certificate => certificate.checkPrivateKey(key))
+  if (place === 0) return
+  if (place < 0) refuse('The private key does not match the first certificate, which must be the leaf')
+  const first = chain[0]!.subject.replaceAll('\n', ', ')
+  refuse(
+    `The chain begins with ${first}; the leaf, to which the key belongs, is certificate ${place + 1}: put it first`,
+  )
 }
 
 function requireStrong(key: KeyObject): void {

@@ -62,6 +62,11 @@ const TableDocument = Type.Object({ change: Type.String() })
 export type CertificateDocument = Static<typeof CertificateDocument>
 export type AcmeState = Static<typeof AcmeState>
 
+/** When the present chain is renewed: the earlier of the time by its lifetime and the one that the authority suggests. */
+export function renewsMs({ renewMs = Number.POSITIVE_INFINITY, window }: AcmeState): number {
+  return Math.min(renewMs, window?.renewMs ?? Number.POSITIVE_INFINITY)
+}
+
 export interface CertificateDocuments {
   readonly certificates: Collection<CertificateDocument>
   readonly tables: Collection<Static<typeof TableDocument>>

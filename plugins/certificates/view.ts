@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import { type CertificateInfo, describeCertificate } from 'svc/plugins/tls/api'
 import type { AcmeView, Certificate, CertificateState } from './api.ts'
-import type { AcmeState, CertificateDocument } from './documents.ts'
+import { type AcmeState, type CertificateDocument, renewsMs } from './documents.ts'
 
 const unknown = { subject: '', issuer: '', serial: '', keyType: '', notBefore: '', notAfter: '', fingerprint: '' }
 
@@ -69,7 +69,8 @@ function stateOf(info: CertificateInfo | undefined, acme: AcmeState | undefined,
 }
 
 function viewOfAcme(state: AcmeState): AcmeView {
-  const { directory, challenge, dnsProvider, step, attempts, lastAttemptMs, nextAttemptMs, lastError, failedDomains } =
-    state
+  const { directory, challenge, dnsProvider, step, attempts, lastAttemptMs, lastError, failedDomains } = state
+  const nextMs = step === '' ? (state.nextAttemptMs ?? renewsMs(state)) : Number.POSITIVE_INFINITY
+  const nextAttemptMs = Number.isFinite(nextMs) ? nextMs : undefined
   return { directory, challenge, dnsProvider, step, attempts, lastAttemptMs, nextAttemptMs, lastError, failedDomains }
 }

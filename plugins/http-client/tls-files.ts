@@ -14,6 +14,7 @@ const nonBlockingRead = constants.O_RDONLY | constants.O_NONBLOCK
 /** A bundle of all public authorities is a quarter of it. */
 const fileBytesMax = 1024 * 1024
 
+/** Rejects with HttpClientError, a clause that names the file by its role: `the authorities cannot be read (ENOENT)`. */
 export async function readTlsFiles(tls: HttpClientTls | undefined): Promise<TlsFiles> {
   if (tls === undefined) return {}
   const [ca, cert, key] = await Promise.all([

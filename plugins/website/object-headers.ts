@@ -5,7 +5,7 @@ import type { ReadyBehavior } from './behaviors.ts'
 import { contentTypeOf } from './content-types.ts'
 import type { Found } from './origin.ts'
 import type { SiteObject } from './resolution.ts'
-import { AnswerHeaders, type HeaderChange } from './response-headers.ts'
+import { AnswerHeaders, type HeaderChange, keepFromSharedCaches } from './response-headers.ts'
 import type { SiteHeaders } from './site-headers.ts'
 
 export interface ObjectAnswer {
@@ -28,7 +28,6 @@ type TaggedAnswer = ObjectAnswer & { readonly tagged: readonly HeaderChange[] }
 interface Prepared {
   readonly behavior: ReadyBehavior
   readonly secure: boolean
-  readonly isPrivate: boolean
   readonly isPinned: boolean
   readonly browserCacheControl: string
   /** Changes with the webhooks. */
@@ -52,7 +51,7 @@ export function preparedHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVe
 }
 
 function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
-  const { visit, behavior, object, isPrivate, isPinned, browserCacheControl, tagged } = answer
+  const { visit, behavior, object, isPinned, browserCacheControl, tagged } = answer
   const { secure } = visit.exchange
   const tags = tagged.length === 0 ? '' : JSON.stringify(tagged)
   const found = prepared.get(object)
@@ -60,7 +59,6 @@ function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
     found !== undefined &&
     found.behavior === behavior &&
     found.secure === secure &&
-    found.isPrivate === isPrivate &&
     found.isPinned === isPinned &&
     found.browserCacheControl === browserCacheControl &&
     found.tags === tags
@@ -68,12 +66,12 @@ function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
     return found.headers
   const headers = headersOf(answer, site)
   if (prepared.size >= preparedMax) prepared.clear()
-  prepared.set(object, { behavior, secure, isPrivate, isPinned, browserCacheControl, tags, headers })
+  prepared.set(object, { behavior, secure, isPinned, browserCacheControl, tags, headers })
   return headers
 }
 
 function headersOf(
-  { visit, behavior, object, isPrivate, isPinned, browserCacheControl, tagged }: TaggedAnswer,
+  { visit, behavior, object, isPinned, browserCacheControl, tagged }: TaggedAnswer,
   site: SiteHeaders,
 ): AnswerHeaders {
   const headers = new AnswerHeaders()
@@ -88,8 +86,7 @@ function headersOf(
   headers.apply(tagged)
   site.add(headers, visit, behavior)
   headers.set('Cache-Control', behavior.cacheControl)
-  if (isPrivate && !headers.get('Cache-Control')?.includes('no-store'))
-    headers.set('Cache-Control', 'private, no-store')
+  keepFromSharedCaches(headers, behavior.access)
   headers.set('Accept-Ranges', 'bytes')
   headers.set('ETag', quoteEtag(object.etag))
   headers.set('Last-Modified', httpDate(object.modifiedMs))

@@ -8,7 +8,7 @@ import { contentTypeOf } from './content-types.ts'
 import { isBodiless } from './object-answer.ts'
 import type { Found } from './origin.ts'
 import type { WebRefusal } from './refusal.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import { AnswerHeaders, keepFromSharedCaches } from './response-headers.ts'
 import { corsOf, type SiteHeaders } from './site-headers.ts'
 
 export interface RefusalEnvironment {
@@ -43,6 +43,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     // A missing page may be cached as the site says; a refused request may be allowed the next time.
     if (status === 404 || status === 410) headers.set('Cache-Control', behavior.cacheControl)
     else headers.set('Cache-Control', 'no-store')
+    keepFromSharedCaches(headers, behavior.access)
     for (const [name, value] of refusal.headers) headers.set(name, value)
     if (visit.cache !== '') headers.set('X-Cache', visit.cache)
     for (const [name, value] of visit.cacheHeaders) headers.set(name, value)

@@ -66,6 +66,32 @@ export function headerChanges(headers: Readonly<Record<string, string>> = {}): r
   return Object.entries(headers).map(([name, value]) => [name, asHeaderValue(name.toLowerCase(), value)])
 }
 
+const forSharedCaches = ['CDN-Cache-Control', 'Surrogate-Control']
+const sharedDirectives: ReadonlySet<string> = new Set(['public', 'private', 's-maxage', 'proxy-revalidate'])
+
+/**
+ * `Cache-Control` of an answer that is for whoever has a signature: `private`, so that a cache in front does not give it to others. What
+ * it says to browsers stays. `no-store` needs no more.
+ */
+function privateCacheControl(control = ''): string {
+  const directives = control
+    .split(',')
+    .map(directive => directive.trim())
+    .filter(directive => directive !== '')
+  const nameOf = (directive: string) => directive.split('=')[0]!.trim().toLowerCase()
+  if (directives.some(directive => nameOf(directive) === 'no-store')) return control
+  return ['private', ...directives.filter(directive => !sharedDirectives.has(nameOf(directive)))].join(', ')
+}
+
+/** Makes the answer of a behavior with this access one that no shared cache keeps. After all headers of the site. */
+export function keepFromSharedCaches(headers: AnswerHeaders, access: string): void {
+  const control = headers.get('Cache-Control')
+  if (access === 'signed') headers.set('Cache-Control', privateCacheControl(control))
+  if (access === 'authenticated' && !control?.includes('no-store')) headers.set('Cache-Control', 'private, no-store')
+  // Made for caches in front alone, and stronger there than `private` (RFC 9213).
+  if (access !== 'public') headers.apply(forSharedCaches.map(name => [name, '']))
+}
+
 /** Headers of one answer, each name once, without regard to case. They are few: lists are faster than a map, and can be copied at once. */
 export class AnswerHeaders {
   /** In lower case; the name and the value of each are at twice its index in the list. */

@@ -19,7 +19,7 @@ import { compileRedirects } from './redirects.ts'
 import { refusalOf, WebRefusal } from './refusal.ts'
 import { createRefusalAnswers } from './refusal-answer.ts'
 import { type Asked, resolvePath } from './resolution.ts'
-import { AnswerHeaders } from './response-headers.ts'
+import { AnswerHeaders, keepFromSharedCaches } from './response-headers.ts'
 import { corsOf, createSiteHeaders } from './site-headers.ts'
 import { readTarget, readVersionId, splitTarget, type Target } from './target.ts'
 
@@ -169,6 +169,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return chain(site.start(visit, behavior), headers => {
       // Absolute: of a path such as //other.example a relative location would make another host.
       headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
+      keepFromSharedCaches(headers, behavior.access)
       headers.set('X-Cache', visit.cache)
       for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
       return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })

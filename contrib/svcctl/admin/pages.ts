@@ -5,11 +5,17 @@ import type { AdminClient, AdminRequest } from './client.ts'
 
 const pageItemsMax = 1000
 
+export interface PageOptions extends TableOptions {
+  readonly limit: number | undefined
+  /** The row of an item in the table; `--json` has the item as it came. */
+  readonly rowOf?: (item: object) => object
+}
+
 export async function showPages(
   { output }: Context,
   client: AdminClient,
   request: AdminRequest,
-  { limit, ...table }: TableOptions & { readonly limit: number | undefined },
+  { limit, rowOf = item => item, ...table }: PageOptions,
 ): Promise<void> {
   let cursor = ''
   let shown = 0
@@ -20,7 +26,7 @@ export async function showPages(
     const { items, nextCursor = '' } = body as { readonly items: readonly object[]; readonly nextCursor?: string }
     if (output.options.isJson) for (const item of items) output.result(item as Record<string, unknown>)
     else if (items.length > 0)
-      output.result({}, ...tableOf(items, { ...table, width: output.options.width, isContinued: shown > 0 }))
+      output.result({}, ...tableOf(items.map(rowOf), { ...table, width: output.options.width, isContinued: shown > 0 }))
     else if (shown === 0) output.note('There are none.')
     await output.drained()
     shown += items.length

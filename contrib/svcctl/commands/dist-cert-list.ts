@@ -1,4 +1,5 @@
 import { showPages } from '../admin/pages.ts'
+import { type Certificate, nextOrderOf, stateOf } from '../certificate.ts'
 import { defineCommand, parsePositive } from '../command.ts'
 
 interface Options {
@@ -25,8 +26,24 @@ export default defineCommand<Options>({
     const client = await context.connectAdmin(alias!)
     const query = Object.entries({ domain, state }).flatMap(([name, value]) => (value ? [[name, value] as const] : []))
     const request = { operation: 'listCertificates', method: 'GET', path: '/certificates', query }
-    await showPages(context, client, request, { limit, columns })
+    await showPages(context, client, request, { limit, columns, rowOf })
   },
 })
 
-const columns = ['id', 'source', 'state', 'domains', 'notAfter', 'keyType', 'usedBy', 'comment']
+const columns = [
+  'id',
+  'source',
+  'state',
+  'domains',
+  'notAfter',
+  'renews',
+  'nextAttempt',
+  'keyType',
+  'usedBy',
+  'comment',
+]
+
+const rowOf = (item: object) => {
+  const certificate = item as Certificate
+  return { ...certificate, state: stateOf(certificate), ...nextOrderOf(certificate) }
+}

@@ -1,6 +1,7 @@
 import {
   type Certificate,
   certificateArguments,
+  noteChain,
   pathOf,
   readUpload,
   showCertificate,
@@ -20,5 +21,6 @@ export default defineCommand<Partial<UploadOptions>>({
     const client = await context.connectAdmin(alias!)
     const answer = await client.send({ operation: 'putCertificate', method: 'PUT', path: pathOf(id!), body })
     showCertificate(context, answer.body as Certificate)
+    noteChain(context, body.certificate)
   },
 })

@@ -1,12 +1,14 @@
 import {
   type Certificate,
   certificateArguments,
+  noteChain,
   readUpload,
   showCertificate,
   type UploadOptions,
   uploadOptions,
 } from '../certificate.ts'
 import { defineCommand } from '../command.ts'
+import { AdminError, conflictError } from '../errors.ts'
 
 export default defineCommand<Partial<UploadOptions>>({
   name: 'dist cert upload',
@@ -19,7 +21,15 @@ export default defineCommand<Partial<UploadOptions>>({
   async run(context, [alias, id], options) {
     const body = { id, ...(await readUpload(context, options)) }
     const client = await context.connectAdmin(alias!)
-    const answer = await client.send({ operation: 'createCertificate', method: 'POST', path: '/certificates', body })
-    showCertificate(context, answer.body as Certificate)
+    try {
+      const answer = await client.send({ operation: 'createCertificate', method: 'POST', path: '/certificates', body })
+      showCertificate(context, answer.body as Certificate)
+    } catch (error) {
+      if (!(error instanceof AdminError) || error.code !== 'already_exists') throw error
+      throw conflictError(
+        error.message.replace('PUT replaces it', `\`svcctl dist cert replace ${alias}/${id}\` replaces it`),
+      )
+    }
+    noteChain(context, body.certificate)
   },
 })

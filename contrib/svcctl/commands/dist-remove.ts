@@ -14,7 +14,7 @@ export default defineCommand<Options>({
   examples: ['svcctl dist remove home/site', 'svcctl dist remove home/site --yes'],
   async run(context, [text], { ifMatch }) {
     const place = await connectTo(context, text!)
-    if (!(await context.confirm(`Take ${text} off its names`))) throw usageError('Nothing was removed.')
+    if (!(await context.confirm(`Take ${text} off its names?`))) throw usageError('Nothing was removed.')
     await deleteDistribution(place, ifMatch)
     context.output.done({ status: 'removed', distribution: place.id }, `Removed ${text}.`)
   },

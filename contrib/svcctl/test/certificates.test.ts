@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
@@ -28,7 +29,10 @@ t.test('uploads, lists, shows, replaces and removes', async t => {
   t.match(uploaded, { code: 0, stdout: /^names +a\.test$/m })
   t.match(uploaded.stdout, /^state +valid$/m)
   t.notMatch(uploaded.stdout, /PRIVATE/)
-  t.match(await run(['dist', 'cert', 'upload', 'home', 'site', ...files('a.test')]), { code: 5, stderr: /already/ })
+  t.match(await run(['dist', 'cert', 'upload', 'home', 'site', ...files('a.test')]), {
+    code: 5,
+    stderr: /already; `svcctl dist cert replace home\/site` replaces it/,
+  })
   t.match(await run(['dist', 'cert', 'list', 'home']), { code: 0, stdout: /site +upload +valid +a\.test/ })
   t.match(await run(['dist', 'cert', 'list', 'home', '--domain', 'b.test']), { code: 0, stdout: '' })
   t.match(await run(['dist', 'cert', 'replace', 'home', 'site', ...files('b.test')]), { code: 0, stdout: /b\.test/ })
@@ -45,4 +49,19 @@ t.test('without its files, and with files that are none', async t => {
   writeFileSync(join(folder, 'key.pem'), 'nothing')
   const outcome = await run(['dist', 'cert', 'upload', 'home', 'site', '--cert', 'chain.pem', '--key', 'key.pem'])
   t.match(outcome, { code: 1, stderr: /no unencrypted key/ })
+})
+
+t.test('a chain without its intermediate is taken, and told of', async t => {
+  const authority = createTestAuthority(temporaryFolder(t))
+  const { leaf, chain, key } = authority.issue(['alone.test'])
+  writeFileSync(join(folder, 'key.pem'), key)
+  writeFileSync(join(folder, 'chain.pem'), leaf)
+  const upload = (id: string) => run(['dist', 'cert', 'upload', 'home', id, '--cert', 'chain.pem', '--key', 'key.pem'])
+  t.match(await upload('alone'), { code: 0, stderr: /leaf alone.*CN=test intermediate/ })
+  writeFileSync(join(folder, 'chain.pem'), chain)
+  const whole = await upload('whole')
+  t.equal(whole.code, 0)
+  t.notMatch(whole.stderr, /leaf alone/)
+  writeFileSync(join(folder, 'chain.pem'), authority.intermediate + leaf)
+  t.match(await upload('turned'), { code: 1, stderr: /begins with CN=test intermediate.*certificate 2: put it first/ })
 })

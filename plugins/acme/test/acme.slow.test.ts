@@ -101,6 +101,9 @@ t.test('a certificate that is wished for is ordered by http-01, stored, and in f
   )
   const { json, text } = await server.call('GET', '/certificates/site')
   t.match(json, { state: 'valid', acme: { step: '', attempts: 0 } })
+  const [beginMs, renewsMs, endMs] = [json.notBefore, json.acme.nextAttemptAt, json.notAfter].map(Date.parse)
+  const left = (endMs! - renewsMs!) / (endMs! - beginMs!)
+  t.ok(left >= 1 / 3 && left <= 1 / 3 + 1 / 60, `it is told when it is renewed: ${json.acme.nextAttemptAt}`)
   t.notMatch(text, /PRIVATE/)
 })
 

@@ -1,19 +1,20 @@
 /** CAA records and their parameters, as RFC 8659 and RFC 8657 tell. */
 import t from 'tap'
-import { caaProblem } from '../caa.ts'
+import { caaDoubt, caaProblem } from '../caa.ts'
 
 const accountUrl = 'https://ca.test/account/1'
 
 /** `issue "ca.test"`, with `!` in front where it is critical. */
 function ask(
   records: readonly string[],
-  { domain = 'www.a.test', identities = ['ca.test'], challenge = 'http-01' } = {},
+  { domain = 'www.a.test', identities = ['ca.test'], challenge = 'http-01', look = caaProblem } = {},
 ) {
   const properties = records.map(record => {
     const [, critical, tag, value] = /^(!?)(\w+) "(.*)"$/.exec(record)!
     return { isCritical: critical === '!', tag: tag!, value: value! }
   })
-  return caaProblem({ name: 'a.test', properties }, { domain, identities, challenge, accountUrl })
+  const question = { domain, identities, challenge, accountUrl }
+  return look({ name: 'a.test', properties }, question)
 }
 
 t.test('an authority that is named may issue, in any spelling and beside others', async t => {
@@ -62,4 +63,16 @@ t.test('parameters bind the account and the method', async t => {
 t.test('an authority that does not tell its name is refused only where all are', async t => {
   t.equal(ask(['issue "other.test"'], { identities: [] }), undefined)
   t.match(ask(['issue ";"'], { identities: [] }), /let no authority issue for www\.a\.test/)
+})
+
+t.test('that such an authority may be another than the named one is told', async t => {
+  const unknown = { identities: [], look: caaDoubt }
+  t.match(
+    ask(['issue "other.test"'], unknown),
+    /^the CAA records of a\.test allow www\.a\.test to 0 issue "other\.test", and this/,
+  )
+  t.equal(ask(['issue ";"'], unknown), undefined, 'that is forbidden')
+  t.equal(ask(['iodef "mailto:a@a.test"'], unknown), undefined)
+  t.equal(ask(['issue "other.test"'], { look: caaDoubt }), undefined, 'the authority tells its name')
+  t.match(ask(['issuewild "other.test"'], { ...unknown, domain: '*.a.test' }), /issuewild/)
 })

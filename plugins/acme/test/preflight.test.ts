@@ -79,6 +79,10 @@ t.test('before the order', { skip }, async t => {
       'pebble tells no name that records could have',
     )
     t.equal(orderCount(), 1)
+    t.ok(
+      reasons().some(reason => /^web\.open\.test: .*0 issue "other\.test".* does not tell its name/.test(reason)),
+      'that it may be another authority is in the log',
+    )
   })
 
   await t.test('a name that leads elsewhere is told of when the authority has failed, too', async t => {

@@ -24,7 +24,13 @@ const AcmeState = Type.Object({
   step: Type.String({ description: 'The current step of the order; empty if none is under way.' }),
   attempts: Type.Integer({ description: 'Failures in a row.' }),
   lastAttemptAt: Type.Optional(Time),
-  nextAttemptAt: Type.Optional(Time),
+  nextAttemptAt: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'Of the next order: the next try after a failure, the renewal of a certificate in force. Absent while an order is under way.',
+    }),
+  ),
   lastError: Type.String(),
   failedDomains: Type.Array(Type.Object({ domain: Type.String(), step: Type.String(), error: Type.String() })),
 })

@@ -263,6 +263,13 @@ t.test('a requested order is stored in the transaction of its requester, and is 
     'conflict',
   )
   await t.rejects(certificates.prepareWish('late', wish), { code: 'already_exists' })
+  const own = uploadOf('wished', authority.issue(['w.test'], { days: 90 }))
+  const ordered = /"wished".*ordered from a certificate authority.*renewed, not replaced.*another id/
+  t.match(await call('POST', '/certificates', own), { status: 409, json: { code: 'already_exists', detail: ordered } })
+  t.match(await call('PUT', '/certificates/wished', { ...own, id: undefined }), {
+    status: 409,
+    json: { code: 'conflict', detail: ordered },
+  })
   await t.rejects(certificates.prepareWish('x', { domains: ['*.w.test'] }), { message: /dns-01 alone/ })
   await t.rejects(certificates.prepareWish('x', { domains: ['127.0.0.1'] }), { message: /address/ })
   await t.rejects(certificates.prepareWish('x', { domains: [] }), { message: /1 to 100/ })

@@ -37,7 +37,12 @@ t.test('a chain in order with its key is taken, with or without the root', async
 t.test('errors name the problem, and never repeat the key', async t => {
   const other = authority.issue(['b.test'])
   refused(t, /private key does not match the first certificate/, good.chain, other.key)
-  refused(t, /private key does not match the first certificate/, authority.intermediate + good.leaf, good.key)
+  refused(
+    t,
+    /The chain begins with CN=test intermediate; the leaf, to which the key belongs, is certificate 2: put it first/,
+    authority.intermediate + good.leaf,
+    good.key,
+  )
   refused(
     t,
     /Certificate 1 .* not issued by certificate 2; its issuer is certificate 3: the order is the leaf/,

@@ -246,6 +246,33 @@ t.test('records have the reason and the id of the key, and nothing that opens an
   t.notMatch(JSON.stringify(site.kernel.logs), signature)
 })
 
+t.test('no cache in front may keep what a signature opened, whatever the object says', async t => {
+  await site.put('films', {
+    'films/public.js': { body: 'x', CacheControl: 'public, max-age=3600, s-maxage=86400' },
+    'films/page.html': { body: 'x', CacheControl: 'no-cache' },
+    'films/secret.txt': { body: 'x', CacheControl: 'no-store' },
+    'open/public.js': { body: 'x', CacheControl: 'public, max-age=3600' },
+  })
+  const control = async (path: string) => (await get(sdkUrl(path))).headers['cache-control']
+  t.equal(await control('/films/public.js'), 'private, max-age=3600')
+  t.equal(await control('/films/public.js'), 'private, max-age=3600', 'from the cache of the server, too')
+  t.equal(await control('/films/a.mp4'), 'private', 'without a word of the object, caches may guess')
+  t.equal(await control('/films/page.html'), 'private, no-cache')
+  t.equal(await control('/films/secret.txt'), 'no-store')
+  t.equal(await control('/films/missing'), 'private', 'that there is nothing is told to who has a signature')
+  t.equal((await get('/open/public.js')).headers['cache-control'], 'public, max-age=3600')
+  await site.publish({
+    ...base,
+    headers: { response: { 'CDN-Cache-Control': 'max-age=600' } },
+    behaviors: [{ ...base.behaviors[0], cache: { cacheControl: 'Public, max-age=60, immutable' } }, base.behaviors[1]],
+  })
+  const { headers } = await get(sdkUrl('/films/a.mp4'))
+  t.equal(headers['cache-control'], 'private, max-age=60, immutable')
+  t.equal(headers['cdn-cache-control'], undefined)
+  t.equal((await get('/open/public.js')).headers['cdn-cache-control'], 'max-age=600')
+  await site.publish(base)
+})
+
 t.test('a distribution and its key group', async t => {
   const put = (body: object) => signed({ method: 'PUT', path: '/api/v1/distributions/other', body })
   const other = { ...base, id: 'other', aliases: ['other.test'] }
