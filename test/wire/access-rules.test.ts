@@ -133,7 +133,7 @@ for (const workers of ['0', '2']) {
     t.equal((await ctl(['access', 'block-public', 'home', 'on'])).code, 0)
     t.equal(await statuses('/photos/public/a'), '403')
     const blocked = await ctl(['access', 'preset', 'home/photos', 'public-read'])
-    t.match(blocked.said, /^4 [\s\S]*Public access is blocked, and the rule "public"/)
+    t.match(blocked.said, /^4 [\s\S]*The whole server blocks public access [\s\S]*, and the rule "public"/)
     t.match((await ctl(['access', 'block-public', 'home', 'on', '--mode', 'ignore'])).said, 'the mode is ignore')
     t.equal((await ctl(['access', 'preset', 'home/photos', 'public-read'])).code, 0)
     t.equal(await statuses('/photos/secret/b'), '403')
