@@ -118,20 +118,28 @@ async function bodyOf(
     return collect(body, bytesMax, unfinished)
   }
   if (!mayStore || body.sizeBytes > atOnceBytesMax || body.sizeBytes > policy.maxObjectSize) return body
-  return wholeOf(await body.read(0, body.sizeBytes))
+  return wholeOf(await body.read(0, body.sizeBytes), body.sizeBytes)
 }
 
-/** At most 64 KiB, in memory of their own: what a drive keeps in memory is shared with others, and may be part of something larger. */
-async function wholeOf(data: ObjectData): Promise<Buffer> {
-  if (data.kind === 'whole') return Buffer.from(data.bytes)
-  const parts: Buffer[] = []
+/**
+ * At most 64 KiB, in memory of their own, also of no pool: what a drive keeps in memory is shared with others, and one small body would
+ * keep a whole slab of a pool.
+ */
+async function wholeOf(data: ObjectData, sizeBytes: number): Promise<Buffer> {
+  const own = Buffer.allocUnsafeSlow(sizeBytes)
+  if (data.kind === 'whole') {
+    own.set(data.bytes)
+    return own
+  }
+  let at = 0
   try {
     for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {
-      parts.push(Buffer.from(chunk.bytes))
+      own.set(chunk.bytes, at)
+      at += chunk.bytes.length
       chunk.release()
     }
   } finally {
     data.close()
   }
-  return Buffer.concat(parts)
+  return own
 }
