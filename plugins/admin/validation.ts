@@ -101,6 +101,12 @@ function* problemsIn({ keyword, instancePath, params, message }: SchemaError): I
     const { requiredProperties } = params as { requiredProperties: readonly string[] }
     for (const name of requiredProperties)
       yield { element: `${instancePath}/${escapePointer(name)}`, message: 'is missing' }
+  } else if (keyword === 'enum') {
+    const { allowedValues } = params as { allowedValues: readonly unknown[] }
+    yield {
+      element: instancePath,
+      message: `must be one of ${allowedValues.map(value => JSON.stringify(value)).join(', ')}`,
+    }
   } else yield { element: instancePath, message }
 }
 

@@ -46,9 +46,26 @@ export function createSavingWarnings({ objects, http, rules, objectOwnership }: 
     ]
   }
 
+  async function errorPageWarnings(distribution: Distribution): Promise<readonly string[]> {
+    const { bucket, pathPrefix } = distribution.origin
+    const warnings: string[] = []
+    for (const { status, path } of distribution.errorPages) {
+      const key = pathPrefix + path.replace(/^\//, '')
+      // The first key that begins with it is the key itself, where it is there.
+      const first = { bucket, prefix: key, delimiter: '', startAfter: '', maxKeys: 1 }
+      const { objects: found } = await objects.listObjects(first)
+      if (found[0]?.key === key) continue
+      warnings.push(
+        `The error page for ${status}, ${key}, is not in the bucket ${bucket}: a built-in page is shown until it is.`,
+      )
+    }
+    return warnings
+  }
+
   return async (distribution: Distribution): Promise<readonly string[]> => [
     ...listenerWarnings(),
     ...(await blockWarnings(distribution)),
     ...(await pathWarnings(distribution)),
+    ...(await errorPageWarnings(distribution)),
   ]
 }

@@ -143,13 +143,14 @@ export function createSaving(options: SavingOptions): SaveDistribution {
       const buckets = [input.origin.bucket, ...(before === undefined ? [] : [before.value.origin.bucket])]
       for (const bucket of buckets) if (!(await mayManage(bucket))) throw adminErrors.access_denied()
       const built = build(input, before)
+      const others = all.filter(({ id }) => id !== built.id)
+      // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
+      await checkAliases(built, others, names, mayManage)
       await objects.getBucket(built.origin.bucket)
       const groups = keyGroups === undefined ? [] : [...keyGroupsOf(built)]
       for (const group of groups) if (!(await keyGroups!.exists(group))) throw noKeyGroup(group)
       if (isNew && all.length >= distributionsMax)
         throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
-      const others = all.filter(({ id }) => id !== built.id)
-      await checkAliases(built, others, names, mayManage)
       await checkLog(built, others, mayWrite)
       const ofCertificates = await certificates.prepare(built, before?.value)
       const also = (tx: TransactionBuilder) => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defineCommand } from '../command.ts'
 import { failure, usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
+import { inTypedWords } from '../typed-words.ts'
 
 interface Options {
   readonly path?: readonly string[]
@@ -22,6 +23,11 @@ interface Invalidation {
 }
 
 const askedEveryMs = 200
+const words = new Map([
+  ['body/paths', '--path'],
+  ['body/tags', '--tag'],
+  ['body/domain', '--domain'],
+])
 
 export default defineCommand<Options>({
   name: 'cache purge',
@@ -50,11 +56,14 @@ export default defineCommand<Options>({
     )
     const body = { paths: path, tags: tag, domain, all, soft, ...(patterns.length > 0 && { patterns }) }
     const client = await context.connectAdmin(alias)
-    const made = await client.send({
+    const request = {
       operation: id === undefined ? 'createInvalidation' : 'createDistributionInvalidation',
       method: 'POST',
       path: id === undefined ? '/cache/invalidations' : `/distributions/${encodeName(id)}/invalidations`,
       body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
+    }
+    const made = await client.send(request).catch(error => {
+      throw inTypedWords(error, words)
     })
     let invalidation = made.body as Invalidation
     while (wait && invalidation.state === 'in-progress') {

@@ -3,8 +3,13 @@ import { basename } from 'node:path'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
 import { cacheControlOf } from '../distributions/cache-headers.ts'
-import { type DistributionPlace, findDistribution, putDistribution } from '../distributions/document.ts'
-import { S3Error, usageError } from '../errors.ts'
+import {
+  type DistributionDocument,
+  type DistributionPlace,
+  findDistribution,
+  putDistribution,
+} from '../distributions/document.ts'
+import { AdminError, S3Error, usageError } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import { folderPrefix, type RemoteTarget } from '../target.ts'
 import { walkFiles } from '../transfer/local-tree.ts'
@@ -58,21 +63,34 @@ export default defineCommand<Options>({
     const alias = given ?? (await onlyAlias(context))
     const name = first.replace(/^\*\./, '')
     const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? name, key: folderPrefix(prefix) }
-    await makeBucket(context, target)
-    const count = await uploadAll(context, path, target)
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
-    const { isNew, warnings } = await publish(place, target, { domain, spa })
-    const address = `http://${domain.find(each => !each.startsWith('*.')) ?? first}/`
+    await rehearse(place, target, { domain, spa })
+    await makeBucket(context, target)
+    const { count, hasErrorPage } = await uploadAll(context, path, target)
+    const { isNew, stored } = await publish(place, target, { domain, spa })
+    const warnings = stored.warnings ?? []
+    const scheme = stored.redirects?.some(({ httpsOnly }) => httpsOnly === true) ? 'https' : 'http'
+    const address = `${scheme}://${domain.find(each => !each.startsWith('*.')) ?? first}/`
     const record = { status: isNew ? 'published' : 'updated', distribution: place.id, files: count, address, warnings }
     const are = warnings.length === 0 ? 'are' : 'will be'
     context.output.result(record, `${count} files of ${basename(path)} ${are} on ${address}`)
     for (const warning of warnings) context.output.note(warning.replaceAll('ALIAS', alias))
+    if (hasErrorPage && !usesErrorPage(stored)) context.output.note(unusedErrorPage(`${alias}/${place.id}`))
     if (warnings.length > 0) return
     context.output.note(
       'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
     )
   },
 })
+
+const errorPageName = '404.html'
+
+const usesErrorPage = ({ errorPages = [], defaultBehavior }: DistributionDocument): boolean =>
+  errorPages.some(({ status }) => status === 404) || defaultBehavior?.spaFallback !== undefined
+
+const unusedErrorPage = (text: string): string =>
+  `${errorPageName} is not used yet: add "errorPages": [{"status": 404, "path": "/${errorPageName}"}] to the document of ` +
+  `\`svcctl dist get ${text}\`, and give it to \`svcctl dist set\`.`
 
 async function onlyAlias({ aliases }: Context): Promise<string> {
   const names = [...(await aliases.list()).keys()]
@@ -98,7 +116,7 @@ async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Pr
 const isHidden = (key: string): boolean => key.split('/').some(part => part.startsWith('.') && part !== '.well-known')
 
 /** Pages last: visitors meanwhile get old pages with old files, or new pages with new ones. */
-async function uploadAll(context: Context, path: string, target: RemoteTarget): Promise<number> {
+async function uploadAll(context: Context, path: string, target: RemoteTarget) {
   const { output } = context
   const client = await context.connect(target.alias)
   const failures = createFailures(output)
@@ -130,14 +148,29 @@ async function uploadAll(context: Context, path: string, target: RemoteTarget): 
   }
   output.progress.stop()
   if (count === 0) throw usageError(`${path} has no files.`)
-  return count
+  return { count, hasErrorPage: files.pages.some(({ key }) => key === errorPageName) }
+}
+
+/** Refuses what the server would refuse in the end, such as a domain of another distribution, before anything is made or uploaded. */
+async function rehearse(place: DistributionPlace, target: RemoteTarget, settings: Settings): Promise<void> {
+  try {
+    await publish(place, target, settings, true)
+  } catch (error) {
+    if (!(error instanceof AdminError) || error.code !== 'bucket_not_found') throw error
+  }
+}
+
+interface Settings {
+  readonly domain: readonly string[]
+  readonly spa: boolean | undefined
 }
 
 async function publish(
   place: DistributionPlace,
   { bucket, key }: RemoteTarget,
-  { domain, spa }: { readonly domain: readonly string[]; readonly spa: boolean | undefined },
-): Promise<{ readonly isNew: boolean; readonly warnings: readonly string[] }> {
+  { domain, spa }: Settings,
+  dryRun = false,
+): Promise<{ readonly isNew: boolean; readonly stored: DistributionDocument }> {
   const before = await findDistribution(place)
   const behavior = { indexDocument: 'index.html', ...(spa ? { spaFallback: 'index.html' } : {}) }
   const document =
@@ -149,6 +182,6 @@ async function publish(
           origin: { ...before.origin, bucket, pathPrefix: key },
           defaultBehavior: { ...behavior, ...before.defaultBehavior },
         }
-  const { warnings = [] } = await putDistribution(place, document, { ifMatch: before?.etag })
-  return { isNew: before === undefined, warnings }
+  const stored = await putDistribution(place, document, { ifMatch: before?.etag, dryRun })
+  return { isNew: before === undefined, stored }
 }

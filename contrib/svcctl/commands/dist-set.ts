@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { connectTo, noteWarnings, putDistribution, readDocument } from '../distributions/document.ts'
+import { connectTo, noteOrder, noteWarnings, putDistribution, readDocument } from '../distributions/document.ts'
 
 interface Options {
   readonly ifMatch?: string
@@ -22,6 +22,7 @@ export default defineCommand<Options>({
     const place = await connectTo(context, text!)
     const stored = await putDistribution(place, await readDocument(context, file!, place.id), options)
     noteWarnings(context, stored)
+    if (!options.dryRun) await noteOrder(context, place, stored)
     const status = options.dryRun ? 'valid' : 'stored'
     context.output.done({ status, distribution: place.id, etag: stored.etag }, `${text} is ${status}.`)
   },

@@ -1,6 +1,7 @@
 /** Distributions over the Admin API, as the commands of `dist` read and change them. */
 import { readFile } from 'node:fs/promises'
 import type { AdminClient } from '../admin/client.ts'
+import { getCertificate } from '../certificate.ts'
 import type { Context } from '../context.ts'
 import { AdminError, usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
@@ -13,6 +14,9 @@ export interface DistributionDocument {
   readonly mode: string
   readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
   readonly defaultBehavior?: Readonly<Record<string, unknown>>
+  readonly errorPages?: readonly { readonly status: number; readonly path: string }[]
+  readonly redirects?: readonly { readonly httpsOnly?: boolean }[]
+  readonly tls?: { readonly certificate: string }
   readonly etag?: string
   readonly warnings?: readonly string[]
 }
@@ -97,6 +101,23 @@ async function readInput({ io }: Context): Promise<string> {
 /** Shows the server's warnings. */
 export function noteWarnings({ output }: Context, { warnings = [] }: DistributionDocument): void {
   for (const warning of warnings) output.note(warning)
+}
+
+/** That saving it has begun an order, and how to watch that. */
+export async function noteOrder({ output }: Context, place: DistributionPlace, stored: DistributionDocument) {
+  if (stored.tls?.certificate !== 'auto') return
+  const certificate = await getCertificate(place.client, stored.id).catch(error => {
+    // Who may manage distributions may not always see certificates; the order is made all the same.
+    if (error instanceof AdminError && error.status === 403) return undefined
+    throw error
+  })
+  if (certificate !== undefined && stored.aliases.every(alias => certificate.domains.includes(alias))) {
+    if (certificate.notAfter !== '') return
+  }
+  const names = stored.aliases.join(', ')
+  output.note(
+    `A certificate for ${names} is ordered now: \`svcctl dist cert get ${place.alias}/${stored.id}\` shows the step, and what went wrong.`,
+  )
 }
 
 /** Sends the ETag that was read, so that a concurrent change is not undone. */

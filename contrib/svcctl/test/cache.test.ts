@@ -43,6 +43,7 @@ t.test('purges of a distribution and of all, with their state', async t => {
   ])
   t.match((await cache('purge home --tag news')).stderr + (await cache('invalidations home')).stdout, /inv-2/)
   t.match((await cache('purge home/site')).stderr, /selects nothing/)
+  t.match((await cache('purge home/site --path docs')).stderr, /--path must begin with \//)
   t.match((await cache('status home inv-1 --json')).records, [{ id: 'inv-1', state: 'completed' }])
   t.match((await cache('stats home --json')).records, [{ requests: {}, nodes: [{ mode: 'local' }] }])
   t.match((await cache('inspect home http://www.example.test/a --json')).records, [{ key: 'a' }])

@@ -1,8 +1,7 @@
 /** `svcctl dist cert` against the real server. */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
@@ -15,12 +14,12 @@ await run(['--admin-url', server.adminUrl, 'alias', 'set', 'home', server.endpoi
   env: { SVCCTL_SECRET_KEY: 'change-me-please' },
 })
 
-/** A certificate of its own, in files of the session. */
-function files(name: string): string[] {
+/** A certificate of its own, or by the issuer of these options, in files of the session. */
+function files(name: string, by: readonly string[] = []): string[] {
   const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
   const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
   const written = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'chain.pem')]
-  execFileSync('openssl', ['req', '-x509', ...algorithm, ...names, ...written], { stdio: 'ignore' })
+  execFileSync('openssl', ['req', '-x509', ...by, ...algorithm, ...names, ...written], { stdio: 'ignore' })
   return ['--cert', 'chain.pem', '--key', 'key.pem']
 }
 
@@ -52,16 +51,19 @@ t.test('without its files, and with files that are none', async t => {
 })
 
 t.test('a chain without its intermediate is taken, and told of', async t => {
-  const authority = createTestAuthority(temporaryFolder(t))
-  const { leaf, chain, key } = authority.issue(['alone.test'])
-  writeFileSync(join(folder, 'key.pem'), key)
-  writeFileSync(join(folder, 'chain.pem'), leaf)
-  const upload = (id: string) => run(['dist', 'cert', 'upload', 'home', id, '--cert', 'chain.pem', '--key', 'key.pem'])
-  t.match(await upload('alone'), { code: 0, stderr: /leaf alone.*CN=test intermediate/ })
-  writeFileSync(join(folder, 'chain.pem'), chain)
-  const whole = await upload('whole')
-  t.equal(whole.code, 0)
+  files('issuer.test')
+  const issuer = readFileSync(join(folder, 'chain.pem'), 'utf8')
+  for (const name of ['chain.pem', 'key.pem']) renameSync(join(folder, name), join(folder, `issuer-${name}`))
+  const by = ['-CA', join(folder, 'issuer-chain.pem'), '-CAkey', join(folder, 'issuer-key.pem')]
+  const upload = (id: string) => run(['dist', 'cert', 'upload', 'home', id, ...files('alone.test', by)])
+  t.match(await upload('alone'), { code: 0, stderr: /leaf alone.*CN=issuer\.test/ })
+  const leaf = readFileSync(join(folder, 'chain.pem'), 'utf8')
+  const replace = (chain: string) => {
+    writeFileSync(join(folder, 'chain.pem'), chain)
+    return run(['dist', 'cert', 'replace', 'home', 'alone', '--cert', 'chain.pem', '--key', 'key.pem'])
+  }
+  const whole = await replace(leaf + issuer)
+  t.equal(whole.code, 0, whole.stderr)
   t.notMatch(whole.stderr, /leaf alone/)
-  writeFileSync(join(folder, 'chain.pem'), authority.intermediate + leaf)
-  t.match(await upload('turned'), { code: 1, stderr: /begins with CN=test intermediate.*certificate 2: put it first/ })
+  t.match(await replace(issuer + leaf), { code: 1, stderr: /begins with CN=issuer\.test.*certificate 2: put it first/ })
 })

@@ -8,7 +8,8 @@ import { cacheControlOf } from '../distributions/cache-headers.ts'
 import { startServer } from './server.ts'
 import { createSession } from './session.ts'
 
-const server = await startServer()
+// Nobody is there: an order that is wished for fails at once.
+const server = await startServer({ config: { acme: { directory: 'https://127.0.0.1:1/directory' } } })
 t.teardown(() => server.stop())
 const { run, folder } = createSession(temporaryFolder(t))
 const env = { SVCCTL_SECRET_KEY: 'change-me-please' }
@@ -96,6 +97,40 @@ t.test('publish says what is missing, and what to do about it', async t => {
   t.match((await publish()).stderr, /in the whole server is blocked[\s\S]*svcctl access block-public home off/)
   await succeeds(t, 'access', 'block-public', 'home', 'off')
   t.notMatch((await publish()).stderr, 'is blocked')
+})
+
+t.test('publish refuses a taken domain before it makes anything, and tells of a page that nobody sees', async t => {
+  const taken = await run([
+    'dist',
+    'publish',
+    'site',
+    '--domain',
+    'www.example.test',
+    '--id',
+    'second',
+    '--bucket',
+    'second-bucket',
+  ])
+  t.match(taken, { code: 5, stderr: /is an alias of the distribution www\.example\.test/ })
+  t.notMatch((await run(['ls', 'home'])).stdout, /second-bucket/, 'no bucket was made')
+  writeFileSync(join(folder, 'site/404.html'), 'not here')
+  const publish = () => succeeds(t, 'dist', 'publish', 'site', '--domain', 'www.example.test')
+  t.match((await publish()).stderr, /404\.html is not used yet: add "errorPages"/)
+  const file = join(folder, 'pages.json')
+  const document = JSON.parse((await succeeds(t, 'dist', 'get', 'home/www.example.test')).stdout)
+  const errorPages = [{ status: 404, path: '/404.html' }]
+  const redirects = [{ httpsOnly: true, status: 301 }]
+  writeFileSync(file, JSON.stringify({ ...document, errorPages, redirects, tls: { certificate: 'auto' } }))
+  const set = await succeeds(t, 'dist', 'set', 'home/www.example.test', file)
+  t.match(
+    set.stderr,
+    /certificate for www\.example\.test, example\.test is ordered now: `svcctl dist cert get home\/www\.example\.test`/,
+  )
+  const again = await publish()
+  t.match(again.stdout, /https:\/\/www\.example\.test\//, 'plain HTTP is redirected')
+  t.notMatch(again.stderr, /404\.html/)
+  writeFileSync(file, JSON.stringify(document))
+  t.notMatch((await succeeds(t, 'dist', 'set', 'home/www.example.test', file)).stderr, /ordered/)
 })
 
 t.test('create, list, resolve, disable, rotate, remove', async t => {

@@ -57,6 +57,30 @@ t.test('documents of distributions', async t => {
     t.equal((await call('GET', '/distributions/c')).status, 404, 'a dry run stores nothing')
   })
 
+  await t.test('what is not there, or has another value, is told in words', async t => {
+    const errorPages = [{ status: 404, path: '/404.html' }]
+    const { json } = await call('POST', '/distributions?dryRun=true', {
+      ...base,
+      id: 'c',
+      aliases: ['c.test'],
+      errorPages,
+    })
+    t.match(json.warnings.join(), /The error page for 404, 404\.html, is not in the bucket pages/)
+    const Key = '404.html'
+    await admin.s3.send(new PutObjectCommand({ Bucket: 'pages', Key, Body: 'x' }))
+    const there = await call('POST', '/distributions?dryRun=true', {
+      ...base,
+      id: 'c',
+      aliases: ['c.test'],
+      errorPages,
+    })
+    t.notMatch((there.json.warnings ?? []).join(), /error page/)
+    const wrong = await create({ id: 'c', aliases: ['c.test'], mode: 'webiste' })
+    t.match(wrong, { status: 400, json: { errors: [{ element: '/mode', message: 'must be one of "website", "s3"' }] } })
+    const noBucket = { ...base, id: 'c', origin: { bucket: 'missing' } }
+    t.equal((await call('POST', '/distributions', noBucket)).json.code, 'alias_conflict', 'before the bucket is made')
+  })
+
   await t.test('aliases of another distribution are refused', async t => {
     const taken = [
       'www.example.test',
