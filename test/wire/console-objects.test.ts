@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { noticeScripts, startConsole } from './console.ts'
+import { eventually, noticeScripts, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -154,9 +154,9 @@ if (withoutBrowser !== false) {
     await look('dot.png')
     const image = page.getByRole('img', { name: 'Preview of shown/dot.png' })
     await image.waitFor()
-    await page.waitForFunction(
-      'document.querySelector(\'img[alt="Preview of shown/dot.png"]\')?.naturalWidth === 1',
-      undefined,
+    await eventually(
+      'the picture is shown',
+      async () => (await image.evaluate(one => (one as unknown as { naturalWidth: number }).naturalWidth)) === 1,
     )
     await page.keyboard.press('Escape')
     for (const [name, text] of [

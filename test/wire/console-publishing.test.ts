@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { startConsole } from './console.ts'
+import { eventually, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -75,7 +75,7 @@ if (withoutBrowser !== false) {
     await page.getByText('Somebody else has changed it').waitFor()
     t.equal(await page.getByLabel('Note').inputValue(), 'mine')
     await page.getByRole('button', { name: 'Load what is stored now' }).click()
-    await page.waitForFunction('[...document.querySelectorAll("input")].some(({ value }) => value === "theirs")')
+    await eventually('the stored note', async () => (await page.getByLabel('Note').inputValue()) === 'theirs')
     t.same(flaws, [])
   })
 

@@ -1,4 +1,5 @@
 /** The web console of a server of its own, in a browser of its own: what the tests of its pages begin with. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { createAdminClient } from './admin.ts'
@@ -23,6 +24,15 @@ export async function startConsole(t: Test, options: ServerOptions = {}) {
       await page.getByRole('button', { name: 'Sign in' }).click()
     },
   }
+}
+
+/** Resolves when it holds; after a minute it rejects. The page's own policy forbids to wait inside it. */
+export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    if (await holds()) return
+    await sleep(100)
+  }
+  throw new Error(`never: ${what}`)
 }
 
 /** Adds to the flaws if any script of what was stored runs. */

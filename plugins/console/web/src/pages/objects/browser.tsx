@@ -98,7 +98,8 @@ interface DropZoneProps {
 
 function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false)
-  if (!isOpen) return children
+  // The same element in any case: rights arrive late, and another one would take the focus from who is typing.
+  if (!isOpen) return <div>{children}</div>
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files on; buttons beside it do the same
     <div
