@@ -34,19 +34,22 @@ export interface DocumentCache {
 
 /** `bytesMax` bounds the documents; 0 caches none. */
 export function createDocumentCache(bytesMax: number): DocumentCache {
-  const absent = new LRUCache<string, Entry>({ max: absentMax })
+  // Made for the first of them: its arrays take 90 KB at once, and most collections never need them.
+  let absent: LRUCache<string, Entry> | undefined
   const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax })
   const forget = (id: string): void => {
     documents?.delete(id)
-    absent.delete(id)
+    absent?.delete(id)
   }
   return {
-    get: id => documents?.get(id) ?? absent.get(id),
-    peek: id => documents?.peek(id) ?? absent.peek(id),
+    get: id => documents?.get(id) ?? absent?.get(id),
+    peek: id => documents?.peek(id) ?? absent?.peek(id),
     set(id, entry, sizeBytes) {
       forget(id)
-      if (entry.document === undefined) absent.set(id, entry)
-      else {
+      if (entry.document === undefined) {
+        absent ??= new LRUCache({ max: absentMax })
+        absent.set(id, entry)
+      } else {
         const plain = sizeBytes * memoryFactor + entryOverheadBytes
         documents?.set(id, entry, {
           size: entry.compiledBytes === 0 ? plain : Math.min(plain + entry.compiledBytes, bytesMax),
@@ -63,7 +66,7 @@ export function createDocumentCache(bytesMax: number): DocumentCache {
       documents.set(id, entry, { size: Math.min(size + bytes, bytesMax) })
     },
     delete: forget,
-    ids: () => [...(documents?.keys() ?? []), ...absent.keys()],
+    ids: () => [...(documents?.keys() ?? []), ...(absent?.keys() ?? [])],
     get sizeBytes() {
       return documents?.calculatedSize ?? 0
     },
