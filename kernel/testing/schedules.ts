@@ -52,6 +52,15 @@ async function simulate<Totals>(
   return { totals, failedSeed: undefined, error: undefined }
 }
 
+/**
+ * How often a test of random histories, schedules or crashes repeats: few times on a laptop, so that `npm test` stays quick, more in CI,
+ * and for hours with TEST_LONG. ROUNDS says another number.
+ */
+export function testRounds({ laptop, ci, long }: { laptop: number; ci: number; long: number }): number {
+  const { CI, ROUNDS, TEST_LONG } = process.env
+  return Number(ROUNDS ?? (TEST_LONG ? long : CI ? ci : laptop))
+}
+
 /** Minutes on a machine that is busy with other tests; a file that runs into its limit ends the whole run. */
 export const schedulesMsMax = 1_100_000
 /** Below that, starting another worker takes longer than it saves. */

@@ -8,13 +8,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { testRounds } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { startServer, type TestServer } from '../wire/server.ts'
 import { createSignedClient, type SignedClient } from '../wire/signed-client.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const roundCount = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 40 : process.env.CI ? 12 : 6))
+const roundCount = testRounds({ laptop: 6, ci: 12, long: 40 })
 const drainedCount = Number(process.env.EVENTS ?? (process.env.TEST_LONG ? 100_000 : 10_000))
 const writerCount = 8
 const keysPerWriter = 6

@@ -12,6 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { testRounds } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { startServer } from '../wire/server.ts'
@@ -20,7 +21,7 @@ import { createHarmedDrives, type Harm } from './harmed-drives.ts'
 import { createKillRounds, createRandom, loadMsMaxOf } from './kill-rounds.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 60 : 6))
+const roundCount = testRounds({ laptop: 6, ci: 60, long: 60 })
 /** A slow machine makes fewer rounds, unless their number was asked for. */
 const loadMsMax = loadMsMaxOf(process.env, process.env.CI ? 240_000 : 60_000)
 /** For drives to come back and to be given all that they lack: what could not be healed is tried again after a while. */

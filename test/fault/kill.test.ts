@@ -7,13 +7,14 @@ import { randomInt } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { testRounds } from 'svc/testing'
 import t from 'tap'
 import { startServer } from '../wire/server.ts'
 import { createSignedClient } from '../wire/signed-client.ts'
 import { createKillRounds, createRandom, loadMsMaxOf } from './kill-rounds.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const roundCount = Number(process.env.ROUNDS ?? (process.env.TEST_LONG || process.env.CI ? 200 : 20))
+const roundCount = testRounds({ laptop: 20, ci: 200, long: 200 })
 /** A slow machine makes fewer rounds, unless their number was asked for. */
 const loadMsMax = loadMsMaxOf(process.env, 900_000)
 const roundCountMin = Math.min(roundCount, 10)

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
-import { type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded, testRounds } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
@@ -18,7 +18,7 @@ import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 50 : 5))
+const rounds = testRounds({ laptop: 2, ci: 5, long: 50 })
 const fixture = new URL('./fixtures/killed-writer.ts', import.meta.url).pathname
 
 interface Fact {

@@ -6,7 +6,7 @@ import { copyFile, mkdtemp, open, readFile, rm, stat, truncate } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded, testRounds } from 'svc/testing'
 import t from 'tap'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
@@ -15,7 +15,7 @@ import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, derivedKey, procedures, recordKey } from './fixtures/table.ts'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 200 : 40))
+const rounds = testRounds({ laptop: 40, ci: 40, long: 200 })
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const config = defaults

@@ -3,11 +3,11 @@
  * checked against the invariants of `engine.ts`. ROUNDS and SEED repeat or extend a run.
  */
 import { randomInt } from 'node:crypto'
-import { schedulesMsMax, testSchedules } from 'svc/testing'
+import { schedulesMsMax, testRounds, testSchedules } from 'svc/testing'
 import t from 'tap'
 
 // Thousands where there is time for them; otherwise as many as it takes for everything to happen.
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : 100))
+const rounds = testRounds({ laptop: 20, ci: 100, long: 2000 })
 const firstSeed = Number(process.env.SEED ?? randomInt(2 ** 30))
 const script = new URL('./simulate.ts', import.meta.url)
 

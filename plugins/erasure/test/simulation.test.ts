@@ -4,11 +4,11 @@
  * them, and without TEST_LONG, the schedules are always the same, and include those that have found a defect before.
  */
 import { randomInt } from 'node:crypto'
-import { schedulesMsMax, testSchedules } from 'svc/testing'
+import { schedulesMsMax, testRounds, testSchedules } from 'svc/testing'
 import t from 'tap'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : process.env.CI ? 100 : 12))
+const rounds = testRounds({ laptop: 12, ci: 100, long: 2000 })
 const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 

@@ -1,17 +1,18 @@
 /**
  * Random rules over random histories of days, against a model that walks all versions. A failure prints the seed and the path;
- * SVC_TEST_SEED and SVC_TEST_RUNS choose others.
+ * SEED and ROUNDS choose others.
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Body } from 'svc/plugins/objects/api'
+import { testRounds } from 'svc/testing'
 import t from 'tap'
 import { checkLifecycleRules, type LifecycleRule } from '../rules.ts'
 import { LifecycleModel } from './lifecycle-model.ts'
 import { dayMs, startLifecycle } from './start.ts'
 
-const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31)
-const runCount = Number(process.env.SVC_TEST_RUNS ?? 200)
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const runCount = testRounds({ laptop: 50, ci: 200, long: 3000 })
 const server = await startLifecycle({ byHand: true, atNoon: true })
 t.teardown(() => server.stop())
 t.comment(`seed ${seed}, ${runCount} histories`)

@@ -1,6 +1,6 @@
 /**
  * Versions and locks: thousands of random histories compared with a simple model. A failure prints the seed and the path; pass
- * them to `fc.assert` to repeat it. SVC_TEST_SEED and SVC_TEST_RUNS choose others.
+ * them to `fc.assert` to repeat it. SEED and ROUNDS choose others.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -8,6 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { isCatalogError } from 'svc/kernel'
 import type { Cursor } from 'svc/plugins/storage/api'
+import { testRounds } from 'svc/testing'
 import t from 'tap'
 import type { ObjectLock, Retention, VersionSummary } from '../api.ts'
 import { counterKey } from '../keys.ts'
@@ -17,8 +18,8 @@ import { decodeUsage } from '../usage.ts'
 import { collect, owner, payload, startObjects } from './start.ts'
 import { type ModelVersion, unlocked, VersionModel } from './version-model.ts'
 
-const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31)
-const runCount = Number(process.env.SVC_TEST_RUNS ?? 1500)
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const runCount = testRounds({ laptop: 300, ci: 1500, long: 10_000 })
 const hourMs = 3_600_000
 const server = await startObjects({ inMemory: true })
 const { objects, storage } = server

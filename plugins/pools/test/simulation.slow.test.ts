@@ -4,12 +4,12 @@
  * extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the schedules are always the same.
  */
 import { randomInt } from 'node:crypto'
-import { schedulesMsMax, testSchedules } from 'svc/testing'
+import { schedulesMsMax, testRounds, testSchedules } from 'svc/testing'
 import t from 'tap'
 import type { Totals } from './simulate.ts'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 500 : process.env.CI ? 40 : 20))
+const rounds = testRounds({ laptop: 20, ci: 40, long: 500 })
 const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 

@@ -5,10 +5,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { seeded } from 'svc/testing'
+import { seeded, testRounds } from 'svc/testing'
 import t from 'tap'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 6 : 3))
+const rounds = testRounds({ laptop: 3, ci: 3, long: 6 })
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 const fixture = new URL('./fixtures/server.ts', import.meta.url).pathname
 const folder = await mkdtemp(join(tmpdir(), 'svc-queue-'))

@@ -1,5 +1,5 @@
 /** The queue over a real drive: limits, commits that are rolled back, large payloads, dead letters, restarts. */
-import { seeded } from 'svc/testing'
+import { seeded, testRounds } from 'svc/testing'
 import t from 'tap'
 import type { QueueEntry } from '../api.ts'
 import { createDeadLetters } from '../dead-letters.ts'
@@ -242,7 +242,7 @@ t.test('a full drive refuses entries, and delivers and deletes those that wait',
 })
 
 t.test('random schedules: nothing is lost, and each key keeps its order', { timeout: 400_000 }, async t => {
-  for (let round = 0; round < Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 6 : 3)); round++) {
+  for (let round = 0; round < testRounds({ laptop: 1, ci: 3, long: 6 }); round++) {
     await seeded(t, async random => {
       const folder = await newFolder(t)
       const batchMax = random.pick([1, 2, 7, 50])

@@ -1,4 +1,4 @@
-/** Quotas: what counts, what is refused, and that no number of writers passes one. SVC_TEST_SEED and SVC_TEST_RUNS choose histories. */
+/** Quotas: what counts, what is refused, and that no number of writers passes one. SEED and ROUNDS choose histories. */
 import assert from 'node:assert/strict'
 import {
   AbortMultipartUploadCommand,
@@ -15,10 +15,11 @@ import fc from 'fast-check'
 import { isCatalogError } from 'svc/kernel'
 import type { Body } from 'svc/plugins/objects/api'
 import { outcome, startServer } from 'svc/plugins/s3/testing'
+import { testRounds } from 'svc/testing'
 import t from 'tap'
 
-const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31)
-const runCount = Number(process.env.SVC_TEST_RUNS ?? 60)
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const runCount = testRounds({ laptop: 60, ci: 60, long: 1000 })
 const server = await startServer()
 t.teardown(() => server.stop())
 t.comment(`seed ${seed}, ${runCount} histories`)
