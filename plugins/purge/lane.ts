@@ -145,7 +145,8 @@ export function createLane(options: LaneOptions): Lane {
     const { pending } = await topic.status(name)
     if (pending >= laneLimit) await topic.clear(name)
     await sendNow([{ kind: 'all', isSoft: false }], signal)
-    await topic.clear(owed)
+    // Full again: what found no room during the call is still owed.
+    if ((await topic.status(name)).pending < laneLimit) await topic.clear(owed)
   }
 
   const delivery: Delivery = topic.deliver(name, {

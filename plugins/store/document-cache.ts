@@ -37,12 +37,25 @@ export function createDocumentCache(bytesMax: number): DocumentCache {
   // Made for the first of them: its arrays take 90 KB at once, and most collections never need them.
   let absent: LRUCache<string, Entry> | undefined
   const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax })
+  // Requests ask for the same few documents again and again: the last one needs no look into the caches, and no change of their order.
+  let lastId: string | undefined
+  let last: Entry | undefined
   const forget = (id: string): void => {
+    lastId = undefined
+    last = undefined
     documents?.delete(id)
     absent?.delete(id)
   }
   return {
-    get: id => documents?.get(id) ?? absent?.get(id),
+    get(id) {
+      if (id === lastId) return last
+      const found = documents?.get(id) ?? absent?.get(id)
+      if (found !== undefined) {
+        lastId = id
+        last = found
+      }
+      return found
+    },
     peek: id => documents?.peek(id) ?? absent?.peek(id),
     set(id, entry, sizeBytes) {
       forget(id)
