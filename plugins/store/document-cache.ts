@@ -4,6 +4,8 @@ import type { Decoded } from './codec.ts'
 
 /** Ids without a readable document. Counted separately from documents, so that requests for random ids evict no document. */
 const absentMax = 4096
+/** Documents beside the bound by bytes: those that were asked for last. */
+const recentMax = 32
 /** Approximate memory of a parsed document, as a multiple of its record's size. */
 const memoryFactor = 4
 const entryOverheadBytes = 512
@@ -37,22 +39,21 @@ export function createDocumentCache(bytesMax: number): DocumentCache {
   // Made for the first of them: its arrays take 90 KB at once, and most collections never need them.
   let absent: LRUCache<string, Entry> | undefined
   const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax })
-  // Requests ask for the same few documents again and again: the last one needs no look into the caches, and no change of their order.
-  let lastId: string | undefined
-  let last: Entry | undefined
+  // Requests ask for the same few documents again and again: here they are found without a change of the order of eviction.
+  const recent = new Map<string, Entry>()
   const forget = (id: string): void => {
-    lastId = undefined
-    last = undefined
+    recent.delete(id)
     documents?.delete(id)
     absent?.delete(id)
   }
   return {
     get(id) {
-      if (id === lastId) return last
+      const again = recent.get(id)
+      if (again !== undefined) return again
       const found = documents?.get(id) ?? absent?.get(id)
       if (found !== undefined) {
-        lastId = id
-        last = found
+        if (recent.size === recentMax) recent.clear()
+        recent.set(id, found)
       }
       return found
     },
