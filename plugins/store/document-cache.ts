@@ -4,7 +4,7 @@ import type { Decoded } from './codec.ts'
 
 /** Ids without a readable document. Counted separately from documents, so that requests for random ids evict no document. */
 const absentMax = 4096
-/** Documents beside the bound by bytes: those that were asked for last. */
+/** Of the cached ones, those that were asked for last. */
 const recentMax = 32
 /** Approximate memory of a parsed document, as a multiple of its record's size. */
 const memoryFactor = 4
@@ -36,13 +36,13 @@ export interface DocumentCache {
 
 /** `bytesMax` bounds the documents; 0 caches none. */
 export function createDocumentCache(bytesMax: number): DocumentCache {
-  // Made for the first of them: its arrays take 90 KB at once, and most collections never need them.
-  let absent: LRUCache<string, Entry> | undefined
-  const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax })
   // Requests ask for the same few documents again and again: here they are found without a change of the order of eviction.
   const recent = new Map<string, Entry>()
+  const dispose = (_entry: Entry, id: string): void => void recent.delete(id)
+  // Made for the first of them: its arrays take 90 KB at once, and most collections never need them.
+  let absent: LRUCache<string, Entry> | undefined
+  const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax, dispose })
   const forget = (id: string): void => {
-    recent.delete(id)
     documents?.delete(id)
     absent?.delete(id)
   }
@@ -61,7 +61,7 @@ export function createDocumentCache(bytesMax: number): DocumentCache {
     set(id, entry, sizeBytes) {
       forget(id)
       if (entry.document === undefined) {
-        absent ??= new LRUCache({ max: absentMax })
+        absent ??= new LRUCache({ max: absentMax, dispose })
         absent.set(id, entry)
       } else {
         const plain = sizeBytes * memoryFactor + entryOverheadBytes
