@@ -155,6 +155,12 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       collections.set(declared.name, collection)
       return collection as never
     },
+    collections: () =>
+      [...collections.values()].map(({ declared: { name, scope, archiveNote } }) => ({
+        name,
+        scope,
+        ...(archiveNote !== undefined && { archiveNote }),
+      })),
     async transaction(fill) {
       const { sequence, modifiedMs } = await storage.execute<CommitResult>('store.commit', collectSteps(fill))
       return { sequence, modifiedMs }
