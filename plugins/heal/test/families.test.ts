@@ -23,7 +23,7 @@ t.test('amounts by set and bucket, and counts of healing', async t => {
   } as unknown as RedundantStorage
   const redundancy = { storage: () => storage } as unknown as RedundancyService
   const objects = { listBuckets: async () => ({ buckets: [], next: undefined }) } as never
-  const jobs = { countByState: () => ({}) }
+  const jobs = { countByState: () => ({ running: 0, completed: 0, failed: 0, canceled: 0 }) }
   const { onPass } = registerFamilies({ metrics: kernel.services.metrics, redundancy, objects, jobs, log: kernel.log })
   const value = async (name: string) => {
     const text = await kernel.services.metrics.scrape()
