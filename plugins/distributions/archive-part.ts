@@ -131,25 +131,27 @@ async function problemsOfNames(
 ): Promise<PartProblem[]> {
   const { id, origin, tls } = distribution
   const problems: PartProblem[] = []
-  const require = (element: string, message: string, isThere: boolean) => {
+  const demand = (element: string, message: string, isThere: boolean) => {
     if (!isThere) problems.push({ element, message })
   }
   const noBucket = (name: string) => `names the bucket ${name}, which neither the archive nor this deployment has`
-  require('/origin/bucket', noBucket(origin.bucket), await after.hasBucket(origin.bucket))
+  demand('/origin/bucket', noBucket(origin.bucket), await after.hasBucket(origin.bucket))
   const log = logBucketOf(distribution)
   if (log !== undefined) {
-    require('/logging/target', 'needs the plugin queue, which is not loaded', hasBucketLogs)
-    require('/logging/target', noBucket(log.bucket), await after.hasBucket(log.bucket))
+    demand('/logging/target', 'needs the plugin queue, which is not loaded', hasBucketLogs)
+    demand('/logging/target', noBucket(log.bucket), await after.hasBucket(log.bucket))
   }
   for (const group of keyGroupsOf(distribution)) {
     const isThere = after.documents(partOf.keyGroups)?.has(group) === true
-    require('/behaviors', `names the key group ${group}, which is not there`, isThere)
+    demand('/behaviors', `names the key group ${group}, which is not there`, isThere)
   }
   const hasProvider = (name: string) => after.documents(partOf.dnsProviders)?.has(name) === true
   if (tls.dnsProvider !== undefined)
-    require('/tls/dnsProvider', `names the provider ${tls.dnsProvider}, which is not there`, hasProvider(
-      tls.dnsProvider,
-    ))
+    demand(
+      '/tls/dnsProvider',
+      `names the provider ${tls.dnsProvider}, which is not there`,
+      hasProvider(tls.dnsProvider),
+    )
   const certificate = certificateOf(distribution)
   const all = after.documents(partOf.distributions) as ReadonlyMap<string, Archived>
   const isOrdered = certificate !== id && all.get(certificate ?? '')?.tls.certificate === 'auto'
