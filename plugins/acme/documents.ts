@@ -75,9 +75,29 @@ export interface AcmeDocuments {
 /** During set-up, in every thread. */
 export function declareAcmeDocuments(store: StoreService): AcmeDocuments {
   return {
-    accounts: store.collection({ name: 'acme-account', version: 1, schema: AccountDocument }),
-    orders: store.collection({ name: 'acme-order', version: 1, schema: OrderDocument }),
-    challenges: store.collection({ name: 'acme-challenge', version: 1, schema: ChallengeDocument }),
-    pending: store.collection({ name: 'acme-pending', version: 1, schema: PendingDocument }),
+    accounts: store.collection({
+      name: 'acme-account',
+      version: 1,
+      archiveNote: 'not in it: private keys are in no archive; an account is made again',
+      schema: AccountDocument,
+    }),
+    orders: store.collection({
+      name: 'acme-order',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: OrderDocument,
+    }),
+    challenges: store.collection({
+      name: 'acme-challenge',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: ChallengeDocument,
+    }),
+    pending: store.collection({
+      name: 'acme-pending',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: PendingDocument,
+    }),
   }
 }

@@ -24,6 +24,8 @@ export interface AuditRecord {
   readonly api: string
   readonly bucket?: string
   readonly object?: string
+  /** The one that the request names. */
+  readonly versionId?: string
   readonly identity: { readonly accessKey: string; readonly user: string; readonly type: AuditIdentityType }
   readonly clientIp: string
   readonly userAgent: string

@@ -6,7 +6,7 @@ import { symbols } from 'pino'
 import type { Logger } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { AuditRecord } from './api.ts'
-import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, typeOf } from './record.ts'
+import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, typeOf, versionOf } from './record.ts'
 
 /** The line, with its newline. */
 export type LineFormat = (record: RequestRecord, timeMs: number) => string
@@ -26,12 +26,14 @@ export function createLineFormat(node: string): LineFormat {
       `"type":"${typeOf(record)}","api":"${apiOf(record)}"`
     if (bucket !== '') line += `,"bucket":${JSON.stringify(bucket)}`
     if (key !== '') line += `,"object":${JSON.stringify(key)}`
+    const query = record.query === undefined || record.query === '' ? undefined : queryOf(record)
+    const versionId = query && versionOf(record, query)
+    if (versionId !== undefined) line += `,"versionId":${JSON.stringify(versionId)}`
     line +=
       `,"identity":${identityJson(record.identity)},"clientIp":"${record.clientAddress}",` +
       `"userAgent":${agentJson(record.userAgent)},"method":${JSON.stringify(record.method)},` +
       `"path":${JSON.stringify(record.path)}`
-    line +=
-      record.query === undefined || record.query === '' ? ',"query":{}' : `,"query":${JSON.stringify(queryOf(record))}`
+    line += query === undefined ? ',"query":{}' : `,"query":${JSON.stringify(query)}`
     line += `,"status":${record.status}`
     if (errorCode !== undefined) line += `,"errorCode":${JSON.stringify(errorCode)}`
     return (

@@ -73,11 +73,18 @@ function decode(text: string): string {
   }
 }
 
+/** The version that a request names; undefined: none, or a page of a website, where the parameter means nothing. */
+export function versionOf(record: RequestRecord, query: Readonly<Record<string, string>>): string | undefined {
+  return 'key' in record && record.key !== '' && typeOf(record) !== 'web' ? query.versionId : undefined
+}
+
 const noTags = {}
 
 /** The record as an object, for sinks and searches. */
 export function auditRecordOf(record: RequestRecord, node: string, timeMs: number): AuditRecord {
   const { bucket, key, errorCode } = 'bucket' in record ? record : noResource
+  const query = queryOf(record)
+  const versionId = versionOf(record, query)
   return {
     version: '1',
     time: new Date(timeMs).toISOString(),
@@ -88,12 +95,13 @@ export function auditRecordOf(record: RequestRecord, node: string, timeMs: numbe
     api: apiOf(record),
     ...(bucket === '' ? {} : { bucket }),
     ...(key === '' ? {} : { object: key }),
+    ...(versionId === undefined ? {} : { versionId }),
     identity: identityOf(record.identity),
     clientIp: record.clientAddress,
     userAgent: record.userAgent,
     method: record.method,
     path: record.path,
-    query: queryOf(record),
+    query,
     status: record.status,
     ...(errorCode === undefined ? {} : { errorCode }),
     latencyMs: roundedMs(record.durationMs),

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import 'svc/plugins/cluster-archive/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import createCachePolicy from './admin/create-cache-policy.ts'
 import createDistributionInvalidation from './admin/create-distribution-invalidation.ts'
@@ -34,6 +35,7 @@ import { createPurges } from './purge/purges.ts'
 import { createChangeRelay } from './purge/relay.ts'
 import { applyMarks, sweep } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
+import { createArchiveParts } from './settings/archive-parts.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
 import { declareCacheDocuments } from './settings/documents.ts'
@@ -137,6 +139,10 @@ export default definePlugin({
       current: intake.current,
     })
     const configuration = createConfigurations(documents, log)
+    const settings = createSettingsChanges(store, documents)
+    for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions })) {
+      contribute('archive.part', name, part, { optional: true })
+    }
     registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
@@ -155,7 +161,7 @@ export default definePlugin({
       },
       internal: {
         cacheAdmin: createCacheAdmin({
-          settings: createSettingsChanges(store, documents),
+          settings,
           purges,
           stats,
           inspect,

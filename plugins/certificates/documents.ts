@@ -81,8 +81,18 @@ export function declareCertificateDocuments(
   store: StoreService,
   random: (size: number) => Buffer,
 ): CertificateDocuments {
-  const certificates = store.collection({ name: 'certificate', version: 1, schema: CertificateDocument })
-  const tables = store.collection({ name: 'certificate-table', version: 1, schema: TableDocument })
+  const certificates = store.collection({
+    name: 'certificate',
+    version: 1,
+    archiveNote: 'not in it: private keys are in no archive; ordered ones are ordered again for their distributions',
+    schema: CertificateDocument,
+  })
+  const tables = store.collection({
+    name: 'certificate-table',
+    version: 1,
+    archiveNote: 'not in it: changes with the certificates',
+    schema: TableDocument,
+  })
   return {
     certificates,
     tables,

@@ -1,5 +1,5 @@
 /**
- * The form of an archive, version 1.
+ * The form of an archive, version 2. Version 1 has no `documents`.
  *
  * | File | Content |
  * |---|---|
@@ -8,6 +8,7 @@
  * | `policies.json` | named policies by name |
  * | `config.json` | settings by subsystem; of a secret `{"sealed": …}` |
  * | `buckets/<name>.json` | settings of a bucket |
+ * | `documents/<part>.json` | documents of a plugin by id, one file for each part, also an empty one; of a secret `{"sealed": …}` |
  */
 import { hash } from 'node:crypto'
 import type { Random } from 'svc/kernel'
@@ -19,10 +20,13 @@ import { Value } from 'typebox/value'
 import { type ArchiveKeys, deriveArchiveKeys, equals, saltBytes } from './archive-keys.ts'
 import { type ArchivedBucket, BucketFile } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
+import { openSecrets, sealSecrets } from './part-secrets.ts'
+import { type ArchivedParts, fileOfPart } from './parts.ts'
 import { readZip, writeZip } from './zip-file.ts'
 
 const format = 'svc-cluster-archive'
-const version = 1
+const version = 2
+const oldestVersion = 1
 const nonceBytes = 12
 
 export interface ArchiveContents {
@@ -30,6 +34,8 @@ export interface ArchiveContents {
   /** With plain secrets. */
   readonly settings: SettingsMap
   readonly buckets: ReadonlyMap<string, ArchivedBucket>
+  /** With plain secrets. */
+  readonly parts: ArchivedParts
 }
 
 export interface RootCredentials {
@@ -59,6 +65,9 @@ const Config = Type.Record(
   Type.Record(Type.String(), Type.Union([Type.String(), Type.Object({ sealed: Type.String() })])),
 )
 
+const Documents = Type.Record(Type.String(), Type.Unknown())
+
+const partFile = /^documents\/([^/]+)\.json$/
 const bucketFile = /^buckets\/([^/]+)\.json$/
 const iamContext = 'archive iam'
 const settingContext = (subsystem: string, key: string) => `archive config\n${subsystem}\n${key}`
@@ -69,11 +78,13 @@ export interface PackOptions extends RootCredentials {
   readonly random: Random
   /** As `settings`, with secrets masked: shows which of them are secrets. */
   readonly masked: SettingsMap
+  /** Of the parts: shows which fields are secrets. */
+  readonly schemas: ReadonlyMap<string, TSchema>
 }
 
 /** The bytes of an archive. */
-export async function packArchive({ directory, settings, buckets }: ArchiveContents, options: PackOptions) {
-  const { random, masked, nowMs, server } = options
+export async function packArchive({ directory, settings, buckets, parts }: ArchiveContents, options: PackOptions) {
+  const { random, masked, schemas, nowMs, server } = options
   const salt = Buffer.from(random.bytes(saltBytes))
   const keys = await deriveArchiveKeys(options, salt)
   const sealText = (text: string, context: string) =>
@@ -93,6 +104,13 @@ export async function packArchive({ directory, settings, buckets }: ArchiveConte
     ['config.json', json(Object.fromEntries(config))],
   ])
   for (const [name, bucket] of buckets) files.set(`buckets/${name}.json`, json(bucket))
+  for (const [name, documents] of parts) {
+    const sealed = [...documents].map(([id, value]) => [
+      id,
+      sealSecrets(schemas.get(name)!, value, [name, id], (text, context) => sealText(text, context).toString('base64')),
+    ])
+    files.set(fileOfPart(name), json(Object.fromEntries(sealed)))
+  }
   const digests = Object.fromEntries([...files].map(([name, bytes]) => [name, hash('sha256', bytes, 'hex')]))
   const signed = { format, version, createdAt: new Date(nowMs).toISOString(), server, salt: salt.toString('hex') }
   const manifest = { ...signed, credentials: keys.check, files: digests }
@@ -101,7 +119,11 @@ export async function packArchive({ directory, settings, buckets }: ArchiveConte
 }
 
 /** Throws `invalid_archive`, and `conflict` where it was made with other root credentials. */
-export async function unpackArchive(bytes: Buffer, credentials: RootCredentials): Promise<ArchiveContents> {
+export async function unpackArchive(
+  bytes: Buffer,
+  credentials: RootCredentials,
+  schemas: ReadonlyMap<string, TSchema>,
+): Promise<ArchiveContents> {
   const files = await readZip(bytes)
   const { keys, names } = await readManifest(files, credentials)
   const problems: ArchiveProblem[] = []
@@ -130,6 +152,20 @@ export async function unpackArchive(bytes: Buffer, credentials: RootCredentials)
     const value = read<ArchivedBucket>(name, BucketFile, textOf(name))
     if (value !== undefined) buckets.set(bucket, value)
   }
+  const parts = new Map<string, ReadonlyMap<string, unknown>>()
+  for (const file of names) {
+    const name = partFile.exec(file)?.[1]
+    if (name === undefined) continue
+    const documents = Object.entries(read<Record<string, unknown>>(file, Documents, textOf(file)) ?? {})
+    const schema = schemas.get(name)
+    if (schema !== undefined) {
+      const opened = documents.map(([id, value]): [string, unknown] => [
+        id,
+        openSecrets(schema, value, [name, id], (sealed, context) => open(keys, Buffer.from(sealed, 'base64'), context)),
+      ])
+      parts.set(name, new Map(opened))
+    } else if (documents.length > 0) problems.push({ element: file, message: 'no plugin that is loaded keeps this' })
+  }
   if (problems.length > 0) throw invalidArchive(problems)
   const settings = Object.entries(config!).map(([name, values]) => {
     const opened = Object.entries(values).map(([key, value]) => [
@@ -147,6 +183,7 @@ export async function unpackArchive(bytes: Buffer, credentials: RootCredentials)
     },
     settings: Object.fromEntries(settings),
     buckets,
+    parts,
   }
 }
 
@@ -158,9 +195,9 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
   if (!Value.Check(Manifest, manifest)) {
     throw archiveErrors.invalid_archive('Its manifest.json is not that of a cluster archive.')
   }
-  if (manifest.version !== version) {
+  if (manifest.version < oldestVersion || manifest.version > version) {
     throw archiveErrors.invalid_archive(
-      `It has version ${manifest.version} of the format, and this release reads version ${version}.`,
+      `It has version ${manifest.version} of the format, and this release reads versions ${oldestVersion} to ${version}.`,
     )
   }
   const keys = await deriveArchiveKeys(credentials, Buffer.from(manifest.salt, 'hex'))

@@ -54,6 +54,7 @@ export interface BucketPlan {
 export interface BucketTransfer {
   /** Those of this deployment, by name. */
   export(): Promise<Map<string, ArchivedBucket>>
+  has(name: string): Promise<boolean>
   check(buckets: ReadonlyMap<string, ArchivedBucket>): Promise<ArchiveProblem[]>
   plan(buckets: ReadonlyMap<string, ArchivedBucket>, mode: 'merge' | 'replace'): Promise<BucketPlan>
   /** May be repeated. */
@@ -132,6 +133,8 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
       }
       return found
     },
+
+    has: async name => (await find(name)) !== undefined,
 
     async check(buckets) {
       const problems: ArchiveProblem[] = []

@@ -8,10 +8,11 @@ import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { SettingsAdministration, SettingsMap } from 'svc/plugins/settings/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { UsersService } from 'svc/plugins/users/api'
-import type { ArchiveSection } from './api.ts'
+import type { ArchivePart, ArchiveSection } from './api.ts'
 import { type ArchiveContents, packArchive, type RootCredentials, unpackArchive } from './archive.ts'
 import { createBucketTransfer } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
+import { createPartTransfer } from './parts.ts'
 import type { ImportMode, PendingImport } from './pending-import.ts'
 import { archiveBytesMax } from './zip-file.ts'
 
@@ -25,6 +26,7 @@ export interface ClusterArchiveOptions {
   readonly locks: LockService
   readonly iam: Pick<IamService, 'owner'>
   readonly sections: Point<ArchiveSection>
+  readonly parts: Point<ArchivePart>
   readonly pending: PendingImport
   readonly ports: Ports
   readonly log: Logger
@@ -39,7 +41,9 @@ export interface ImportOutcome {
   readonly configSubsystems: number
   readonly buckets: number
   readonly bucketsCreated: readonly string[]
-  /** `user/ann`, `config/api`, `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
+  /** Other documents of the archive, by the name of their part. */
+  readonly documents: Readonly<Record<string, number>>
+  /** `user/ann`, `config/api`, `bucket/photos/tags`, `bucket/photos/bucket-policy`, `distribution/site`. */
   readonly changed: readonly string[]
   /** The same. */
   readonly removed: readonly string[]
@@ -59,13 +63,17 @@ export interface ClusterArchive {
 export function createClusterArchive(options: ClusterArchiveOptions): ClusterArchive {
   const { users, settings, objects, store, locks, iam, sections, pending, ports, log, rootPassword } = options
   const buckets = createBucketTransfer({ objects, store, sections, owner: () => iam.owner })
+  const parts = createPartTransfer(options.parts)
   const credentials = (): RootCredentials => ({ rootUser: iam.owner.accessKey, rootPassword })
 
   const gather = async (): Promise<ArchiveContents> => ({
     directory: await users.exportDirectory(),
     settings: await settings.export(true),
     buckets: await buckets.export(),
+    parts: await parts.export(),
   })
+
+  const unpack = (bytes: Buffer) => unpackArchive(bytes, credentials(), parts.schemas())
 
   /** The changes that an import would make. Throws `invalid_archive` with all problems. */
   const plan = async (contents: ArchiveContents, mode: ImportMode): Promise<ImportOutcome> => {
@@ -78,6 +86,12 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       settings.apply(contents.settings, mode, { isDryRun: true }),
     )
     problems.push(...(await buckets.check(contents.buckets)))
+    const documents = await parts.check(
+      contents.parts,
+      mode,
+      async name => contents.buckets.has(name) || (await buckets.has(name)),
+    )
+    problems.push(...documents.problems)
     if (problems.length > 0) throw invalidArchive(problems)
     const planned = await buckets.plan(contents.buckets, mode)
     const { users: userMap, groups, policies } = contents.directory
@@ -88,14 +102,21 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       configSubsystems: Object.keys(contents.settings).length,
       buckets: contents.buckets.size,
       bucketsCreated: planned.created,
-      changed: [...changedSettings(before, contents.settings, mode), ...directory!.changed, ...planned.changed],
-      removed: [...configured!.removed.map(name => `config/${name}`), ...directory!.removed, ...planned.removed],
+      documents: Object.fromEntries([...contents.parts].map(([name, { size }]) => [name, size])),
+      changed: [
+        ...changedSettings(before, contents.settings, mode),
+        ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed),
+      ],
+      removed: [
+        ...configured!.removed.map(name => `config/${name}`),
+        ...[directory!, planned, documents.plan].flatMap(({ removed }) => removed),
+      ],
     }
   }
 
   /** In an order in which each part exists before others refer to it. May be repeated from the beginning. */
   const apply = async (
-    { directory, settings: wanted, buckets: files }: ArchiveContents,
+    { directory, settings: wanted, buckets: files, parts: documents }: ArchiveContents,
     mode: ImportMode,
     lease: Lease,
   ) => {
@@ -106,6 +127,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       await lease.check()
       await buckets.apply(name, bucket, mode)
     }
+    await parts.apply(documents, mode, lease.check)
     await lease.check()
     await pending.end()
   }
@@ -115,7 +137,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     const head = await pending.head()
     if (head === undefined) return false
     const { mode, startedBy, startedMs } = head
-    const contents = await unpackArchive(await pending.bytes(head), credentials())
+    const contents = await unpack(await pending.bytes(head))
     await apply(contents, mode, lease)
     log.warn(
       { mode, startedBy, started: new Date(startedMs).toISOString() },
@@ -145,6 +167,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       const bytes = await packArchive(contents, {
         ...credentials(),
         masked,
+        schemas: parts.schemas(),
         random,
         nowMs: clock.now(),
         server: hostname(),
@@ -158,7 +181,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     },
 
     async import(bytes, { mode, isDryRun, startedBy }) {
-      const contents = await unpackArchive(bytes, credentials())
+      const contents = await unpack(bytes)
       if (isDryRun) return plan(contents, mode)
       return locks.hold(lockName, { source: 'importCluster' }, async lease => {
         await completeFormer(lease)

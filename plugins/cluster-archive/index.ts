@@ -14,7 +14,7 @@ const pauseMs = 5000
 
 export default definePlugin({
   name: 'cluster-archive',
-  description: 'Users, policies, configuration and settings of buckets as one archive, out and in.',
+  description: 'Users, policies, configuration, settings of buckets and distributions as one archive, out and in.',
   requires: ['iam', 'locks', 'objects', 'settings', 'store', 'users'],
   points: archivePoints,
   internal: ['clusterArchive'],
@@ -30,6 +30,7 @@ export default definePlugin({
       locks,
       iam,
       sections: point('archive.section'),
+      parts: point('archive.part'),
       pending: createPendingImport(store),
       ports,
       log,

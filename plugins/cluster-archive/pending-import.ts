@@ -35,8 +35,18 @@ const only = 'current'
 
 /** Declares collections: during set-up, in every thread. */
 export function createPendingImport(store: StoreService): PendingImport {
-  const heads: Collection<PendingHead> = store.collection({ name: 'cluster-import', version: 1, schema: Head })
-  const pieces = store.collection({ name: 'cluster-import-piece', version: 1, schema: Piece })
+  const heads: Collection<PendingHead> = store.collection({
+    name: 'cluster-import',
+    version: 1,
+    archiveNote: 'not in it: the import that runs',
+    schema: Head,
+  })
+  const pieces = store.collection({
+    name: 'cluster-import-piece',
+    version: 1,
+    archiveNote: 'not in it: the import that runs',
+    schema: Piece,
+  })
   const idOf = (id: string, piece: number) => `${id}/${`${piece}`.padStart(6, '0')}`
 
   const removePieces = async () => {

@@ -13,4 +13,18 @@ export const archivePoints = {
       { description: 'A kind of settings of buckets, as the archive of the cluster carries them.' },
     ),
   },
+  'archive.part': {
+    cardinality: 'many',
+    schema: Type.Object(
+      {
+        schema: Type.Object({}),
+        after: Type.Optional(Type.Array(Type.String())),
+        read: method,
+        problems: method,
+        apply: method,
+        remove: method,
+      },
+      { description: 'Documents that belong to no bucket, as the archive of the cluster carries them.' },
+    ),
+  },
 } as const

@@ -93,12 +93,13 @@ export function createDistributionCertificates(
           use(tx)
         }
       }
-      const requireProvider = challenge === 'dns-01' ? await providerRequirement(dnsProvider!) : nothing
       const wish = await certificates.prepareWish(id, {
         domains: aliases,
         ...(challenge === undefined ? undefined : { challenge }),
         ...(dnsProvider === undefined ? undefined : { dnsProvider }),
       })
+      // Last, so that everything else is known to be right where only the provider is missing.
+      const requireProvider = challenge === 'dns-01' ? await providerRequirement(dnsProvider!) : nothing
       return tx => {
         requireProvider(tx)
         wish(tx)

@@ -1,6 +1,7 @@
 /** Distributions: buckets on names of their own. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import 'svc/plugins/cluster-archive/api'
 import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/stored-needs/api'
@@ -17,6 +18,7 @@ import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import signDistributionUrl from './admin/sign-distribution-url.ts'
 import testDistribution from './admin/test-distribution.ts'
 import type { DistributionMode } from './api.ts'
+import { createArchivePart, distributionPart } from './archive-part.ts'
 import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
 import { distributionsConfig } from './config.ts'
@@ -114,6 +116,15 @@ export default definePlugin({
       warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
       hasBucketLogs: bucketLogs !== undefined,
     })
+    const archivePart = createArchivePart({
+      registry,
+      certificates,
+      modes: () => modes,
+      names,
+      clock: ports.clock,
+      hasBucketLogs: bucketLogs !== undefined,
+    })
+    contribute('archive.part', distributionPart, archivePart, { optional: true })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     const uses = createUses(registry)
     contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })

@@ -92,6 +92,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   const tables = store.collection({
     name: 'distribution-table',
     version: 1,
+    archiveNote: 'not in it: changes with the distributions',
     schema: Type.Object({ changes: Type.Integer() }),
   })
   let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }

@@ -9,7 +9,7 @@
 import type { Collection, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 
-const ProviderDocument = Type.Object({
+export const ProviderDocument = Type.Object({
   type: Type.String(),
   comment: Type.String(),
   settings: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
@@ -46,6 +46,11 @@ export interface DnsDocuments {
 export function declareDnsDocuments(store: StoreService): DnsDocuments {
   return {
     providers: store.collection({ name: 'dns-provider', version: 1, schema: ProviderDocument }),
-    publications: store.collection({ name: 'dns-publication', version: 1, schema: PublicationDocument }),
+    publications: store.collection({
+      name: 'dns-publication',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: PublicationDocument,
+    }),
   }
 }

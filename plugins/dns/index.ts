@@ -1,6 +1,7 @@
 /** TXT values that prove the control of domains, at DNS providers that operators configure. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import 'svc/plugins/cluster-archive/api'
 import 'svc/plugins/http-client/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import createDnsProvider from './admin/create-dns-provider.ts'
@@ -9,6 +10,7 @@ import getDnsProvider from './admin/get-dns-provider.ts'
 import listDnsProviders from './admin/list-dns-providers.ts'
 import putDnsProvider from './admin/put-dns-provider.ts'
 import testDnsProvider from './admin/test-dns-provider.ts'
+import { createArchivePart } from './archive-part.ts'
 import { createProviderChanges } from './changes.ts'
 import { createCleaner } from './cleaner.ts'
 import { DnsConfig } from './config.ts'
@@ -43,7 +45,7 @@ export default definePlugin({
   points: dnsPoints,
   contributes: { 'admin.operation': operations },
   config: DnsConfig,
-  setup({ config, services, ports, threads, log, point, background }) {
+  setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { httpClient, store, metrics = noMetrics } = services
     const { clock, random } = ports
     const documents = declareDnsDocuments(store)
@@ -60,6 +62,8 @@ export default definePlugin({
     const users = () => point('dns.user').list()
     const providers = createProviders({ store, documents, clock, kinds: () => kinds, users })
     const { dns, dnsProviders, stop } = createServices({ threads, random, publications, tests, providers, lookups })
+    const archivePart = createArchivePart({ documents, kinds: () => kinds, clock })
+    contribute('archive.part', 'dns-provider', archivePart, { optional: true })
     if (threads.isMain) background(createCleaner({ publications, propagation, clock, log }))
     return {
       services: { dns, dnsProviders },

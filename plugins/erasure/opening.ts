@@ -113,20 +113,22 @@ export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
     return count >= dataCount ? openTicks.toRead : undefined
   })
   const all = opened.map((each, index) => each ?? stillOpening(options, found[index]!, opening[index]!, id))
-  for (const { look, isOpen, error } of all) {
-    if (!isOpen && !isNew) {
-      options.log.warn(
-        { err: error, path: look.path },
-        'a drive of the set cannot be opened: the set starts without it',
-      )
-    }
-  }
   try {
-    return isNew ? await createSet(options, all) : await assemble(options, all)
+    const set = isNew ? await createSet(options, all) : await assemble(options, all)
+    // A start that is refused names its drives itself.
+    if (!isNew) warnOfUnopened(options, all)
+    return set
   } catch (error) {
     for (const { drive, opening } of all) opening?.then(() => drive.stop()).catch(() => undefined)
     await Promise.all(all.filter(({ isOpen }) => isOpen).map(({ drive }) => drive.stop()))
     throw error
+  }
+}
+
+function warnOfUnopened({ log }: OpeningOptions, found: readonly Found[]): void {
+  for (const { look, isOpen, error } of found) {
+    if (isOpen) continue
+    log.warn({ err: error, path: look.path }, 'a drive of the set cannot be opened: the set starts without it')
   }
 }
 

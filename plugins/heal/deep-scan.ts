@@ -31,7 +31,12 @@ export type DeepScans = Collection<DeepScan>
 
 /** During set-up, in every thread. */
 export function declareDeepScans(store: StoreService): DeepScans {
-  return store.collection({ name: 'deep-scan', version: 1, schema: DeepScan })
+  return store.collection({
+    name: 'deep-scan',
+    version: 1,
+    archiveNote: 'not in it: the work of a moment',
+    schema: DeepScan,
+  })
 }
 
 /** The running pass, or the last one; undefined if none has begun. */

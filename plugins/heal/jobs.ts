@@ -44,6 +44,7 @@ export function declareJobs(store: StoreService): Collection<HealJob> {
   return store.collection({
     name: 'heal-job',
     version: 2,
+    archiveNote: 'not in it: the work of a moment',
     schema: HealJob,
     migrate: value => ({ damaged: 0, ...(value as object) }),
   })

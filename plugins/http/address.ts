@@ -77,15 +77,21 @@ export function forwardedAddress(text: string): string | undefined {
 /** The network of an address: an IPv6 client has a whole /64, so a limit by address would not limit it. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
-  const [head, tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':')
-    while (groups.length + last.length < 8) groups.push('0')
+  const gap = address.indexOf('::')
+  const groups = (gap < 0 ? address : address.slice(0, gap)).split(':')
+  if (groups[0] === '') groups.pop()
+  if (groups.length < 4) {
+    const last = gap < 0 || gap + 2 === address.length ? [] : address.slice(gap + 2).split(':')
+    for (let zeros = 8 - groups.length - last.length; zeros > 0; zeros--) groups.push('0')
     groups.push(...last)
   }
-  return `${groups
-    .slice(0, 4)
-    .map(group => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
+  const [a, b, c, d] = groups as [string, string, string, string]
+  return `${groupOf(a)}:${groupOf(b)}:${groupOf(c)}:${groupOf(d)}::/64`
+}
+
+const zero = 48
+
+/** Without leading zeros, in lower case: most are so already. */
+function groupOf(text: string): string {
+  return text.charCodeAt(0) === zero ? Number.parseInt(text, 16).toString(16) : text.toLowerCase()
 }

@@ -5,16 +5,23 @@ import { type Static, Type } from 'typebox'
 
 const closed = { additionalProperties: false }
 
+const publicFields = {
+  id: Type.String(),
+  name: Type.String(),
+  algorithm: Type.Enum(['rsa', 'ed25519']),
+  publicKey: Type.String(),
+  enabled: Type.Boolean(),
+  allowSha1: Type.Boolean(),
+}
+
+/** As archives carry it. */
+export const PublicKeyDocument = Type.Object(publicFields, closed)
+
 const KeyDocument = Type.Object(
   {
-    id: Type.String(),
-    name: Type.String(),
-    algorithm: Type.Enum(['rsa', 'ed25519']),
-    publicKey: Type.String(),
+    ...publicFields,
     /** PEM, PKCS #8. Absent: the server cannot sign with this key. */
     privateKey: Type.Optional(Type.String({ secret: true })),
-    enabled: Type.Boolean(),
-    allowSha1: Type.Boolean(),
     createdMs: Type.Number(),
   },
   closed,

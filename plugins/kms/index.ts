@@ -30,11 +30,21 @@ export default definePlugin({
     const { secretKey, previousSecretKeys = [], cachedKeysMax, cachedKeyAgeMs } = config
     const { clock, random } = ports
     const backends = point('kms.backend')
-    const created = store.collection({ name: 'kms-key', version: 1, schema: CreatedKey })
+    const created = store.collection({
+      name: 'kms-key',
+      version: 1,
+      archiveNote: 'not in it: keys of the key management are in no archive',
+      schema: CreatedKey,
+    })
     const builtIn = secretKey === undefined ? previousSecretKeys : [secretKey, ...previousSecretKeys]
     let active: ActiveBackend[] = []
     const masterKeys = createMasterKeyVersions({
-      versions: store.collection({ name: 'kms-master-key', version: 1, schema: MasterKeyVersion }),
+      versions: store.collection({
+        name: 'kms-master-key',
+        version: 1,
+        archiveNote: 'not in it: keys of the key management are in no archive',
+        schema: MasterKeyVersion,
+      }),
       masterKeys: builtIn,
       hasCurrent: secretKey !== undefined,
       created,
@@ -42,7 +52,12 @@ export default definePlugin({
       log,
     })
     const inUse = createBackendsInUse({
-      used: store.collection({ name: 'kms-backend', version: 1, schema: UsedBackend }),
+      used: store.collection({
+        name: 'kms-backend',
+        version: 1,
+        archiveNote: 'not in it: tells of what is encrypted here',
+        schema: UsedBackend,
+      }),
       active: () => active,
       log,
     })

@@ -37,6 +37,7 @@ export function createLifecycleDay({ store, objects, threads, log, wantedMs }: L
   const documents = store.collection({
     name: 'lifecycle-day',
     version: 1,
+    archiveNote: 'not in it: is set where a deployment is created',
     schema: Type.Object({ dayMs: Type.Integer({ minimum: 1000, maximum: indexDayMs }) }),
   })
   let ms = indexDayMs

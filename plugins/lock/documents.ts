@@ -30,7 +30,17 @@ export interface LockDocuments {
 /** During set-up, in every thread. */
 export function declareLockDocuments(store: StoreService): LockDocuments {
   return {
-    locks: store.collection({ name: 'lock', version: 1, schema: LockDocument }),
-    renewals: store.collection({ name: 'lock-renewal', version: 1, schema: RenewalDocument }),
+    locks: store.collection({
+      name: 'lock',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: LockDocument,
+    }),
+    renewals: store.collection({
+      name: 'lock-renewal',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: RenewalDocument,
+    }),
   }
 }

@@ -2,12 +2,14 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import 'svc/plugins/cache/api'
+import 'svc/plugins/cluster-archive/api'
 import 'svc/plugins/distributions/api'
 import 'svc/plugins/http-client/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/queue/api'
 import listDistributionWebhooks from './admin/list-distribution-webhooks.ts'
 import testDistributionWebhook from './admin/test-distribution-webhook.ts'
+import { createArchivePart } from './archive-part.ts'
 import { PurgeConfig } from './config.ts'
 import { declareWebhooks } from './documents.ts'
 import { createKinds, type Kinds } from './kinds.ts'
@@ -48,6 +50,13 @@ export default definePlugin({
         })
       : undefined
     const webhooks = createWebhooks({ collection, kinds: () => kinds, urlProblem: outgoing.urlProblem })
+    const archivePart = createArchivePart({
+      collection,
+      distributions,
+      kinds: () => kinds,
+      urlProblem: outgoing.urlProblem,
+    })
+    contribute('archive.part', 'purge-webhooks', archivePart, { optional: true })
     const subscriber = createSubscriber({ collection, topic })
     contribute('cache.invalidation', 'purge', subscriber, { optional: true })
     if (lanes !== undefined) {

@@ -9,7 +9,7 @@ import { invalidWebhook } from './errors.ts'
 import { completeSettings, type Fields, type Kinds } from './kinds.ts'
 import type { Outgoing } from './outgoing.ts'
 
-const webhooksMax = 10
+export const webhooksMax = 10
 const idPattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
 export interface WebhooksOptions {

@@ -21,7 +21,7 @@ export type SettingsDocument = StoredDocument<StoredSettings>
 export const subsystemsMax = 1000
 
 export function declareDocuments(store: StoreService): SettingsDocuments {
-  return store.collection({ name: 'settings', version: 1, schema: StoredSettings })
+  return store.collection({ name: 'settings', version: 1, archiveNote: 'in config.json', schema: StoredSettings })
 }
 
 /** All keys that were set, including secret ones. */

@@ -11,9 +11,14 @@ export const ImportResult = Type.Object(
     configSubsystems: Type.Integer(),
     buckets: Type.Integer(),
     bucketsCreated: Type.Array(Type.String()),
+    documents: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        description: 'Numbers of the other documents in an archive, by their kind: `distribution`, `key-group`.',
+      }),
+    ),
     changed: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'New or changed documents of an archive: `user/ann`, `bucket/photos`.',
+        description: 'New or changed documents of an archive: `user/ann`, `bucket/photos`, `distribution/site`.',
       }),
     ),
     removed: Type.Array(Type.String(), { description: 'With `replace`: names that are not in the file.' }),

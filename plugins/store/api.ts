@@ -18,7 +18,9 @@ export {
 } from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
+export { everyDocument } from './every-document.ts'
 export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
+export { findSecretFields as secretFields, type SecretPlace, secretPlaces } from './secret-fields.ts'
 export { type DocumentUser, gatherUses, type NamedUser, type Uses, usedBy } from './uses.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
@@ -35,6 +37,11 @@ export interface CollectionDeclaration<Schema extends TSchema> {
    * `bucket`: the id is the name of an existing bucket, and deleting the bucket deletes the document in the same commit. Default `global`.
    */
   readonly scope?: 'global' | 'bucket'
+  /**
+   * For documents that are no `archive.section` and no `archive.part`: where the archive of the cluster has them, or why it has not. A test
+   * asks it of every collection, so that no new one is forgotten.
+   */
+  readonly archiveNote?: string
   /** Converts a value of a lower version to `version`. A pure function; the result is stored by the next write of the document. */
   migrate?(value: unknown, fromVersion: number): unknown
 }
@@ -179,6 +186,8 @@ export interface StoreService {
   watchWaits(
     listener: (document: { readonly collection: string; readonly id: string }, waitedMs: number) => void,
   ): () => void
+  /** All that were declared, for tests. */
+  collections(): readonly Pick<CollectionDeclaration<TSchema>, 'name' | 'scope' | 'archiveNote'>[]
   /** Documents that cannot be read, at most 1000 of them, and their total number. */
   quarantined(): MaybePromise<{
     readonly documents: readonly QuarantinedDocument[]

@@ -12,6 +12,7 @@ export interface Declared {
   readonly name: string
   readonly scope: Scope
   readonly version: number
+  readonly archiveNote: string | undefined
   readonly secrets: readonly SecretPattern[]
   readonly migrate: ((value: unknown, fromVersion: number) => unknown) | undefined
   /** The problem with a value: the place (JSON Pointer) and a sentence that never repeats a value. Undefined if there is none. */
@@ -31,6 +32,7 @@ export function declareCollection<Schema extends TSchema>(declaration: Collectio
     name,
     scope,
     version,
+    archiveNote: declaration.archiveNote,
     secrets: findSecretFields(schema),
     migrate: declaration.migrate?.bind(declaration),
     check(value) {

@@ -74,11 +74,7 @@ export interface DeploymentKeyOptions {
 export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<Buffer> {
   const { credentials, stored, random, log } = options
   if (stored === undefined) {
-    if (await options.isNeeded()) {
-      throw storeErrors.sealing_key_lost(
-        'Documents have sealed fields, but the key that they are sealed with is not in the store. Restore the drive from a backup.',
-      )
-    }
+    if (await options.isNeeded()) throw lostKey()
     const key = random.bytes(keyBytes)
     await options.store(await sealKey(key, credentials, random))
     log.info({ under: variableOf(credentials) }, 'created the key that seals secrets')
@@ -94,12 +90,23 @@ export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<
 }
 
 /**
- * Throws if the configured credentials cannot open the stored key, or if no key is stored and there are no credentials. Does not ask
- * whether documents need a key that is not stored. Writes nothing.
+ * Throws if the configured credentials cannot open the stored key, if the key is lost, or if no key is stored and there are no
+ * credentials. Writes nothing.
  */
-export async function checkDeploymentKey(stored: Uint8Array | undefined, credentials: SealingCredentials) {
+export async function checkDeploymentKey(
+  stored: Uint8Array | undefined,
+  credentials: SealingCredentials,
+  isNeeded: DeploymentKeyOptions['isNeeded'],
+): Promise<void> {
   if (stored !== undefined) (await openKey(parse(stored), credentials)).key.fill(0)
+  else if (await isNeeded()) throw lostKey()
   else if (credentials.masterKey === undefined && credentials.rootPassword === undefined) throw missingCredentials()
+}
+
+function lostKey() {
+  return storeErrors.sealing_key_lost(
+    'Documents have sealed fields, but the key that they are sealed with is not in the store. Restore the drive from a backup.',
+  )
 }
 
 function missingCredentials() {

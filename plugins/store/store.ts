@@ -1,6 +1,6 @@
 /** The service `store` in one thread: its collections, and the messages from and to the other threads. */
 import type { Findings, Logger, Random, Threads } from 'svc/kernel'
-import type { Derive, Procedure, StorageService } from 'svc/plugins/storage/api'
+import type { Cursor, Derive, Procedure, StorageService } from 'svc/plugins/storage/api'
 import type { QuarantinedDocument, StoreService } from './api.ts'
 import { type CollectionContext, DocumentCollection } from './collection.ts'
 import { type CommitResult, createProcedures } from './commit.ts'
@@ -10,7 +10,7 @@ import { Generations, generationsBytes } from './generations.ts'
 import { allDocuments, countKey, deploymentKeyKey, parseDocumentKey } from './keys.ts'
 import { createPublisher, type Notice } from './publisher.ts'
 import { createQuarantine } from './quarantine.ts'
-import { asBuffer } from './record.ts'
+import { asBuffer, isSealedRecord } from './record.ts'
 import { createSealer, noSealer } from './sealer.ts'
 import { collectSteps } from './transaction.ts'
 import { createTurns } from './turns.ts'
@@ -155,6 +155,12 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       collections.set(declared.name, collection)
       return collection as never
     },
+    collections: () =>
+      [...collections.values()].map(({ declared: { name, scope, archiveNote } }) => ({
+        name,
+        scope,
+        ...(archiveNote !== undefined && { archiveNote }),
+      })),
     async transaction(fill) {
       const { sequence, modifiedMs } = await storage.execute<CommitResult>('store.commit', collectSteps(fill))
       return { sequence, modifiedMs }
@@ -177,13 +183,15 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
     async inspect() {
       if (!hasSecrets()) return {}
       let record: Awaited<ReturnType<StorageService['peek']>>
+      let isNeeded: boolean
       try {
         record = await storage.peek(deploymentKeyKey)
+        isNeeded = record === undefined && (await storage.peekScan(...allDocuments(), hasSealed)) === true
       } catch (error) {
         const why = (error as Error).message
         return { notLookedAt: [`whether the configured credentials open the secrets at rest: ${why}`] }
       }
-      await checkDeploymentKey(record?.value, credentials)
+      await checkDeploymentKey(record?.value, credentials, async () => isNeeded)
       return {}
     },
 
@@ -250,4 +258,13 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       return scanFrom === undefined ? 'done' : 'more'
     },
   }
+}
+
+/** Whether any of these documents has sealed fields. */
+function hasSealed(cursor: Cursor): boolean {
+  const [start] = allDocuments()
+  for (let isThere = cursor.seek(start); isThere; isThere = cursor.next()) {
+    if (isSealedRecord(cursor.value)) return true
+  }
+  return false
 }

@@ -55,7 +55,12 @@ export interface StoredNeedsCheck {
 /** Declares a collection: during set-up. */
 export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck {
   const { store, storage, kernel, contributions, log } = options
-  const documents = store.collection({ name: 'stored-needs', version: 1, schema: StoredNeeds })
+  const documents = store.collection({
+    name: 'stored-needs',
+    version: 1,
+    archiveNote: 'not in it: follows from the other documents',
+    schema: StoredNeeds,
+  })
   const ignored = new Set(options.ignore)
   let unwritten: StoredNeeds | undefined
 

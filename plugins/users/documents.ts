@@ -113,15 +113,40 @@ export const only = 'current'
 /** During set-up. */
 export function declareDocuments(store: StoreService, policy: PolicyService): Documents {
   const version = 1
-  const policies = store.collection({ name: 'iam-policy', version, schema: PolicyRecord })
+  const policies = store.collection({
+    name: 'iam-policy',
+    version,
+    archiveNote: 'in policies.json',
+    schema: PolicyRecord,
+  })
   return {
-    users: store.collection({ name: 'iam-user', version, schema: UserDocument }),
-    groups: store.collection({ name: 'iam-group', version, schema: GroupDocument }),
+    users: store.collection({ name: 'iam-user', version, archiveNote: 'in iam.bin', schema: UserDocument }),
+    groups: store.collection({ name: 'iam-group', version, archiveNote: 'in iam.bin', schema: GroupDocument }),
     policies,
-    accessKeys: store.collection({ name: 'iam-access-key', version, schema: AccessKeyDocument }),
-    lastUses: store.collection({ name: 'iam-last-use', version, schema: LastUseDocument }),
-    revisions: store.collection({ name: 'iam-revision', version, schema: RevisionDocument }),
-    sessionKeys: store.collection({ name: 'iam-session-key', version, schema: SessionKeyDocument }),
+    accessKeys: store.collection({
+      name: 'iam-access-key',
+      version,
+      archiveNote: 'in iam.bin',
+      schema: AccessKeyDocument,
+    }),
+    lastUses: store.collection({
+      name: 'iam-last-use',
+      version,
+      archiveNote: 'not in it: what happened here',
+      schema: LastUseDocument,
+    }),
+    revisions: store.collection({
+      name: 'iam-revision',
+      version,
+      archiveNote: 'not in it: changes with the others',
+      schema: RevisionDocument,
+    }),
+    sessionKeys: store.collection({
+      name: 'iam-session-key',
+      version,
+      archiveNote: 'not in it: sessions end with their deployment',
+      schema: SessionKeyDocument,
+    }),
     compiledPolicies: policies.compiled(({ value }) => policy.compile(value.document, { kind: 'identity' }).policy),
   }
 }

@@ -1,8 +1,9 @@
 /** The dashboard and the alerts of docs/operate/prometheus, against what a server really exports; and Prometheus' own checks of all. */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import standard from 'svc/plugins/standard'
 import { startKernel, temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -130,3 +131,48 @@ t.test('Prometheus takes the scrape configuration', { skip: promtool.skip }, asy
     t.match(execFileSync(promtool.path, ['check', 'config', file], { encoding: 'utf8' }), /SUCCESS/)
   }
 })
+
+t.test(
+  'Prometheus takes what `svcctl admin prometheus generate` prints, and a scrape with its token is answered',
+  async t => {
+    const kernel = await startKernel({
+      plugins: standard,
+      config: {
+        http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
+        iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
+        storage: { endpoints: [join(folder, 'generated')] },
+      },
+    })
+    t.teardown(() => kernel.stop())
+    const portOf = (wanted: string) => kernel.services.http.listeners().find(({ name }) => name === wanted)!.port
+    const svcctl = async (...args: string[]) => {
+      const program = join(root, 'contrib/svcctl/main.ts')
+      const environment = {
+        ...process.env,
+        SVCCTL_CONFIG_DIR: join(folder, 'svcctl'),
+        SVCCTL_SECRET_KEY: 'change-me-please',
+      }
+      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=svc-src', program, ...args], {
+        env: environment,
+      })
+      return stdout
+    }
+    const admin = `http://127.0.0.1:${portOf('console')}`
+    await svcctl('--admin-url', admin, 'alias', 'set', 'home', `http://127.0.0.1:${portOf('s3')}`, 'admin')
+    const text = await svcctl('admin', 'prometheus', 'generate', 'home', 'node', 'cluster', 'bucket', '--expiry', '1h')
+    const token = /credentials: (\S+)/.exec(text)![1]!.replaceAll('"', '').replaceAll("'", '')
+    const paths = [...text.matchAll(/metrics_path: (\S+)/g)].map(([, path]) => path!)
+    t.equal(paths.length, 3)
+    for (const path of paths) {
+      const answer = await fetch(`http://127.0.0.1:${portOf('s3')}${path}`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      t.equal(answer.status, 200, path)
+      t.match(await answer.text(), /^# HELP svc_/m)
+    }
+    if (promtool.skip) return
+    const file = join(folder, 'generated.yml')
+    writeFileSync(file, text)
+    t.match(execFileSync(promtool.path, ['check', 'config', file], { encoding: 'utf8' }), /SUCCESS/)
+  },
+)

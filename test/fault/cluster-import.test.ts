@@ -17,6 +17,7 @@ const rounds = Number(process.env.ROUNDS ?? 4)
 const killedWithinMs = 600
 const userCount = 300
 const bucketCount = 40
+const distributionCount = 20
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-'))
 t.setTimeout(300_000)
 t.teardown(() => rmSync(folder, { recursive: true }))
@@ -48,8 +49,10 @@ const setAlias = (server: TestServer) => svcctl(server, 'alias', 'set', 'home', 
 
 async function countsOf(server: TestServer) {
   const admin = createAdminClient(server)
-  const [users, buckets] = await Promise.all([admin.call('GET', '/users'), admin.call('GET', '/buckets')])
-  return { users: users.items.length, buckets: buckets.items.length }
+  const [users, buckets, distributions] = await Promise.all(
+    ['/users', '/buckets', '/distributions'].map(async path => (await admin.call('GET', path)).items.length as number),
+  )
+  return { users, buckets, distributions } as const
 }
 
 t.test(`seed ${seed}`, async t => {
@@ -64,6 +67,14 @@ t.test(`seed ${seed}`, async t => {
   for (let i = 0; i < bucketCount; i++) {
     await admin.call('POST', '/buckets', { name: `bucket-${i}`, versioning: true })
     await admin.call('PUT', `/buckets/bucket-${i}/tags`, { tags: { number: `${i}` } })
+  }
+  for (let i = 0; i < distributionCount; i++) {
+    const origin = { bucket: `bucket-${i}` }
+    await admin.call('POST', '/distributions', { id: `site-${i}`, aliases: [`www-${i}.test`], origin })
+    await admin.call('PUT', `/distributions/site-${i}/cache/settings`, {
+      distribution: `site-${i}`,
+      cache: { enabled: false },
+    })
   }
   t.match(await setAlias(source), { code: 0 })
   t.match(await svcctl(source, 'admin', 'cluster', 'export', 'home', '--output', archive), { code: 0 })
@@ -87,7 +98,7 @@ t.test(`seed ${seed}`, async t => {
     await server.start()
     // Nothing at all, or what is there becomes more until it is all.
     let counts = await countsOf(server)
-    for (let i = 0; i < 900 && counts.users + counts.buckets > 0 && counts.buckets < bucketCount; i++) {
+    for (let i = 0; i < 900 && counts.users + counts.buckets > 0 && counts.distributions < distributionCount; i++) {
       await sleep(100)
       counts = await countsOf(server)
     }
@@ -95,7 +106,8 @@ t.test(`seed ${seed}`, async t => {
       await sleep(2000)
       counts = await countsOf(server)
     }
-    const isAll = counts.users === userCount && counts.buckets === bucketCount
+    const { users, buckets, distributions } = counts
+    const isAll = users === userCount && buckets === bucketCount && distributions === distributionCount
     t.ok(isAll || (counts.users === 0 && counts.buckets === 0), `round ${round}: ${JSON.stringify(counts)}`)
     ends[isAll ? 'all' : 'nothing']++
     if (server.log().includes('was interrupted, and is complete now')) ends.resumed++
@@ -103,7 +115,7 @@ t.test(`seed ${seed}`, async t => {
     const again = await svcctl(server, 'admin', 'cluster', 'import', 'home', archive)
     t.equal(again.code, 0, again.output)
     if (isAll) t.match(again.output, /There are no differences/)
-    t.same(await countsOf(server), { users: userCount, buckets: bucketCount })
+    t.same(await countsOf(server), { users: userCount, buckets: bucketCount, distributions: distributionCount })
     await server.remove()
   }
   t.comment(JSON.stringify(ends))

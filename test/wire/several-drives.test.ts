@@ -125,6 +125,7 @@ t.test('drives go and come back', async t => {
     'the reading of the only bucket',
     async () => (await metric('svc_redundancy_bucket_below_target_bytes')) === without.belowBytes,
   )
+  t.equal(await metric('svc_redundancy_bucket_below_target_records'), without.belowRecords)
   t.equal(await metric('svc_mrf_queue_pending'), without.belowRecords)
   t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ records lack a shard/)
   renameSync(`${drive(3)}.away`, drive(3))

@@ -22,6 +22,7 @@ export interface Plan {
   readonly positional: readonly PlacedField[]
   /** The last argument: several values, or a file. */
   readonly rest: Field | undefined
+  readonly restPlace: PlacedField['place']
   /** The body as a whole is the file that the last argument names. */
   readonly isBodyOfFile: boolean
   readonly options: readonly PlacedField[]
@@ -55,7 +56,8 @@ export function planOf(operation: Operation): Plan {
   const plain = others.filter(({ field, place }) => field.kind !== 'secret' && !(isBodyOfFile && place === 'body'))
   const isRest = ({ field }: PlacedField) => field.isRequired && restKinds.has(field.kind)
   const rests = plain.filter(isRest)
-  const rest = rests.length === 1 ? rests[0]!.field : undefined
+  const placedRest = rests.length === 1 ? rests[0] : undefined
+  const rest = placedRest?.field
   const isPositional = ({ field }: PlacedField) => field.isRequired && !restKinds.has(field.kind)
   return {
     bucket,
@@ -68,6 +70,7 @@ export function planOf(operation: Operation): Plan {
       ...plain.filter(one => isPositional(one) && one.field.isNullable),
     ],
     rest,
+    restPlace: placedRest?.place ?? 'body',
     isBodyOfFile,
     options: plain.filter(one => one.field !== rest && !isPositional(one)),
     secrets: others.filter(({ field }) => field.kind === 'secret').map(({ field }) => field),
@@ -76,14 +79,15 @@ export function planOf(operation: Operation): Plan {
 }
 
 /** How the user typed each field of the request. Fields in a file are not included. */
-export function typedWords({ bucket, key, positional, rest, options, secrets }: Plan): TypedWords {
+export function typedWords({ bucket, key, positional, rest, restPlace, options, secrets }: Plan): TypedWords {
   const words = new Map<string, string>()
   if (bucket !== undefined) words.set(`${bucket.place}/${bucket.name}`, 'the bucket')
   if (key !== undefined) words.set(`${key.place}/${key.name}`, `the ${key.name}`)
   for (const { field, place } of positional) words.set(`${place}/${field.name}`, kebab(field.name).toUpperCase())
   for (const { field, place } of options) words.set(`${place}/${field.name}`, `--${optionName(field)}`)
   for (const { name } of secrets) words.set(`body/${name}`, `the ${kebab(name).replaceAll('-', ' ')}`)
-  if (rest !== undefined && rest.kind !== 'document') words.set(`body/${rest.name}`, placeholder(rest).toUpperCase())
+  if (rest !== undefined && rest.kind !== 'document')
+    words.set(`${restPlace}/${rest.name}`, placeholder(rest).toUpperCase())
   return words
 }
 

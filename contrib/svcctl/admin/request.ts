@@ -34,7 +34,7 @@ export async function requestOf(
   args: readonly string[],
   options: Options,
 ): Promise<Prepared> {
-  const { bucket, key, positional, rest, isBodyOfFile, secrets } = plan
+  const { bucket, key, positional, rest, restPlace, isBodyOfFile, secrets } = plan
   const [targetText, ...others] = args
   const target = context.remote(targetText!)
   const values: Record<'path' | 'query' | 'body', Record<string, unknown>> = { path: {}, query: {}, body: {} }
@@ -54,7 +54,7 @@ export async function requestOf(
     const text = await readDocument(context, behind[0]!)
     document = documentOf(text, behind[0]!, bodyTypes)
     check = overrides[id]?.check?.(text, target.bucket)
-  } else if (rest !== undefined) Object.assign(values.body, await restOf(context, rest, behind, options))
+  } else if (rest !== undefined) Object.assign(values[restPlace], await restOf(context, rest, behind, options))
   for (const { field, place } of plan.options) {
     const value = await optionOf(context, { field, place }, options)
     if (value !== undefined) values[place][field.name] = value

@@ -17,6 +17,8 @@ interface ImportResult {
   readonly configSubsystems: number
   readonly buckets: number
   readonly bucketsCreated: readonly string[]
+  /** Of an older server: missing. */
+  readonly documents?: Readonly<Record<string, number>>
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
@@ -27,7 +29,8 @@ export default defineCommand<Options>({
   name: 'admin cluster import',
   summary: 'Imports an archive of `admin cluster export`, completely or not at all.',
   description:
-    'Users, groups, policies, access keys, configuration and settings of buckets; objects come with `mirror`. The server must have the ' +
+    'Users, groups, policies, access keys, configuration, settings of buckets, and distributions with their caches, webhooks, key groups and ' +
+    'DNS providers; objects come with `mirror`. Private keys are in no archive: upload certificates before. The server must have the ' +
     'root credentials of the exporting one. --mode replace also removes everything that the archive does not have, except buckets. ' +
     'Needs admin:ImportCluster.',
   arguments: [
@@ -78,8 +81,14 @@ function describeImport(result: ImportResult): string[] {
     ...changed.map(name => `~ ${name}`),
     ...removed.map(name => `- ${name}`),
   ]
-  const content = `users: ${users}, groups: ${groups}, policies: ${policies}, subsystems: ${configSubsystems}, buckets: ${buckets}`
+  const counts = { users, groups, policies, subsystems: configSubsystems, buckets, ...documentsOf(result) }
   const verdict =
     lines.length === 0 ? 'There are no differences.' : dryRun ? 'Nothing was changed.' : 'The archive was imported.'
-  return [...lines, `In the archive: ${content}.`, verdict]
+  return [...lines, 'In the archive:', ...columns(counts), verdict]
 }
+
+const documentsOf = ({ documents = {} }: ImportResult): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(documents).filter(([, count]) => count > 0))
+
+const columns = (counts: Readonly<Record<string, number>>): string[] =>
+  Object.entries(counts).map(([name, count]) => `  ${name}: ${count}`)

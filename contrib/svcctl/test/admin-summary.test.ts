@@ -65,6 +65,16 @@ t.test('admin diagnose: one archive, nothing secret in it', async t => {
   const planted = 'planted-secret-of-a-broker'
   const set = 'admin config set home notify_webhook:diagnosed enable=on endpoint=http://127.0.0.1:1/'
   t.equal((await run([...set.split(' '), `auth_token=${planted}`])).code, 0)
+  const tsig = Buffer.from('planted-key-of-a-name-server').toString('base64')
+  const provider =
+    'admin dns-provider add home main --type rfc2136 --nameserver 127.0.0.1:9 --tsig-key-name key --token-stdin'
+  const added = await run(provider.split(' '), { input: `${tsig}\n` })
+  t.equal(added.code, 0, added.stderr)
+  const userSecret = 'planted-secret-of-gil'
+  const gil = await run(['admin', 'user', 'add', 'home', 'gil', '--secret-key-stdin'], { input: userSecret })
+  t.equal(gil.code, 0, gil.stderr)
+  // Failures of requests that carry credentials reach the log, too.
+  await fetch(`${server.endpoint}/none?X-Amz-Signature=planted-signature&token=planted-token`)
   server.kernel.log.error({ planted: 1 }, 'a drive smells of smoke')
   const { code, stdout } = await run(['admin', 'diagnose', 'home', '--output', 'report.zip'])
   t.equal(code, 0)
@@ -93,8 +103,14 @@ t.test('admin diagnose: one archive, nothing secret in it', async t => {
   t.match(read('configuration.json'), /diagnosed/)
   t.match(read('log.jsonl'), /a drive smells of smoke/)
   t.match(JSON.parse(read('health.json')), { '/svc/health/ready': { status: 200 } })
-  for (const secret of [planted, 'change-me-please', Buffer.alloc(32, 7).toString('base64')]) {
-    t.notOk(all.includes(secret), 'no secret')
+  const secrets = [planted, 'change-me-please', Buffer.alloc(32, 7).toString('base64'), tsig, userSecret]
+  for (const text of [...secrets, 'planted-signature', 'planted-token', 'planted-key-of-a-name-server']) {
+    for (const encoding of ['utf8', 'base64', 'hex'] as const) {
+      // Of base64 the middle, which is the same wherever the text begins.
+      const form =
+        encoding === 'base64' ? Buffer.from(text).toString(encoding).slice(0, -4) : Buffer.from(text).toString(encoding)
+      t.notOk(all.includes(form), `no secret: ${text.slice(0, 12)}… as ${encoding}`)
+    }
   }
 
   const secret = 'a-secret-of-a-user'

@@ -39,9 +39,15 @@ t.test('admin info shows the server, its drives and its usage', async t => {
     ['admin plugin list home', /^ORDER +NAME/m],
     ['admin config list home', /requests_max/],
     ['admin audit home --limit 5', /^TIME +STATUS/m],
+    ['admin audit home --limit 50', /^ *TIME/m],
     ['admin locks list home', /^There are none\.$/m],
+    ['admin heal list home', /^There are none\.$/m],
+    ['admin metrics list home', /svc_s3_request_duration_seconds/],
     ['admin metrics list home --prefix svc_drive', /svc_drive_free_bytes/],
     ['admin metrics query home svc_drive_free_bytes', /^svc_drive_free_bytes/m],
+    ['admin metrics query home svc_drive_operations_total --fn rate', /^svc_drive_operations_total/m],
+    ['admin metrics query home svc_s3_request_duration_seconds --fn quantile', /^svc_s3_request_duration_seconds/m],
+    ['admin metrics query home svc_s3_requests_total --agg sum --by api --fn increase', /^svc_s3_requests_total/m],
   ] as const) {
     const { text } = await show(t, args)
     t.match(text, expected, args)
@@ -137,13 +143,17 @@ t.test('files: a profile, a report, a scrape configuration', async t => {
 t.test('an import of a cluster archive has a dry run, a question, and a result', async t => {
   await run(['admin', 'user', 'create', 'home', 'ada', '--generate'])
   await run(['admin', 'policy', 'attach', 'home', 'readonly', '--user', 'ada'])
+  await run(['dist', 'keygroup', 'create', 'home', 'films'])
   t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)
   await run(['admin', 'group', 'create', 'home', 'staff'])
   await run(['admin', 'bucket', 'tags', 'set', 'home/photos', 'a=b'])
   const asked = 'admin cluster import home cluster.zip --mode replace'
   const dry = await show(t, `${asked} --dry-run`)
   t.match(dry.text, /^- group\/staff$/m)
-  t.match(dry.text, /^In the archive: users: \d, groups: 0, policies: \d+, subsystems: 1, buckets: 1\.$/m)
+  t.match(
+    dry.text,
+    /^In the archive:\n {2}users: \d\n {2}groups: 0\n {2}policies: \d+\n {2}subsystems: 1\n {2}buckets: 1\n {2}key-group: 1$/m,
+  )
   t.match(dry.text, /^Nothing was changed\.$/m)
   const refused = await show(t, asked, { input: 'n\n', code: 1 })
   t.match(refused.text, /Remove users, groups, policies/)
@@ -152,4 +162,35 @@ t.test('an import of a cluster archive has a dry run, a question, and a result',
   t.match(done.text, /^The archive was imported\.$/m)
   t.notMatch((await run(['admin', 'group', 'list', 'home'])).stdout, /staff/)
   t.match((await show(t, 'admin cluster import home cluster.zip')).text, /^There are no differences\.$/m)
+})
+
+t.test('the help of each of these commands', async t => {
+  const commands =
+    'info,usage,trace,logs,audit,metrics list,metrics query,prometheus generate,profile,speedtest,diagnose,cluster export,cluster import,locks list,locks release,service restart,service stop'
+  for (const command of commands.split(',')) {
+    const { code, lines } = await runOnTerminal(session, ['admin', ...command.split(' '), '--help'])
+    t.equal(code, 0, command)
+    // Examples are for copying: they are never broken.
+    const wide = lines.filter(line => stringWidth(line) > 80 && !line.startsWith('  svcctl '))
+    t.same(wide, [], command)
+  }
+})
+
+t.test('locks: those that are held are listed, and released after a question', async t => {
+  const { locks } = server.kernel.services
+  await locks.hold('photos/delete', { source: 'deleteBucket' }, async lease => {
+    await locks.hold('svc/cluster-import', { source: 'importCluster' }, async () => {
+      t.match((await show(t, 'admin locks list home')).text, /photos\/delete[\s\S]*svc\/cluster-import/)
+      t.match((await show(t, 'admin locks list home --bucket photos')).text, /photos\/delete/)
+      t.notMatch((await show(t, 'admin locks list home --bucket photos')).text, /cluster-import/)
+      const refused = await show(t, 'admin locks release home photos/delete', { input: 'n\n' })
+      t.match(refused.text, /Interrupt the work under the lock/)
+      await lease.check()
+      const released = await show(t, 'admin locks release home photos/delete svc/cluster-import', { input: 'y\n' })
+      t.match(released.text, /photos\/delete/)
+      t.match(released.text, /svc\/cluster-import/)
+      await t.rejects(async () => lease.check(), { code: 'conflict' })
+    })
+  })
+  t.match((await show(t, 'admin locks list home')).text, /^There are none\.$/m)
 })

@@ -142,6 +142,7 @@ t.test('a record has the user, the operation, the address and the outcome, and n
     api: 'PutObject',
     bucket: 'b',
     object: 'k',
+    versionId: 'v1',
     identity: { accessKey: 'admin', user: 'admin', type: 'root' },
     clientIp: '192.0.2.1',
     userAgent: 'agent/1',

@@ -213,3 +213,31 @@ t.test('a line tells the version of the signature, and where it stood', t => {
   t.match(lineOf('', {}, 'a\u0085b\u009bc'), '"a%85b%9Bc"')
   t.end()
 })
+
+t.test('lines that come faster than they can be queued are counted by target', async t => {
+  const server = await startLogging(t)
+  await makeBuckets(server, 'photos', 'logs')
+  t.equal(await put(server, 'photos', { TargetBucket: 'logs', TargetPrefix: '' }), 'ok')
+  const observe = server.kernel.point('s3.observer').get('bucket-logging')!
+  const record = {
+    operation: 'GetObject',
+    requestId: 'A1',
+    method: 'GET',
+    path: `/photos/${'a'.repeat(8000)}`,
+    query: '',
+    bucket: 'photos',
+    key: 'a'.repeat(1000),
+    clientAddress: '192.0.2.1',
+    userAgent: 'test',
+    status: 200,
+    timeMs: 0,
+    durationMs: 1,
+    sentBytes: 5,
+    request: { headers: {} },
+  } as unknown as S3RequestRecord
+  // In one turn of the event loop: nothing is queued meanwhile.
+  for (let count = 0; count < 2000; count++) observe(record)
+  const text = await server.kernel.services.metrics.scrape()
+  const lost = Number(/^svc_bucket_logging_dropped_total\{target="logs"[^}]*\} (\d+)$/m.exec(text)?.[1])
+  t.ok(lost > 0 && lost < 2000, `${lost} lines`)
+})

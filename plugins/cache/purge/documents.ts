@@ -72,10 +72,16 @@ export const headId = 'head'
 /** During set-up, in every thread. */
 export function declarePurgeDocuments(store: StoreService): PurgeDocuments {
   return {
-    purges: store.collection({ name: 'cache-purge', version: 1, schema: StoredPurge }),
+    purges: store.collection({
+      name: 'cache-purge',
+      version: 1,
+      archiveNote: 'not in it: the work of a moment',
+      schema: StoredPurge,
+    }),
     heads: store.collection({
       name: 'cache-purge-head',
       version: 1,
+      archiveNote: 'not in it: the work of a moment',
       schema: Type.Object({ number: Type.Integer() }),
     }),
   }

@@ -1,13 +1,18 @@
 /** Changes of what operators set: each is checked against all documents, and fails where any of them has changed since. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
-import type { Preconditions, StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import {
+  everyDocument,
+  type Preconditions,
+  type StoredDocument,
+  type StoreService,
+  type TransactionBuilder,
+} from 'svc/plugins/store/api'
 import type { WebhookChange } from '../api.ts'
 import { cacheErrors, invalidRequest } from '../errors.ts'
 import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
 import { patternKey } from './configuration.ts'
 import {
-  allOf,
   type CacheDocuments,
   clusterId,
   defaultSettings,
@@ -41,7 +46,12 @@ export interface SettingsChanges {
     /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
     webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
+  /** Changes of documents that were checked elsewhere, in one commit. `fill` is called again where somebody else was faster. */
+  commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
+
+/** What the settings of a distribution name of it. */
+export type CachedDistribution = Pick<Distribution, 'aliases' | 'behaviors'> & { readonly id: string }
 
 interface All {
   readonly settings: Stored<StoredSettings> | undefined
@@ -55,8 +65,8 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
   async function readAll(): Promise<All> {
     return {
       settings: await settings.get(clusterId),
-      policies: await allOf(policies),
-      distributions: await allOf(distributions),
+      policies: await everyDocument(policies),
+      distributions: await everyDocument(distributions),
     }
   }
 
@@ -85,7 +95,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
   }
 
   return {
-    listPolicies: () => allOf(policies),
+    listPolicies: () => everyDocument(policies),
     policy: async name => policies.get(name),
     putPolicy: (name, value, { isNew, ifMatch }) =>
       change(all => {
@@ -111,7 +121,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
     putSettings: (decide, ifMatch) =>
       change(all => {
         const value = decide(all.settings?.value ?? defaultSettings)
-        requireLevels([['cluster', value.cache, '/cache']], named(all))
+        requireClusterLevel(value, named(all))
         return tx => tx.put(settings, clusterId, value, conditionsOf(all.settings, ifMatch))
       }),
     async distribution({ id, createdMs }) {
@@ -124,23 +134,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
         const find = named(all)
         const cluster = all.settings?.value.cache ?? {}
-        const above: Levels = [
-          ['cluster', cluster, '/cache'],
-          ['distribution', value.cache, '/cache'],
-        ]
-        requireLevels(above, find)
-        for (const [index, { host, cache }] of value.domains.entries()) {
-          const element = `/domains/${index}`
-          if (!aliases.includes(host)) throw invalidRequest(`${element}/host`, `is no alias of the distribution ${id}`)
-          requireLevels([...above, ['domain', cache, `${element}/cache`]], find)
-        }
-        const patterns = new Set(behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
-        for (const [index, { pathPattern, cache }] of value.behaviors.entries()) {
-          const element = `/behaviors/${index}`
-          if (!patterns.has(patternKey(pathPattern)))
-            throw invalidRequest(`${element}/pathPattern`, `is of no behavior of the distribution ${id}`)
-          requireLevels([...above, ['behavior', cache, `${element}/cache`]], find)
-        }
+        requireDistributionLevels(value, { id, aliases, behaviors }, cluster, find)
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && ifMatch !== undefined) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
@@ -154,13 +148,48 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
           told?.apply(tx)
         }
       }),
+    commit: fill => change(() => fill),
   }
 }
+
+export type FindPolicy = (name: string) => PartialPolicy | undefined
+
+/** Throws `invalid_cache_request` and `cache_policy_not_found`. `cluster`: the settings above. */
+export function requireDistributionLevels(
+  { cache, domains, behaviors }: Pick<StoredDistributionCache, 'cache' | 'domains' | 'behaviors'>,
+  distribution: CachedDistribution,
+  cluster: LevelFields,
+  find: FindPolicy,
+): void {
+  const { id } = distribution
+  const above: Levels = [
+    ['cluster', cluster, '/cache'],
+    ['distribution', cache, '/cache'],
+  ]
+  requireLevels(above, find)
+  for (const [index, { host, cache: own }] of domains.entries()) {
+    const element = `/domains/${index}`
+    if (!distribution.aliases.includes(host))
+      throw invalidRequest(`${element}/host`, `is no alias of the distribution ${id}`)
+    requireLevels([...above, ['domain', own, `${element}/cache`]], find)
+  }
+  const patterns = new Set(distribution.behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
+  for (const [index, { pathPattern, cache: own }] of behaviors.entries()) {
+    const element = `/behaviors/${index}`
+    if (!patterns.has(patternKey(pathPattern)))
+      throw invalidRequest(`${element}/pathPattern`, `is of no behavior of the distribution ${id}`)
+    requireLevels([...above, ['behavior', own, `${element}/cache`]], find)
+  }
+}
+
+/** Of the settings of the cluster. Throws the same. */
+export const requireClusterLevel = ({ cache }: Pick<StoredSettings, 'cache'>, find: FindPolicy): void =>
+  requireLevels([['cluster', cache, '/cache']], find)
 
 type Levels = readonly (readonly [level: CacheLevel, fields: LevelFields, element: string])[]
 
 /** Names that do not exist, fields that are wrong, and times out of order at the last of the levels. */
-function requireLevels(given: Levels, named: (name: string) => PartialPolicy | undefined): void {
+function requireLevels(given: Levels, named: FindPolicy): void {
   const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
   const [, { policy }, element] = given.at(-1) as Levels[number]
   if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
@@ -168,11 +197,11 @@ function requireLevels(given: Levels, named: (name: string) => PartialPolicy | u
   requireOrder(resolvePolicy(settings, named).policy, element)
 }
 
-function requirePolicy({ policy }: StoredPolicy): void {
+export function requirePolicy({ policy }: StoredPolicy): void {
   requireOrder(resolvePolicy({ cluster: readPolicy(policy) }).policy, '')
 }
 
-function requireCustom(name: string): void {
+export function requireCustom(name: string): void {
   if (builtInPolicies.has(name)) throw cacheErrors.builtin_cache_policy(`The cache policy ${name} is built in.`)
 }
 

@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto'
 import type { Logger, MaybePromise } from 'svc/kernel'
 import type { PathPattern } from 'svc/plugins/distributions/api'
+import { everyDocument } from 'svc/plugins/store/api'
 import { type EffectivePolicy, type LevelSettings, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
-import { allOf, type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
+import { type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy } from './fields.ts'
 
 /** Where a request is, for its policy. */
@@ -70,14 +71,14 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
   async function make(sequence: number): Promise<CacheConfiguration> {
     const settings = (await documents.settings.get(clusterId))?.value ?? defaultSettings
     const policies = new Map<string, PartialPolicy>()
-    for (const { id, value } of await allOf(documents.policies)) {
+    for (const { id, value } of await everyDocument(documents.policies)) {
       policies.set(
         id,
         tolerant(log, `the cache policy ${id}`, () => readPolicy(value.policy), { bypass: { always: true } }),
       )
     }
     const sites = new Map<string, Site>()
-    for (const { id, value } of await allOf(documents.distributions)) {
+    for (const { id, value } of await everyDocument(documents.distributions)) {
       const what = `the cache of the distribution ${id}`
       sites.set(id, {
         createdMs: value.distributionCreatedMs,

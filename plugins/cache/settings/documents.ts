@@ -63,17 +63,11 @@ export function declareCacheDocuments(store: StoreService): CacheDocuments {
     settings: store.collection({ name: 'cache-settings', version: 1, schema: StoredSettings }),
     policies: store.collection({ name: 'cache-policy', version: 1, schema: StoredPolicy }),
     distributions: store.collection({ name: 'distribution-cache', version: 1, schema: StoredDistributionCache }),
-    heads: store.collection({ name: 'cache-head', version: 1, schema: Type.Object({ changes: Type.Integer() }) }),
+    heads: store.collection({
+      name: 'cache-head',
+      version: 1,
+      archiveNote: 'not in it: changes with the settings',
+      schema: Type.Object({ changes: Type.Integer() }),
+    }),
   }
-}
-
-/** All documents of a collection that has few. */
-export async function allOf<T>(collection: Collection<T>) {
-  const found = []
-  for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
-    const page: Awaited<ReturnType<typeof collection.list>> = await collection.list({ startAfter })
-    found.push(...page.documents)
-    startAfter = page.next
-  }
-  return found
 }

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   path: '/cluster/export',
   tag: 'cluster',
   summary:
-    'Returns an archive of users, groups, policies, access keys, configuration and settings of buckets, without objects. Secrets in it are sealed under the root credentials.',
+    'Returns an archive of users, groups, policies, access keys, configuration, settings of buckets, distributions and everything that these need, without objects and private keys. Secrets in it are sealed under the root credentials.',
   authorize: ['admin:ExportCluster'],
   bytes: 'application/zip',
   crossSite: 'origin',

@@ -1,7 +1,6 @@
 /** Out of one deployment and into another one; what is refused; what is interrupted. */
 
-import { get, request } from 'node:http'
-import { buffer } from 'node:stream/consumers'
+import { request } from 'node:http'
 import { definePlugin } from 'svc/kernel'
 import {
   responseProblems,
@@ -15,50 +14,13 @@ import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
 import { Type } from 'typebox'
 import { readZip, writeZip } from '../zip-file.ts'
+import { download, upload } from './archives.ts'
 
 const source = await startAdmin()
 t.teardown(source.stop)
 const target = await startAdmin()
 t.teardown(target.stop)
 const secretOfTarget = 'secret-of-a-webhook'
-
-async function download(server: TestAdmin): Promise<Buffer> {
-  const path = '/api/v1/cluster/export'
-  const host = `127.0.0.1:${server.port}`
-  const signer = { accessKey: rootUser, secret: rootPassword, region: 'us-east-1' }
-  const { headers } = signRequest(signer, { method: 'GET', host, path, query: '', headers: {}, nowMs: Date.now() })
-  return new Promise((done, fail) => {
-    const sent = get({ host: '127.0.0.1', port: server.port, path, headers, agent: false }, answer => {
-      if (answer.statusCode === 200) buffer(answer).then(done, fail)
-      else fail(new Error(`${answer.statusCode}`))
-    })
-    sent.on('error', fail)
-  })
-}
-
-async function upload(server: TestAdmin, bytes: Buffer, query = '', accessKey = rootUser, secret = rootPassword) {
-  const path = '/api/v1/cluster/import'
-  const host = `127.0.0.1:${server.port}`
-  const signer = { accessKey, secret, region: 'us-east-1' }
-  const signed = signRequest(signer, {
-    method: 'POST',
-    host,
-    path,
-    query,
-    headers: {},
-    payload: bytes,
-    nowMs: Date.now(),
-  })
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
-  return new Promise<{ status: number; json: any }>((done, fail) => {
-    const options = { host: '127.0.0.1', port: server.port, path: `${path}?${query}`, method: 'POST', agent: false }
-    const sent = request({ ...options, headers: { ...signed.headers, 'content-length': bytes.length } }, answer => {
-      buffer(answer).then(text => done({ status: answer.statusCode!, json: JSON.parse(text.toString()) }), fail)
-    })
-    sent.on('error', fail)
-    sent.end(bytes)
-  })
-}
 
 const changed = async (bytes: Buffer, change: (files: Map<string, Buffer>) => void) => {
   const files = await readZip(bytes)
@@ -109,10 +71,12 @@ const archive = await download(source)
 
 t.test('the archive has all sections, and no readable secret', async t => {
   const files = await readZip(archive)
+  const parts = source.kernel.point('archive.part').list()
   t.same([...files.keys()].sort(), [
     'buckets/photos.json',
     'buckets/plain.json',
     'config.json',
+    ...parts.map(({ id }) => `documents/${id}.json`).sort(),
     'iam.bin',
     'manifest.json',
     'policies.json',
@@ -334,10 +298,10 @@ t.test('invalid archives are refused, and change nothing', async t => {
     /manifest\.json was changed/,
   )
   await refused(
-    await edit('manifest.json', '"version": 1', '"version": 2'),
+    await edit('manifest.json', '"version": 2', '"version": 3'),
     400,
     'invalid_archive',
-    /version 2 of the format/,
+    /version 3 of the format/,
   )
   await refused(
     await changed(archive, files => files.delete('buckets/plain.json')),

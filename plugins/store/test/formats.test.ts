@@ -7,10 +7,12 @@ import { canonicalJson, deriveKey, deriveKeyFromPassword, openSealed, seal } fro
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
+import type { StoreService } from '../api.ts'
 import { checkDeploymentKey, openDeploymentKey, type SealingCredentials } from '../deployment-key.ts'
-import { bucketRange, collectionRange, documentKey, isDocumentId, parseDocumentKey } from '../keys.ts'
+import { bucketRange, collectionRange, deploymentKeyKey, documentKey, isDocumentId, parseDocumentKey } from '../keys.ts'
 import { createSealer } from '../sealer.ts'
 import { findSecretFields, placeAt, secretPlaces } from '../secret-fields.ts'
+import { startStore } from './start.ts'
 
 t.test('canonical JSON is that of RFC 8785', async t => {
   const example = {
@@ -218,7 +220,7 @@ t.test('the deployment key is sealed under new credentials only if the former on
   for (const [credentials, expected] of rows) {
     const before = { stored, writes }
     const given = Object.keys(credentials).join(', ')
-    const check = () => checkDeploymentKey(Buffer.from(stored!), credentials)
+    const check = () => checkDeploymentKey(Buffer.from(stored!), credentials, async () => true)
     if (expected instanceof RegExp) await t.rejects(check(), { message: expected }, given)
     else await check()
     if (expected instanceof RegExp) {
@@ -231,4 +233,26 @@ t.test('the deployment key is sealed under new credentials only if the former on
     stored = Buffer.from(damaged)
     await t.rejects(open({ rootPassword: 'last password' }), { code: 'sealing_key_lost' })
   }
+})
+
+t.test('a dry run sees that the key is lost, and only where documents need it', async t => {
+  const schema = Type.Object({ token: Type.String({ secret: true }) })
+  const declare = (store: StoreService) => store.collection({ name: 'with-secret', version: 1, schema })
+  const first = await startStore(t, declare)
+  const { folder, storage } = first
+  const inspect = async () => {
+    const { kernel } = await startStore(t, declare, { folder, until: 'set-up' })
+    return (await kernel.inspect()).problems
+  }
+  await storage.execute('user.delete', { key: deploymentKeyKey })
+  await first.stop()
+  t.same(await inspect(), [], 'no document has a secret: a start makes a new key')
+  const second = await startStore(t, declare, { folder })
+  await second.collections.put('one', { token: 'x' })
+  await second.storage.execute('user.delete', { key: deploymentKeyKey })
+  await second.stop()
+  t.match(JSON.stringify(await inspect()), /the key that they are sealed with is not in the store/)
+  await t.rejects(startStore(t, declare, { folder }), {
+    message: /the key that they are sealed with is not in the store/,
+  })
 })

@@ -25,13 +25,15 @@ export interface StartOptions {
   readonly folder?: string
   readonly config?: Readonly<Record<string, unknown>>
   readonly ports?: Partial<Ports>
+  /** `set-up`: for a dry run. */
+  readonly until?: 'set-up'
 }
 
 /** A store that is stopped and removed at the end of the test. */
 export async function startStore<Collections>(
   t: Test,
   declare: (store: StoreService) => Collections,
-  { folder, config, ports }: StartOptions = {},
+  { folder, config, ports, until }: StartOptions = {},
 ): Promise<Started<Collections>> {
   const path = folder ?? (await newFolder(t))
   let collections: Collections | undefined
@@ -43,6 +45,7 @@ export async function startStore<Collections>(
       // Records that the store itself would never write.
       services.storage.define({
         'user.put': (tx, { key, value }: { key: Buffer; value: Buffer }) => tx.put(key, value),
+        'user.delete': (tx, { key }: { key: Buffer }) => tx.delete(key),
       })
     },
   })
@@ -50,8 +53,9 @@ export async function startStore<Collections>(
     plugins: [...standard.filter(plugin => needed.includes(plugin.name)), user],
     config: { storage: { endpoints: [path] }, store: { rootPassword: 'root password', ...config } },
     ports,
+    ...(until !== undefined && { until }),
   })
-  let isRunning = true
+  let isRunning = until === undefined
   const stop = async () => {
     if (!isRunning) return
     isRunning = false
