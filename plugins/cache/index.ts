@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { noSecretReferences, referencedName } from 'svc/plugins/secret-references/api'
 import createCachePolicy from './admin/create-cache-policy.ts'
 import createDistributionInvalidation from './admin/create-distribution-invalidation.ts'
 import createInvalidation from './admin/create-invalidation.ts'
@@ -36,7 +37,8 @@ import { applyMarks, sweep } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
-import { declareCacheDocuments } from './settings/documents.ts'
+import { clusterId, declareCacheDocuments } from './settings/documents.ts'
+import { createCacheStaging } from './settings/staging.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
 
@@ -46,8 +48,8 @@ export default definePlugin({
   name: 'cache',
   description: 'An HTTP cache that websites and other plugins serve through.',
   requires: ['storage', 'store', 'objects'],
-  optional: ['distributions', 'metrics'],
-  provides: ['cache'],
+  optional: ['distributions', 'metrics', 'secretReferences'],
+  provides: ['cache', 'cacheDocuments'],
   internal: ['cacheAdmin'],
   points: cachePoints,
   contributes: {
@@ -73,6 +75,7 @@ export default definePlugin({
   config: CacheConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { storage, store, distributions, metrics = noMetrics } = services
+    const { secretReferences = noSecretReferences } = services
     const { clock } = ports
     const documents = declareCacheDocuments(store)
     const purgeDocuments = declarePurgeDocuments(store)
@@ -138,6 +141,17 @@ export default definePlugin({
     })
     const configuration = createConfigurations(documents, log)
     registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
+    contribute(
+      'secretReferences.user',
+      'cache',
+      {
+        async references() {
+          const name = referencedName((await documents.settings.get(clusterId))?.value.debug.secret ?? '')
+          return name === undefined ? [] : [{ name, user: 'the debug header of the cache' }]
+        },
+      },
+      { optional: true },
+    )
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
       services: {
@@ -149,9 +163,10 @@ export default definePlugin({
           fence: (bucket, key) => fencing.fences().take(bucket, key),
           served: counters.served,
           configuration,
-          debugHeaders: (request, read) => debugHeaders(request, read, node),
+          debugHeaders: (request, read) => debugHeaders(request, read, node, secretReferences.resolve),
           usage: () => engine.memory.usage,
         },
+        cacheDocuments: { stage: createCacheStaging(documents, webhooks) },
       },
       internal: {
         cacheAdmin: createCacheAdmin({

@@ -83,9 +83,15 @@ export function declareCertificateDocuments(
 ): CertificateDocuments {
   const certificates = store.collection({ name: 'certificate', version: 1, schema: CertificateDocument })
   const tables = store.collection({ name: 'certificate-table', version: 1, schema: TableDocument })
+  /** A transaction changes each document once, and may have many certificates. */
+  const touched = new WeakSet<TransactionBuilder>()
   return {
     certificates,
     tables,
-    touch: tx => tx.put(tables, tableId, { change: random(8).toString('hex') }),
+    touch(tx) {
+      if (touched.has(tx)) return
+      touched.add(tx)
+      tx.put(tables, tableId, { change: random(8).toString('hex') })
+    },
   }
 }

@@ -5,6 +5,7 @@ import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/stored-needs/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
+import { noSecretReferences } from 'svc/plugins/secret-references/api'
 import { type AccessLog, createAccessLog, createLineLog } from './access-log.ts'
 import { createAccessRoutes } from './access-routes.ts'
 import createDistribution from './admin/create-distribution.ts'
@@ -19,6 +20,7 @@ import testDistribution from './admin/test-distribution.ts'
 import type { DistributionMode } from './api.ts'
 import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
+import { createChecks } from './checking.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -33,6 +35,7 @@ import { createSaving } from './saving.ts'
 import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
+import { createStaging } from './staging.ts'
 import { createUses } from './uses.ts'
 import { createVisits, type Ready } from './visit.ts'
 
@@ -45,7 +48,16 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
-  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'objectOwnership', 'queue', 'rateLimits'],
+  optional: [
+    'certificates',
+    'dnsProviders',
+    'keyGroups',
+    'metrics',
+    'objectOwnership',
+    'queue',
+    'rateLimits',
+    'secretReferences',
+  ],
   provides: ['distributions'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
@@ -65,6 +77,8 @@ export default definePlugin({
   config: distributionsConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { http, store, objects, keyGroups, queue, rateLimits, metrics = noMetrics } = services
+    const { secretReferences = noSecretReferences } = services
+    const resolveSecret = secretReferences.resolve
     const bucketLogs =
       queue && createBucketLogs({ objects, queue, metrics, intervalMs: config.logIntervalMs, ports, log })
     if (bucketLogs !== undefined) background(bucketLogs.worker)
@@ -95,15 +109,14 @@ export default definePlugin({
       return {
         distribution,
         server: mode.compile(distribution),
-        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits }),
+        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits, resolveSecret }),
         accessLog: accessLogOf(distribution),
       }
     }
     const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
     const normalizeKey = keyNormalizer(config.keyNormalization)
     const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
-    const save = createSaving({
-      registry,
+    const checks = createChecks({
       objects,
       certificates,
       modes: () => modes,
@@ -111,11 +124,16 @@ export default definePlugin({
       ports,
       normalizeKey,
       keyGroups,
-      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
       hasBucketLogs: bucketLogs !== undefined,
+    })
+    const save = createSaving({
+      registry,
+      checks,
+      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     const uses = createUses(registry)
+    contribute('secretReferences.user', 'distributions', { references: uses.secrets }, { optional: true })
     contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })
     const distributionsAdmin = createDistributionsAdmin({
       registry,
@@ -163,7 +181,13 @@ export default definePlugin({
       }
     }
     return {
-      services: { distributions: createDistributions(registry) },
+      services: {
+        distributions: createDistributions(
+          registry,
+          createStaging({ registry, checks, certificates }),
+          ports.clock.now,
+        ),
+      },
       internal: { distributionsAdmin },
       async start() {
         isStarted = true
