@@ -197,7 +197,8 @@ function requireRight(documents: readonly ArchiveDocument[], { kinds: staged }: 
 }
 
 /** A sentence that begins with a JSON Pointer: `/cache/ttl is not …`, `/cache/policy: There is …`. */
-function pointed({ message: sentence, ...error }: Error): { readonly element: string; readonly message: string } {
+function pointed(error: Error): { readonly element: string; readonly message: string } {
+  const sentence = error.message
   const [, element, message] = /^(\/[^\s:]*):? (.*)$/s.exec(sentence) ?? []
   if (element !== undefined && message !== undefined) return { element, message }
   return { element: namingFields[(error as { readonly code?: string }).code ?? ''] ?? '', message: sentence }

@@ -160,6 +160,9 @@ export const overrides: Readonly<Record<string, Override>> = {
   retryNotifyDeadLetters: { name: 'notify dead-letter retry' },
   discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
 
+  exportDistributions: { elsewhere: 'dist export' },
+  importDistributions: { elsewhere: 'dist import' },
+  createWarmup: { elsewhere: 'cache warm' },
   signDistributionUrl: { elsewhere: 'dist sign' },
   listKeyGroups: { name: 'dist keygroup list', columns: ['id', 'comment', 'usedBy', 'updatedAt'] },
   createKeyGroup: { elsewhere: 'dist keygroup create' },

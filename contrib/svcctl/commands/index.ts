@@ -22,9 +22,12 @@ import distCertRenew from './dist-cert-renew.ts'
 import distCertReplace from './dist-cert-replace.ts'
 import distCertUpload from './dist-cert-upload.ts'
 import distCreate from './dist-create.ts'
+import distDiff from './dist-diff.ts'
 import distDisable from './dist-disable.ts'
 import distEnable from './dist-enable.ts'
+import distExport from './dist-export.ts'
 import distGet from './dist-get.ts'
+import distImport from './dist-import.ts'
 import distList from './dist-list.ts'
 import distPublish from './dist-publish.ts'
 import distRemove from './dist-remove.ts'
@@ -89,6 +92,9 @@ const declared: CommandDeclaration[] = [
   distDisable,
   distRemove,
   distPublish,
+  distExport,
+  distDiff,
+  distImport,
   distResolve,
   distTest,
   distRotateSecret,
