@@ -356,10 +356,29 @@ export interface InspectedSite {
   readonly request: CacheRequest
 }
 
+export interface WarmPlace {
+  readonly distribution: Distribution
+  readonly alias: string
+  readonly host: string
+  readonly headers: RequestHeaders
+}
+
+/** Of one target: it is in the cache now (`fetched`), or was (`hit`), is not for the cache (`skipped`), or cannot be had. */
+export interface WarmOutcome {
+  readonly result: 'fetched' | 'hit' | 'skipped' | 'failed'
+  /** Of HTTP; 0 where there is none. */
+  readonly status: number
+  readonly bytes: number
+  /** Without subject; empty where it is in the cache. */
+  readonly message: string
+}
+
 /** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
 export interface CacheSite {
   /** How the site would ask the cache. Undefined: it would refuse the path. */
   inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
+  /** Fetches paths and queries, as they stand in URLs, into the cache of this thread; all at once. */
+  warm(place: WarmPlace, targets: readonly string[]): Promise<readonly WarmOutcome[]>
 }
 
 declare module 'svc/kernel' {

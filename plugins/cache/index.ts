@@ -3,16 +3,19 @@ import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import 'svc/plugins/queue/api'
 import { noSecretReferences, referencedName } from 'svc/plugins/secret-references/api'
 import createCachePolicy from './admin/create-cache-policy.ts'
 import createDistributionInvalidation from './admin/create-distribution-invalidation.ts'
 import createInvalidation from './admin/create-invalidation.ts'
+import createWarmup from './admin/create-warmup.ts'
 import deleteCachePolicy from './admin/delete-cache-policy.ts'
 import getCachePolicy from './admin/get-cache-policy.ts'
 import getCacheSettings from './admin/get-cache-settings.ts'
 import getCacheStats from './admin/get-cache-stats.ts'
 import getDistributionCache from './admin/get-distribution-cache.ts'
 import getInvalidation from './admin/get-invalidation.ts'
+import getWarmup from './admin/get-warmup.ts'
 import inspectCache from './admin/inspect-cache.ts'
 import listCachePolicies from './admin/list-cache-policies.ts'
 import listInvalidations from './admin/list-invalidations.ts'
@@ -20,7 +23,7 @@ import putCachePolicy from './admin/put-cache-policy.ts'
 import putCacheSettings from './admin/put-cache-settings.ts'
 import putDistributionCache from './admin/put-distribution-cache.ts'
 import validateCachePolicy from './admin/validate-cache-policy.ts'
-import type {} from './api.ts'
+import type { WarmOutcome } from './api.ts'
 import { CacheConfig } from './config.ts'
 import { createDerived } from './engine/derived.ts'
 import { CacheEngine } from './engine/engine.ts'
@@ -41,6 +44,9 @@ import { clusterId, declareCacheDocuments } from './settings/documents.ts'
 import { createCacheStaging } from './settings/staging.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
+import { createFetching } from './warm/fetching.ts'
+import { createOnWrite } from './warm/on-write.ts'
+import { createWarmups } from './warm/warmups.ts'
 
 const trimPauseMs = 600_000
 
@@ -48,7 +54,7 @@ export default definePlugin({
   name: 'cache',
   description: 'An HTTP cache that websites and other plugins serve through.',
   requires: ['storage', 'store', 'objects'],
-  optional: ['distributions', 'metrics', 'secretReferences'],
+  optional: ['distributions', 'metrics', 'queue', 'secretReferences'],
   provides: ['cache', 'cacheDocuments'],
   internal: ['cacheAdmin'],
   points: cachePoints,
@@ -70,6 +76,8 @@ export default definePlugin({
       createDistributionInvalidation,
       getDistributionCache,
       putDistributionCache,
+      createWarmup,
+      getWarmup,
     ],
   },
   config: CacheConfig,
@@ -139,6 +147,21 @@ export default definePlugin({
       now: clock.now,
       current: intake.current,
     })
+    const warmed = metrics.counter({
+      name: 'svc_cache_warmed_total',
+      help: 'Pages that warm-ups and writes were to bring into the cache, by what became of them.',
+      labels: ['result'],
+    })
+    const count = (result: WarmOutcome['result']) => warmed.inc({ result })
+    const fetchBatch = createFetching({ threads, distributions, sites: point('cache.site') })
+    const warmups = createWarmups({
+      ...{ threads, ...ports, log, node, fetchBatch, distributions, count },
+      objects: services.objects,
+    })
+    const onWrite =
+      services.queue &&
+      createOnWrite({ documents, distributions, topic: services.queue.topic('cache'), fetchBatch, log, count })
+    if (onWrite !== undefined) contribute('cache.invalidation', 'warm', onWrite.subscriber)
     const configuration = createConfigurations(documents, log)
     registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
     contribute(
@@ -177,6 +200,9 @@ export default definePlugin({
           mode: config.mode,
           webhooks,
           distributions,
+          warmups,
+          configuration,
+          warmsOnWrite: onWrite !== undefined,
         }),
       },
       async start() {
@@ -184,7 +210,14 @@ export default definePlugin({
         await intake.start()
         if (threads.isMain) await relay.start()
       },
-      serve: purges.serve,
+      async serve() {
+        if (threads.isMain) await onWrite?.start()
+        await purges.serve()
+      },
+      async drain() {
+        warmups.stop()
+        await onWrite?.stop()
+      },
       stop() {
         fencing.stop()
         relay.stop()

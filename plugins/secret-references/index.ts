@@ -21,17 +21,19 @@ export default definePlugin({
       ),
     },
   },
-  setup({ ports, log, point, contribute, background }) {
+  setup({ ports, threads, log, point, contribute, background }) {
     const secretReferences = createSecretReferences({ env: process.env, clock: ports.clock, log })
     const users = point('secretReferences.user')
     const missing = createMissing({
       users: () => users.list().map(({ value }) => value),
       resolve: secretReferences.resolve,
-      log,
+      log: threads.isMain ? log : undefined,
     })
     background({
       name: 'look',
       pauseMs,
+      // Probes are answered by any thread.
+      runsIn: 'every-thread',
       async work() {
         await missing.look()
         return 'idle'

@@ -7,7 +7,8 @@ const shownMax = 5
 export interface MissingOptions {
   readonly users: () => readonly SecretReferencesUser[]
   readonly resolve: SecretReferencesService['resolve']
-  readonly log: Logger
+  /** Undefined: another thread tells. */
+  readonly log: Logger | undefined
 }
 
 export function createMissing({ users, resolve, log }: MissingOptions) {
@@ -24,7 +25,7 @@ export function createMissing({ users, resolve, log }: MissingOptions) {
     }
     for (const [user, variable] of found) {
       if (missing.get(user) === variable) continue
-      log.error(
+      log?.error(
         { variable },
         `a secret is not set on this node: ${user} needs it. Set ${variable}, or ${variable}_FILE, and restart`,
       )

@@ -2,6 +2,7 @@
 import type { Distribution } from 'svc/plugins/distributions/api'
 import { cacheErrors, invalidRequest } from '../errors.ts'
 import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
+import { compiled } from '../warm/targets.ts'
 import { patternKey } from './configuration.ts'
 import type { StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.ts'
@@ -33,6 +34,8 @@ export function requireDistribution(
   value: DistributionCacheContent,
   values: CacheValues,
 ): void {
+  for (const [index, pattern] of value.warmOnWrite.entries())
+    compiled({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
   const find = namedIn(values)
   const above: Levels = [
     ['cluster', values.settings?.cache ?? {}, '/cache'],
