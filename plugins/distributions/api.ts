@@ -66,6 +66,8 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
+  /** Of a rehearsal: the name of the cache policy that counts; empty where nothing is cached. */
+  cachePolicy: string
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined

@@ -62,7 +62,6 @@ export function createWarming({
   }
 
   async function fetchInto(site: CachedSite, place: WarmPlace, asked: CachedRequest): Promise<WarmOutcome> {
-    let bytes = 0
     for (let tries = 0; tries < triesMax; tries++) {
       if (tries > 1) await sleep(pauseMs)
       try {
@@ -75,7 +74,7 @@ export function createWarming({
         if (object?.isSealed === true) return skipped('its key is a customer’s')
         const opened = object === undefined ? undefined : await found.bytes.open(0, object.sizeBytes)
         if (object !== undefined && opened === undefined) continue
-        bytes += opened === undefined ? 0 : await drain(opened.data)
+        if (opened !== undefined) await drain(opened.data)
         if (object === undefined && kind !== 'folder') return failed(404, 'there is no object for it')
         const isHit = found.cache === 'HIT' && opened?.isCached !== false
         if (isHit)
@@ -93,16 +92,11 @@ export function createWarming({
   }
 }
 
-async function drain(data: ObjectData): Promise<number> {
-  if (data.kind === 'whole') return data.bytes.length
-  let count = 0
+async function drain(data: ObjectData): Promise<void> {
+  if (data.kind === 'whole') return
   try {
-    for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {
-      count += chunk.bytes.length
-      chunk.release()
-    }
+    for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) chunk.release()
   } finally {
     data.close()
   }
-  return count
 }

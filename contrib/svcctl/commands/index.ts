@@ -10,6 +10,8 @@ import aliasList from './alias-list.ts'
 import aliasRemove from './alias-remove.ts'
 import aliasSet from './alias-set.ts'
 import cachePurge from './cache-purge.ts'
+import cacheStats from './cache-stats.ts'
+import cacheWarm from './cache-warm.ts'
 import cat from './cat.ts'
 import { createCompletionCommand } from './completion.ts'
 import completionTargets from './completion-targets.ts'
@@ -106,6 +108,8 @@ const declared: CommandDeclaration[] = [
   distCertRenew,
   distSign,
   cachePurge,
+  cacheWarm,
+  cacheStats,
   ping,
   version,
 ]
