@@ -1,4 +1,5 @@
 /** Documents of distributions: out, in, the same again, what is refused and where, and who may. */
+import { readFileSync } from 'node:fs'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { startAdmin } from 'svc/plugins/admin/testing'
 import t from 'tap'
@@ -133,6 +134,13 @@ t.test('an import is all or nothing, and documents may name each other', async t
     all.text,
   )
   t.notMatch(await exported(), 'DistributionCache', 'the cache of a distribution goes with it')
+})
+
+t.test('the documents of the guide are taken', async t => {
+  const guide = readFileSync(new URL('../../../docs/operate/git.md', import.meta.url), 'utf8')
+  const [, text] = /```yaml\n(apiVersion[\s\S]*?)```/.exec(guide)!
+  const planned = await send(text!.replace('www.example.test', 'guide.example.test'), '?dryRun=true')
+  t.same(names(planned.json.created), ['Distribution/site', 'DistributionCache/site'], planned.text)
 })
 
 t.test('errors name the document, the field, the line', async t => {
