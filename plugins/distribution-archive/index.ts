@@ -5,6 +5,7 @@ import 'svc/plugins/cache/api'
 import 'svc/plugins/distributions/api'
 import 'svc/plugins/key-groups/api'
 import { noSecretReferences } from 'svc/plugins/secret-references/api'
+import { noCacheDocuments, noKeyGroups } from './absent.ts'
 import exportDistributions from './admin/export-distributions.ts'
 import importDistributions from './admin/import-distributions.ts'
 import { createDistributionArchive } from './archive.ts'
@@ -12,12 +13,13 @@ import { createDistributionArchive } from './archive.ts'
 export default definePlugin({
   name: 'distribution-archive',
   description: 'Distributions, their caches, cache policies and key groups as YAML documents, to be kept in git.',
-  requires: ['cacheDocuments', 'distributions', 'keyGroups', 'store'],
-  optional: ['secretReferences'],
+  requires: ['distributions', 'store'],
+  optional: ['cacheDocuments', 'keyGroups', 'secretReferences'],
   internal: ['distributionArchive'],
   contributes: { 'admin.operation': [exportDistributions, importDistributions] },
   setup({ services }) {
-    const { cacheDocuments, distributions, keyGroups, store, secretReferences = noSecretReferences } = services
+    const { distributions, store, secretReferences = noSecretReferences } = services
+    const { cacheDocuments = noCacheDocuments, keyGroups = noKeyGroups } = services
     const { resolve } = secretReferences
     return {
       internal: {

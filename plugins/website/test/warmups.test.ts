@@ -125,3 +125,10 @@ t.test('warmOnWrite: what is written is in the cache again before anybody asks',
   t.match(docs, { body: 'docs 2', headers: { 'x-cache': 'HIT' } })
   t.equal(await ask('/other.html'), 'MISS', 'what does not match is not warmed')
 })
+
+t.test('they are counted by what became of them', async t => {
+  const families = await server.kernel.services.metrics.sample()
+  const samples = families.find(({ name }) => name === 'svc_cache_warmed_total')!.samples
+  const of = (result: string) => samples.find(({ labels }) => labels.result === result)?.value ?? 0
+  for (const result of ['fetched', 'hit', 'skipped', 'failed']) t.ok(of(result) > 0, result)
+})
