@@ -94,13 +94,19 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     await requireCacheRights(wanted, staged, rights)
     const outcome = outcomeOf(wanted, staged)
     const count = outcome.created.length + outcome.replaced.length + outcome.removed.length
-    if (count > changesMax) {
-      throw distributionArchiveErrors.archive_too_large(
-        `The import would change ${count} documents; ${changesMax} at once are the most. Import the file in parts.`,
-      )
-    }
-    if (!isDryRun && count > 0) await store.transaction(staged.apply)
+    if (count > changesMax) throw tooManyChanges(count)
+    if (!isDryRun && count > 0) await commit(staged, count)
     return outcome
+  }
+
+  async function commit(staged: Staged, count: number): Promise<void> {
+    try {
+      await store.transaction(staged.apply)
+    } catch (error) {
+      // Certificates, webhooks and conditions are changes as well.
+      if (isCatalogError(error) && error.code === 'document_too_large') throw tooManyChanges(count)
+      throw error
+    }
   }
 
   return {
@@ -137,6 +143,11 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     },
   }
 }
+
+const tooManyChanges = (count: number): Error =>
+  distributionArchiveErrors.archive_too_large(
+    `The import would change ${count} documents, which is more than one transaction takes: import the file in parts of a few hundred.`,
+  )
 
 export function writeDocument(kind: KindName, name: string, content: Content): string {
   const { spec, names } = withReferences(kind, name, content)

@@ -73,7 +73,7 @@ export default defineCommand<Options>({
     let before = await ask(client, { ...options, top: 0 })
     context.output.note('requests  hit ratio  from cache  from origin  entries      memory  webhooks')
     context.endsOnSignal()
-    for (let round = 0; !signal.aborted; round++) {
+    while (!signal.aborted) {
       await sleep(options.every ?? everyMsDefault, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       const after = await ask(client, { ...options, top: 0 })

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { exportDocuments } from '../distributions/archive.ts'
+import { exportDocuments, linesOf } from '../distributions/archive.ts'
 import { connectTo, readDistribution } from '../distributions/document.ts'
 
 interface Options {
@@ -22,6 +22,6 @@ export default defineCommand<Options>({
       return
     }
     const yaml = await exportDocuments(place.client, { kind: ['Distribution'], id: [place.id] })
-    context.output.result({ yaml }, ...yaml.replace(/\n$/, '').split('\n'))
+    context.output.result({ yaml }, ...linesOf(yaml))
   },
 })

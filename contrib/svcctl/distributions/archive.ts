@@ -88,3 +88,5 @@ export function describeImport({ created, replaced, unchanged, removed, changes,
   const counts = `${created.length} created, ${replaced.length} replaced, ${removed.length} removed, ${same}`
   return [...lines, dryRun ? `Nothing was changed. It would be: ${counts}.` : `Imported: ${counts}.`]
 }
+
+export const linesOf = (yaml: string): readonly string[] => (yaml === '' ? [] : yaml.replace(/\n$/, '').split('\n'))

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { startAdmin } from 'svc/plugins/admin/testing'
+import { referenceTo } from 'svc/plugins/secret-references/api'
 import t from 'tap'
 
 t.setTimeout(300_000)
@@ -69,10 +70,10 @@ t.test('what was set by hand is exported without a secret, and the same file cha
   })
   const text = await exported()
   for (const secret of [...planted, 'PRIVATE KEY']) t.notMatch(text, secret)
-  t.match(text, '${secret:site-edge-token}')
+  t.match(text, referenceTo('site-edge-token'))
   t.match(text, '# site-edge-token: SVC_SECRET_SITE_EDGE_TOKEN')
-  t.match(text, '${secret:site-origin-secret}')
-  t.match(text, '${secret:cluster-debug-secret}')
+  t.match(text, referenceTo('site-origin-secret'))
+  t.match(text, referenceTo('cluster-debug-secret'))
   t.equal(await exported(), text, 'the same state has the same bytes')
   const before = await server.signed({ path: api('/distributions/site') })
   for (const mode of ['merge', 'replace']) {
@@ -101,7 +102,7 @@ t.test('a dry run says what differs, field by field, and changes nothing', async
     { kind: 'DistributionCache', element: '/spec/cache/ttl/default', before: '10m', after: '20m' },
   ])
   t.match(await exported(), 'www.example.test')
-  const swapped = await send(text.replace('${secret:site-edge-token}', 'another-token-for-it'), '?dryRun=true')
+  const swapped = await send(text.replace(referenceTo('site-edge-token'), 'another-token-for-it'), '?dryRun=true')
   t.notMatch(swapped.text, 'another-token-for-it')
 })
 
@@ -249,17 +250,17 @@ t.test('hostile text is refused, and costs little', async t => {
 
 t.test('a reference is kept, stored and resolved; what is not set opens nothing', async t => {
   const fields = (value: string) => `  restrictions: { originSecretHeader: { name: x-origin, values: ["${value}"] } }\n`
-  t.equal((await send(site('ref', fields('${secret:not-set-anywhere}')))).status, 200)
-  t.match(await exported('?id=ref'), '${secret:not-set-anywhere}')
+  t.equal((await send(site('ref', fields(referenceTo('not-set-anywhere'))))).status, 200)
+  t.match(await exported('?id=ref'), referenceTo('not-set-anywhere'))
   const { service } = { service: server.kernel.services.distributions }
   t.match(service.document((await service.get('ref'))!).restrictions, {
-    originSecretHeader: { values: ['${secret:not-set-anywhere}'] },
+    originSecretHeader: { values: [referenceTo('not-set-anywhere')] },
   })
   const test = async (value: string) => {
     const body = { url: '/', headers: { 'X-Origin': value } }
     return (await server.signed({ method: 'POST', path: api('/distributions/ref/test'), body })).json.restriction
   }
-  for (const value of ['${secret:not-set-anywhere}', '', 'undefined']) t.match(await test(value), { allowed: false })
+  for (const value of [referenceTo('not-set-anywhere'), '', 'undefined']) t.match(await test(value), { allowed: false })
   process.env.SVC_SECRET_NOT_SET_ANYWHERE = 'short'
   t.match(await test('short'), { allowed: false }, 'too short a secret')
   process.env.SVC_SECRET_NOT_SET_ANYWHERE = 'long-enough-for-a-secret'
