@@ -13,12 +13,17 @@ export const noKeyGroups: Pick<KeyGroupsService, 'list' | 'prepare'> = {
   },
 }
 
-const none: StagedDocuments<never> = { before: new Map(), after: new Map(), changed: new Set(), errors: new Map() }
+const none = <Content>(): StagedDocuments<Content> => ({
+  before: new Map(),
+  after: new Map(),
+  changed: new Set(),
+  errors: new Map(),
+})
 
 export const noCacheDocuments: CacheDocumentsService = {
   async stage({ policies, settings, distributions }) {
     if (policies.size > 0 || settings !== undefined || distributions.size > 0)
       throw absent('cache', 'CachePolicy, CacheSettings or DistributionCache')
-    return { policies: none, settings: none, distributions: none, apply() {} }
+    return { policies: none(), settings: none(), distributions: none(), apply() {} }
   },
 }

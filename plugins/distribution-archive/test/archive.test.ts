@@ -248,6 +248,22 @@ t.test('hostile text is refused, and costs little', async t => {
   t.equal(({} as { polluted?: number }).polluted, undefined)
 })
 
+t.test('several hundred at once, again, and two imports at the same time', async t => {
+  const many = Array.from({ length: 400 }, (_, index) => site(`n${index}`)).join('---\n')
+  const started = performance.now()
+  t.equal((await send(many)).json.created.length, 400)
+  t.comment(`400 distributions: ${Math.round(performance.now() - started)} ms`)
+  t.equal((await send(many)).json.unchanged.length, 400)
+  const both = await Promise.all(['x', 'y'].map(name => send(site('race', `  comment: ${name}\n`))))
+  t.same(
+    both.map(({ status, json }) => `${status} ${json.created.length + json.replaced.length}`),
+    ['200 1', '200 1'],
+    'one creates it, the other one replaces it',
+  )
+  const emptied = await send(site('two', '', 'one.example.test'), '?mode=replace')
+  t.ok(emptied.json.removed.length >= 401, emptied.text)
+})
+
 t.test('a reference is kept, stored and resolved; what is not set opens nothing', async t => {
   const fields = (value: string) => `  restrictions: { originSecretHeader: { name: x-origin, values: ["${value}"] } }\n`
   t.equal((await send(site('ref', fields(referenceTo('not-set-anywhere'))))).status, 200)
