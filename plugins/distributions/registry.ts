@@ -196,7 +196,24 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     get: id => documents.get(id),
     all,
     usesOf,
-    watch: listener => documents.watch(listener, listener),
+    watch(listener) {
+      let isDue = false
+      let hasEnded = false
+      // An import changes hundreds at once, and each listener reads all of them.
+      const soon = () => {
+        if (isDue) return
+        isDue = true
+        setImmediate(() => {
+          isDue = false
+          if (!hasEnded) listener()
+        })
+      }
+      const unwatch = documents.watch(soon, soon)
+      return () => {
+        hasEnded = true
+        unwatch()
+      }
+    },
     async snapshot() {
       const table = await tables.get(tableId)
       return {
