@@ -80,6 +80,8 @@ const folders = [
   'purge',
   'purge-generic',
   'purge-cdn',
+  'secret-references',
+  'distribution-archive',
   's3-domains',
   'key-groups',
   'certificates',

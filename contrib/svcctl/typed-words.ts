@@ -11,11 +11,32 @@ const memberPattern = /"([A-Za-z]\w*)": true/g
 
 /** Places that the user did not type, such as those in a file, are kept. */
 export function inTypedWords(error: unknown, words: TypedWords): unknown {
-  if (!(error instanceof AdminError)) return error
   const translate = (text: string) =>
     text
       .replace(memberPattern, (member, name) => words.get(`body/${name}`) ?? member)
       .replace(placePattern, (pointer, place = 'body', name) => words.get(`${place}/${name}`) ?? pointer)
+  return translated(error, translate)
+}
+
+/** One of a list that several options make together. */
+export interface TypedPattern {
+  /** Of the option: `glob` for `--glob`. */
+  readonly type: string
+  readonly pattern: string
+}
+
+/** Places in a list of patterns are told as the options that they came from. */
+export function withTypedPatterns(error: unknown, patterns: readonly TypedPattern[]): unknown {
+  return translated(error, text =>
+    text.replace(/\/patterns\/(\d+)(?:\/\w+)?/g, (pointer, index) => {
+      const found = patterns[Number(index)]
+      return found === undefined ? pointer : `--${found.type} ${JSON.stringify(found.pattern)}`
+    }),
+  )
+}
+
+function translated(error: unknown, translate: (text: string) => string): unknown {
+  if (!(error instanceof AdminError)) return error
   const { status, code, requestId, operation, message } = error
   return new AdminError({
     status,

@@ -1,5 +1,6 @@
 /** Certificates from an authority that speaks ACME. */
 import { definePlugin } from 'svc/kernel'
+import type { RenewOptions } from 'svc/plugins/certificates/api'
 import 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { createAccounts } from './accounts.ts'
@@ -18,6 +19,11 @@ const requestTimeoutMs = 30_000
 const ownTimeoutMs = 5000
 /** A look costs nothing where nothing has changed and nothing is due. */
 const lookPauseMs = 1000
+
+interface RenewCall {
+  readonly id: string
+  readonly options: RenewOptions | undefined
+}
 
 export default definePlugin({
   name: 'acme',
@@ -40,7 +46,9 @@ export default definePlugin({
       labels: ['result'],
     })
     if (!threads.isMain) {
-      contribute('certificate.issuer', 'acme', { renew: id => threads.call(0, 'acme.renew', id) })
+      contribute('certificate.issuer', 'acme', {
+        renew: (id, options) => threads.call(0, 'acme.renew', { id, options }),
+      })
       return {}
     }
     for (const result of ['success', 'failure']) results.inc({ result }, 0)
@@ -72,7 +80,7 @@ export default definePlugin({
       onResult: result => results.inc({ result }),
     })
     contribute('certificate.issuer', 'acme', { renew: orders.renew })
-    threads.handle('acme.renew', orders.renew)
+    threads.handle('acme.renew', ({ id, options }: RenewCall) => orders.renew(id, options))
     background({
       name: 'orders',
       pauseMs: lookPauseMs,

@@ -2,6 +2,7 @@
 import { isCatalogError, type Logger, type Ports } from 'svc/kernel'
 import {
   type AcmeState,
+  type CertificateIssuer,
   type CertificatesService,
   certificatesErrors,
   type OrderedCertificate,
@@ -44,7 +45,7 @@ export interface OrdersOptions {
 }
 
 export interface Orders {
-  renew(id: string): Promise<void>
+  renew: CertificateIssuer['renew']
   /** One pass: starts due orders and does not wait for their end. */
   look(): Promise<void>
   /** Ends running orders, as a crash would; the next start continues them. */
@@ -300,15 +301,20 @@ export function createOrders(options: OrdersOptions): Orders {
   }
 
   return {
-    async renew(id) {
+    async renew(id, { force = false } = {}) {
       const wanted = await orders.get(id)
       const nextMs = wanted?.acme.nextAttemptMs
-      if (nextMs !== undefined && nextMs > clock.now()) {
+      if (!force && nextMs !== undefined && nextMs > clock.now()) {
         throw certificatesErrors.too_many_requests(
           `The last order failed: ${wanted!.acme.lastError} The authority is not asked again before ${new Date(nextMs).toISOString()}.`,
         )
       }
-      await orders.note(id, state => (state.step === '' ? { ...state, step: queuedStep } : state))
+      // How often names may fail in an hour is counted with the account, and holds all the same.
+      await orders.note(id, ({ nextAttemptMs, ...state }) => ({
+        ...state,
+        ...(nextAttemptMs !== undefined && !force && { nextAttemptMs }),
+        step: state.step === '' ? queuedStep : state.step,
+      }))
     },
 
     async look() {

@@ -12,7 +12,7 @@ import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
-export { adminErrors, type FieldProblem, invalidFields, sentenceEnd } from './errors.ts'
+export { adminErrors, type FieldProblem, invalidFields, problemsOf, sentenceEnd } from './errors.ts'
 export {
   attributeRequirements,
   headersOfFields,
@@ -25,6 +25,7 @@ export { decodeCursor, encodeCursor, pageOf, pageParameters } from './paging.ts'
 export { type AdminBytes, AdminReply, replyWith, replyWithBytes } from './reply.ts'
 export { invalidRules, type RuleProblem, withProblems } from './rule-problems.ts'
 export { StreamDropped } from './stream-schema.ts'
+export { createValidation } from './validation.ts'
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

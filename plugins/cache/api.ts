@@ -9,11 +9,13 @@ import type { Distribution } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { Transaction } from 'svc/plugins/storage/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from './admin/schemas.ts'
 import type { Fence } from './fence/fences.ts'
 import type { KeyRequest } from './policy/key.ts'
 import type { EffectivePolicy } from './policy/policy.ts'
 import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.ts'
 
+export { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from './admin/schemas.ts'
 export type { Fence } from './fence/fences.ts'
 export type { KeyRequest } from './policy/key.ts'
 export {
@@ -274,6 +276,8 @@ export interface WebhookDocument {
 
 /** What a transaction that replaces the webhooks of a distribution needs. */
 export interface WebhookChange {
+  /** As they will be read. */
+  readonly after: readonly WebhookDocument[]
   /** False: they are the stored ones already, secrets included. */
   readonly isChange: boolean
   /** Its condition is that nobody else has replaced them meanwhile. */
@@ -291,6 +295,42 @@ export interface CacheWebhooks {
   prepare(distribution: Distribution, webhooks: readonly WebhookDocument[]): Promise<WebhookChange>
   /** Invalidations that wait for any webhook of any distribution. */
   queued(): Promise<number>
+}
+
+/** Of one kind, by name. */
+export interface StagedDocuments<Content> {
+  /** As they are. */
+  readonly before: ReadonlyMap<string, Content>
+  /** Of those that are wanted, as they will be. */
+  readonly after: ReadonlyMap<string, Content>
+  readonly changed: ReadonlySet<string>
+  /** Why one cannot be stored. */
+  readonly errors: ReadonlyMap<string, Error>
+}
+
+/** `null` removes. */
+export interface CacheChanges {
+  readonly policies: ReadonlyMap<string, CachePolicyInput | null>
+  /** Undefined: they stay. */
+  readonly settings: CacheSettingsInput | undefined
+  readonly distributions: ReadonlyMap<string, DistributionCacheInput | null>
+  /** As they will be. */
+  readonly sites: ReadonlyMap<string, Distribution>
+}
+
+export interface StagedCache {
+  readonly policies: StagedDocuments<CachePolicyInput>
+  /** Its only name is `cluster`. */
+  readonly settings: StagedDocuments<CacheSettingsInput>
+  readonly distributions: StagedDocuments<DistributionCacheInput>
+  /** All changes, on the condition that no settings have changed meanwhile. Only where there are no errors. */
+  apply(tx: TransactionBuilder): void
+}
+
+/** What operators have set, as documents that clients write. Secrets are masked, and stay when they are sent back. */
+export interface CacheDocumentsService {
+  /** With no changes `before` is all there is. */
+  stage(changes: CacheChanges): Promise<StagedCache>
 }
 
 /** A URL as a visitor would send it. */
@@ -316,15 +356,35 @@ export interface InspectedSite {
   readonly request: CacheRequest
 }
 
+export interface WarmPlace {
+  readonly distribution: Distribution
+  readonly alias: string
+  readonly host: string
+  readonly headers: RequestHeaders
+}
+
+/** Of one target: it is in the cache now (`fetched`), or was (`hit`), is not for the cache (`skipped`), or cannot be had. */
+export interface WarmOutcome {
+  readonly result: 'fetched' | 'hit' | 'skipped' | 'failed'
+  /** Of HTTP; 0 where there is none. */
+  readonly status: number
+  readonly bytes: number
+  /** Without subject; empty where it is in the cache. */
+  readonly message: string
+}
+
 /** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
 export interface CacheSite {
   /** How the site would ask the cache. Undefined: it would refuse the path. */
   inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
+  /** Fetches paths and queries, as they stand in URLs, into the cache of this thread; all at once. */
+  warm(place: WarmPlace, targets: readonly string[]): Promise<readonly WarmOutcome[]>
 }
 
 declare module 'svc/kernel' {
   interface Services {
     cache: CacheService
+    cacheDocuments: CacheDocumentsService
   }
   interface ExtensionPoints {
     'cache.tier': CacheTierKind

@@ -4,15 +4,19 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import 'svc/plugins/cluster-archive/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import 'svc/plugins/queue/api'
+import { noSecretReferences, referencedName } from 'svc/plugins/secret-references/api'
 import createCachePolicy from './admin/create-cache-policy.ts'
 import createDistributionInvalidation from './admin/create-distribution-invalidation.ts'
 import createInvalidation from './admin/create-invalidation.ts'
+import createWarmup from './admin/create-warmup.ts'
 import deleteCachePolicy from './admin/delete-cache-policy.ts'
 import getCachePolicy from './admin/get-cache-policy.ts'
 import getCacheSettings from './admin/get-cache-settings.ts'
 import getCacheStats from './admin/get-cache-stats.ts'
 import getDistributionCache from './admin/get-distribution-cache.ts'
 import getInvalidation from './admin/get-invalidation.ts'
+import getWarmup from './admin/get-warmup.ts'
 import inspectCache from './admin/inspect-cache.ts'
 import listCachePolicies from './admin/list-cache-policies.ts'
 import listInvalidations from './admin/list-invalidations.ts'
@@ -20,7 +24,7 @@ import putCachePolicy from './admin/put-cache-policy.ts'
 import putCacheSettings from './admin/put-cache-settings.ts'
 import putDistributionCache from './admin/put-distribution-cache.ts'
 import validateCachePolicy from './admin/validate-cache-policy.ts'
-import type {} from './api.ts'
+import type { WarmOutcome } from './api.ts'
 import { CacheConfig } from './config.ts'
 import { createDerived } from './engine/derived.ts'
 import { CacheEngine } from './engine/engine.ts'
@@ -38,9 +42,13 @@ import { createCacheAdmin } from './service.ts'
 import { createArchiveParts } from './settings/archive-parts.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
-import { declareCacheDocuments } from './settings/documents.ts'
+import { clusterId, declareCacheDocuments } from './settings/documents.ts'
+import { createCacheStaging } from './settings/staging.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
+import { createFetching } from './warm/fetching.ts'
+import { createOnWrite } from './warm/on-write.ts'
+import { createWarmups } from './warm/warmups.ts'
 
 const trimPauseMs = 600_000
 
@@ -48,8 +56,8 @@ export default definePlugin({
   name: 'cache',
   description: 'An HTTP cache that websites and other plugins serve through.',
   requires: ['storage', 'store', 'objects'],
-  optional: ['distributions', 'metrics'],
-  provides: ['cache'],
+  optional: ['distributions', 'metrics', 'queue', 'secretReferences'],
+  provides: ['cache', 'cacheDocuments'],
   internal: ['cacheAdmin'],
   points: cachePoints,
   contributes: {
@@ -70,11 +78,14 @@ export default definePlugin({
       createDistributionInvalidation,
       getDistributionCache,
       putDistributionCache,
+      createWarmup,
+      getWarmup,
     ],
   },
   config: CacheConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { storage, store, distributions, metrics = noMetrics } = services
+    const { secretReferences = noSecretReferences } = services
     const { clock } = ports
     const documents = declareCacheDocuments(store)
     const purgeDocuments = declarePurgeDocuments(store)
@@ -138,12 +149,38 @@ export default definePlugin({
       now: clock.now,
       current: intake.current,
     })
+    const warmed = metrics.counter({
+      name: 'svc_cache_warmed_total',
+      help: 'Pages that warm-ups and writes were to bring into the cache, by what became of them.',
+      labels: ['result'],
+    })
+    const count = (result: WarmOutcome['result']) => warmed.inc({ result })
+    const fetchBatch = createFetching({ threads, distributions, sites: point('cache.site') })
+    const warmups = createWarmups({
+      ...{ threads, ...ports, log, node, fetchBatch, distributions, count },
+      objects: services.objects,
+    })
+    const onWrite =
+      services.queue &&
+      createOnWrite({ documents, distributions, topic: services.queue.topic('cache'), fetchBatch, log, count })
+    if (onWrite !== undefined) contribute('cache.invalidation', 'warm', onWrite.subscriber)
     const configuration = createConfigurations(documents, log)
     const settings = createSettingsChanges(store, documents)
     for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions })) {
       contribute('archive.part', name, part, { optional: true })
     }
     registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
+    contribute(
+      'secretReferences.user',
+      'cache',
+      {
+        async references() {
+          const name = referencedName((await documents.settings.get(clusterId))?.value.debug.secret ?? '')
+          return name === undefined ? [] : [{ name, user: 'the debug header of the cache' }]
+        },
+      },
+      { optional: true },
+    )
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
       services: {
@@ -155,9 +192,10 @@ export default definePlugin({
           fence: (bucket, key) => fencing.fences().take(bucket, key),
           served: counters.served,
           configuration,
-          debugHeaders: (request, read) => debugHeaders(request, read, node),
+          debugHeaders: (request, read) => debugHeaders(request, read, node, secretReferences.resolve),
           usage: () => engine.memory.usage,
         },
+        cacheDocuments: { stage: createCacheStaging(documents, webhooks) },
       },
       internal: {
         cacheAdmin: createCacheAdmin({
@@ -168,6 +206,9 @@ export default definePlugin({
           mode: config.mode,
           webhooks,
           distributions,
+          warmups,
+          configuration,
+          warmsOnWrite: onWrite !== undefined,
         }),
       },
       async start() {
@@ -175,7 +216,14 @@ export default definePlugin({
         await intake.start()
         if (threads.isMain) await relay.start()
       },
-      serve: purges.serve,
+      async serve() {
+        if (threads.isMain) await onWrite?.start()
+        await purges.serve()
+      },
+      async drain() {
+        warmups.stop()
+        await onWrite?.stop()
+      },
       stop() {
         fencing.stop()
         relay.stop()

@@ -14,7 +14,7 @@ export const cachePoints = {
   'cache.site': {
     cardinality: 'many',
     schema: Type.Object(
-      { inspect: method },
+      { inspect: method, warm: method },
       { description: 'A mode of distributions that answers through the cache.' },
     ),
   },

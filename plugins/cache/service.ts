@@ -1,12 +1,14 @@
 /** The service of the operations of this plugin. */
+import type { MaybePromise } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
-import type { CacheWebhooks } from './api.ts'
+import type { CacheConfiguration, CacheWebhooks } from './api.ts'
 import { cacheErrors } from './errors.ts'
 import type { createInspect } from './inspect/inspect.ts'
 import type { PurgeFacts, Purges } from './purge/purges.ts'
 import { indexDocumentsOf, type PurgeInput } from './purge/selection.ts'
 import type { SettingsChanges } from './settings/changes.ts'
 import type { createStats } from './stats/stats.ts'
+import type { Warmups } from './warm/warmups.ts'
 
 export interface CacheAdmin {
   readonly settings: SettingsChanges
@@ -18,6 +20,11 @@ export interface CacheAdmin {
   readonly mode: string
   /** Throws `distribution_not_found` and `invalid_cache_request`. */
   readonly inspect: ReturnType<typeof createInspect>
+  readonly warmups: Pick<Warmups, 'get' | 'start'>
+  /** False: no queue is loaded for it. */
+  readonly warmsOnWrite: boolean
+  /** Whether anything of the distribution is cached at one of these aliases. */
+  caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
   /** Of one distribution, or of all. Resolves when it is in force. Throws `invalid_cache_request`. */
@@ -32,16 +39,28 @@ export interface CacheAdminOptions {
   readonly webhooks: () => CacheWebhooks | undefined
   readonly inspect: ReturnType<typeof createInspect>
   readonly distributions: DistributionsService | undefined
+  readonly warmups: Pick<Warmups, 'get' | 'start'>
+  /** False: no queue is loaded for it. */
+  readonly warmsOnWrite: boolean
+  readonly configuration: () => MaybePromise<CacheConfiguration>
 }
 
 export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
-  const { purges, distributions } = options
+  const { purges, distributions, configuration } = options
   return {
     ...options,
     async distribution(id) {
       const found = await distributions?.get(id)
       if (found === undefined) throw cacheErrors.distribution_not_found()
       return found
+    },
+    async caches({ id, createdMs, mode, behaviors }, aliases) {
+      const { policyOf } = await configuration()
+      const patterns = [undefined, ...behaviors.map(({ pathPattern }) => pathPattern)]
+      const places = aliases.flatMap(alias =>
+        patterns.map(pathPattern => ({ distribution: id, createdMs, alias, pathPattern })),
+      )
+      return mode === 'website' && places.some(place => !policyOf(place).isOff)
     },
     async purge(input, distribution, actor) {
       const selected = distribution === undefined ? ((await distributions?.all()) ?? []) : [distribution]

@@ -96,10 +96,15 @@ export interface CertificateUser extends DocumentUser<CertificateUse> {
   preferred(serverName: string): MaybePromise<string | undefined>
 }
 
+export interface RenewOptions {
+  /** Also within the pause after a failure: for who has mended its cause. */
+  readonly force?: boolean
+}
+
 /** Orders certificates. Contributed to `certificate.issuer`. */
 export interface CertificateIssuer {
   /** Begins an order soon, whenever it would be due. Rejects with `too_many_requests` within the pause after a failure. */
-  renew(id: string): Promise<void>
+  renew(id: string, options?: RenewOptions): Promise<void>
 }
 
 /** A certificate to be ordered, as its issuer needs it. */
@@ -143,7 +148,7 @@ export interface CertificatesService {
   replace(id: string, upload: CertificateUpload): Promise<Certificate>
   /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
   delete(id: string): Promise<void>
-  renew(id: string): Promise<Certificate>
+  renew(id: string, options?: RenewOptions): Promise<Certificate>
   /**
    * The certificate that a connection for this name gets at its next handshake, on a listener of this kind, by the rules that handshakes go
    * by. Undefined where the listener speaks plain HTTP, or refuses the handshake. `serverName` is in lower case without a final dot.

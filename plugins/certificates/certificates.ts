@@ -187,7 +187,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
         return tx => tx.delete(certificates, id, { ifMatch: etag })
       }),
 
-    async renew(id) {
+    async renew(id, options) {
       const { value } = await stored(id)
       if (value.source !== 'acme') {
         throw certificatesErrors.conflict(`"${id}" was uploaded and cannot be renewed here: upload its successor.`)
@@ -196,7 +196,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       if (ordering === undefined) {
         throw certificatesErrors.conflict('No loaded plugin orders certificates; the plugin acme does.')
       }
-      await ordering.renew(id)
+      await ordering.renew(id, options)
       return get(id)
     },
 

@@ -93,9 +93,15 @@ export function declareCertificateDocuments(
     archiveNote: 'not in it: changes with the certificates',
     schema: TableDocument,
   })
+  /** A transaction changes each document once, and may have many certificates. */
+  const touched = new WeakSet<TransactionBuilder>()
   return {
     certificates,
     tables,
-    touch: tx => tx.put(tables, tableId, { change: random(8).toString('hex') }),
+    touch(tx) {
+      if (touched.has(tx)) return
+      touched.add(tx)
+      tx.put(tables, tableId, { change: random(8).toString('hex') })
+    },
   }
 }

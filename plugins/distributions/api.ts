@@ -5,13 +5,16 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { Distribution } from './document.ts'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { Distribution, DistributionInput } from './document.ts'
 
 export {
   type Behavior,
   type Cors,
   type Distribution,
+  DistributionInput,
   type ErrorPage,
+  type OriginSecretHeader,
   type PathBehavior,
   PathPattern,
   type Redirect,
@@ -63,6 +66,8 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
+  /** Of a rehearsal: the name of the cache policy that counts; empty where nothing is cached. */
+  cachePolicy: string
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
@@ -93,12 +98,47 @@ export interface DistributionMode {
   compile(distribution: Distribution): DistributionServer
 }
 
+/** Whether the caller may manage distributions of this bucket; a promise where policies have to be read. */
+export type MayManage = (bucket: string) => MaybePromise<boolean>
+
+/** Of the caller. */
+export interface SaverRights {
+  readonly mayManage: MayManage
+  /** Whether the caller may write objects below this prefix. */
+  readonly mayWrite: (bucket: string, prefix: string) => MaybePromise<boolean>
+}
+
+export interface DistributionChanges extends SaverRights {
+  /** By id. `null` removes. */
+  readonly wanted: ReadonlyMap<string, DistributionInput | null>
+  /** Whether the same transaction makes (true) or removes (false) a key group; undefined: it does neither. */
+  readonly keyGroupChange: (id: string) => boolean | undefined
+}
+
+export interface StagedDistributions {
+  /** Of those that are wanted, as they are. */
+  readonly before: ReadonlyMap<string, Distribution>
+  /** All of them, as they will be. */
+  readonly after: ReadonlyMap<string, Distribution>
+  readonly changed: ReadonlySet<string>
+  /** Why one cannot be saved, by id. */
+  readonly errors: ReadonlyMap<string, Error>
+  /** Who will name a key group. */
+  keyGroupUsers(id: string): readonly string[]
+  /** All changes, on the condition that no distribution has changed meanwhile. Only where there are no errors. */
+  apply(tx: TransactionBuilder): void
+}
+
 /** Distributions as of the last acknowledged change. */
 export interface DistributionsService {
   get(id: string): MaybePromise<Distribution | undefined>
   /** The distribution that answers this host, and the alias that stands for it. `host`: with a port or without, in any case. */
   find(host: string): MaybePromise<{ readonly distribution: Distribution; readonly alias: string } | undefined>
   all(): Promise<readonly Distribution[]>
+  /** As clients write it: secrets are masked, and refer to the stored ones when they are sent back. Without read-only fields. */
+  document(distribution: Distribution): DistributionInput
+  /** Changes of many distributions for one transaction of somebody else: each is checked against all as they will be then. */
+  stage(changes: DistributionChanges): Promise<StagedDistributions>
   /** Calls this thread's listener soon after each change. Returns a function that ends the watch. */
   watch(listener: () => void): () => void
   /** The index of the behavior of a path as it stands in a URL; -1 is the default. Undefined: its mode has no behaviors. */

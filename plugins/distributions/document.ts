@@ -100,7 +100,12 @@ const StoredOriginSecret = Type.Object(
   {
     name: Type.String(),
     secrets: Type.Array(
-      Type.Object({ salt: Type.String(), digest: Type.String(), expiresMs: Type.Optional(Type.Integer()) }),
+      Type.Object({
+        salt: Type.String(),
+        digest: Type.String(),
+        expiresMs: Type.Optional(Type.Integer()),
+        reference: Type.Optional(Type.String()),
+      }),
     ),
   },
   strict,

@@ -6,6 +6,7 @@ import type { RateLimitsService } from 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/stored-needs/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
+import { noSecretReferences } from 'svc/plugins/secret-references/api'
 import { type AccessLog, createAccessLog, createLineLog } from './access-log.ts'
 import { createAccessRoutes } from './access-routes.ts'
 import createDistribution from './admin/create-distribution.ts'
@@ -21,6 +22,7 @@ import type { DistributionMode } from './api.ts'
 import { createArchivePart, distributionPart } from './archive-part.ts'
 import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
+import { createChecks } from './checking.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -35,6 +37,7 @@ import { createSaving } from './saving.ts'
 import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
+import { createStaging } from './staging.ts'
 import { createUses } from './uses.ts'
 import { createVisits, type Ready } from './visit.ts'
 
@@ -47,7 +50,16 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
-  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'objectOwnership', 'queue', 'rateLimits'],
+  optional: [
+    'certificates',
+    'dnsProviders',
+    'keyGroups',
+    'metrics',
+    'objectOwnership',
+    'queue',
+    'rateLimits',
+    'secretReferences',
+  ],
   provides: ['distributions'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
@@ -67,6 +79,8 @@ export default definePlugin({
   config: distributionsConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { http, store, objects, keyGroups, queue, rateLimits, metrics = noMetrics } = services
+    const { secretReferences = noSecretReferences } = services
+    const resolveSecret = secretReferences.resolve
     const bucketLogs =
       queue && createBucketLogs({ objects, queue, metrics, intervalMs: config.logIntervalMs, ports, log })
     if (bucketLogs !== undefined) background(bucketLogs.worker)
@@ -97,15 +111,14 @@ export default definePlugin({
       return {
         distribution,
         server: mode.compile(distribution),
-        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits }),
+        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits: limits, resolveSecret }),
         accessLog: accessLogOf(distribution),
       }
     }
     const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
     const normalizeKey = keyNormalizer(config.keyNormalization)
     const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
-    const save = createSaving({
-      registry,
+    const checks = createChecks({
       objects,
       certificates,
       modes: () => modes,
@@ -113,7 +126,6 @@ export default definePlugin({
       ports,
       normalizeKey,
       keyGroups,
-      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
       hasBucketLogs: bucketLogs !== undefined,
     })
     const archivePart = createArchivePart({
@@ -125,8 +137,14 @@ export default definePlugin({
       hasBucketLogs: bucketLogs !== undefined,
     })
     contribute('archive.part', distributionPart, archivePart, { optional: true })
+    const save = createSaving({
+      registry,
+      checks,
+      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
+    })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     const uses = createUses(registry)
+    contribute('secretReferences.user', 'distributions', { references: uses.secrets }, { optional: true })
     contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })
     const distributionsAdmin = createDistributionsAdmin({
       registry,
@@ -174,7 +192,13 @@ export default definePlugin({
       }
     }
     return {
-      services: { distributions: createDistributions(registry) },
+      services: {
+        distributions: createDistributions(
+          registry,
+          createStaging({ registry, checks, certificates }),
+          ports.clock.now,
+        ),
+      },
       internal: { distributionsAdmin },
       async start() {
         isStarted = true

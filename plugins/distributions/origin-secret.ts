@@ -1,11 +1,14 @@
 /**
  * The header by which a proxy in front shows that a request came through it. Secrets are stored as salted SHA-256 only; they are random or
- * long, so a slow hash would add no protection. Reads return a masked value, which refers to the stored secret when it is sent back.
+ * long, so a slow hash would add no protection. Reads return a masked value, which refers to the stored secret when it is sent back. Of a
+ * reference (`${secret:name}`) the name is stored, and what it stands for is read when a request comes; the digest beside it is of nothing.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Random } from 'svc/kernel'
+import { referencedName, referenceTo, type SecretReferencesService } from 'svc/plugins/secret-references/api'
 import type { OriginSecretHeader, StoredOriginSecret } from './document.ts'
 
+export type ResolveSecret = SecretReferencesService['resolve']
 type Secret = StoredOriginSecret['secrets'][number]
 
 const charactersMin = 16
@@ -26,9 +29,12 @@ export function hashSecret(value: string, random: Random): Secret {
 export function showSecret({ name, secrets }: StoredOriginSecret, nowMs: number): OriginSecretHeader {
   return {
     name,
-    values: secrets.filter(secret => isLive(secret, nowMs)).map(({ digest }) => `sha256:${digest.slice(0, 8)}`),
+    values: secrets.filter(secret => isLive(secret, nowMs)).map(shownSecret),
   }
 }
+
+const shownSecret = ({ digest, reference }: Secret): string =>
+  reference === undefined ? `sha256:${digest.slice(0, 8)}` : referenceTo(reference)
 
 /** Throws a sentence without subject. `before`: the stored secrets, to which masked values refer. */
 export function storeSecret(
@@ -45,10 +51,16 @@ export function storeSecret(
       if (kept === undefined) throw new TypeError('has a masked value that matches no stored secret')
       return kept
     }
+    const reference = referencedName(one)
+    if (reference !== undefined) {
+      const known = before?.secrets.find(secret => secret.reference === reference)
+      return known ?? { ...hashSecret(Buffer.from(random.bytes(32)).toString('hex'), random), reference }
+    }
     if (one.length < charactersMin) throw new TypeError(`has a value of less than ${charactersMin} characters`)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: no header can have them
     if (/[\u0000-\u001f\u007f]/.test(one)) throw new TypeError('has a value with control characters')
-    return hashSecret(one, random)
+    // The same secret again is no change.
+    return before?.secrets.find(secret => isDigestOf(one, secret)) ?? hashSecret(one, random)
   })
   if (secrets.length === 0) throw new TypeError('has no value')
   return { name: name.toLowerCase(), secrets }
@@ -56,14 +68,31 @@ export function storeSecret(
 
 const isLive = ({ expiresMs }: Secret, nowMs: number) => expiresMs === undefined || nowMs < expiresMs
 
+const isDigestOf = (value: string, { salt, digest }: Secret): boolean =>
+  timingSafeEqual(digestOf(salt, value), Buffer.from(digest, 'hex'))
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** A reference that stands for nothing on this node, or for too little, lets nobody in. */
+function isReferenced(value: string, reference: string, resolve: ResolveSecret): boolean {
+  const text = resolve(referenceTo(reference))
+  return text !== undefined && text.length >= charactersMin && timingSafeEqual(sha256(value), sha256(text))
+}
+
 /** Whether the header has one of the live values. Each is compared, so that time tells nothing. */
-export function hasSecret(header: string | undefined, { secrets }: StoredOriginSecret, nowMs: number): boolean {
+export function hasSecret(
+  header: string | undefined,
+  { secrets }: StoredOriginSecret,
+  nowMs: number,
+  resolve: ResolveSecret,
+): boolean {
   if (header === undefined) return false
   // A header arrives as one character for each byte.
   const value = Buffer.from(header, 'latin1').toString('utf8')
   let isFound = false
   for (const secret of secrets) {
-    const equals = timingSafeEqual(digestOf(secret.salt, value), Buffer.from(secret.digest, 'hex'))
+    const equals =
+      secret.reference === undefined ? isDigestOf(value, secret) : isReferenced(value, secret.reference, resolve)
     if (equals && isLive(secret, nowMs)) isFound = true
   }
   return isFound

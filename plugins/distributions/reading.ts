@@ -2,9 +2,14 @@
 import type { DistributionsService } from './api.ts'
 import { normalizeHost } from './hosts.ts'
 import type { Registry } from './registry.ts'
+import { viewOf } from './saving.ts'
 import type { Ready } from './visit.ts'
 
-export function createDistributions(registry: Registry<Ready>): DistributionsService {
+export function createDistributions(
+  registry: Registry<Ready>,
+  stage: DistributionsService['stage'],
+  now: () => number,
+): DistributionsService {
   return {
     async get(id) {
       const document = await registry.get(id)
@@ -15,6 +20,16 @@ export function createDistributions(registry: Registry<Ready>): DistributionsSer
       return found && { distribution: found.value.distribution, alias: found.alias }
     },
     all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),
+    document(distribution) {
+      const {
+        createdAt: _created,
+        updatedAt: _updated,
+        etag: _etag,
+        ...fields
+      } = viewOf(distribution, undefined, now())
+      return fields
+    },
+    stage,
     watch: listener => registry.watch(listener),
     async behaviorOf(id, path) {
       const document = await registry.get(id)

@@ -66,6 +66,12 @@ export interface Registry<Ready> {
   ): () => Promise<Uses<User>>
   /** Calls this thread's listener soon after each change, and when changes may have been missed. */
   watch(listener: () => void): () => void
+  /** All of them at one moment, for changes of many. */
+  snapshot(): Promise<{
+    readonly all: readonly StoredDocument<StoredDistribution>[]
+    /** Fails the transaction where any distribution has changed since. */
+    apply(tx: TransactionBuilder, changes: readonly Change[]): void
+  }>
   /**
    * Commits the change that `decide` makes of all distributions; after a concurrent change it calls `decide` again. Throws
    * `precondition_failed` if the conditions of the change itself do not hold.
@@ -169,6 +175,20 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     }
   }
 
+  function applyChanges(
+    tx: TransactionBuilder,
+    table: StoredDocument<{ changes: number }> | undefined,
+    changes: readonly Change[],
+  ): void {
+    const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
+    tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
+    for (const { id, value, ifMatch, ifNoneMatch, also } of changes) {
+      if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
+      else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
+      also?.(tx)
+    }
+  }
+
   return {
     table() {
       const found = tables.get(tableId)
@@ -177,21 +197,42 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     get: id => documents.get(id),
     all,
     usesOf,
-    watch: listener => documents.watch(listener, listener),
+    watch(listener) {
+      let isDue = false
+      let hasEnded = false
+      // An import changes hundreds at once, and each listener reads all of them.
+      const soon = () => {
+        if (isDue) return
+        isDue = true
+        setImmediate(() => {
+          isDue = false
+          if (!hasEnded) listener()
+        })
+      }
+      const unwatch = documents.watch(soon, soon)
+      return () => {
+        hasEnded = true
+        unwatch()
+      }
+    },
+    async snapshot() {
+      const table = await tables.get(tableId)
+      return {
+        all: await all(),
+        apply(tx, changes) {
+          if (changes.length === 0) fenceOf(table)(tx)
+          else applyChanges(tx, table, changes)
+        },
+      }
+    },
     async change(decide) {
       for (let tries = 1; ; tries++) {
         const table = await tables.get(tableId)
         const change = await decide(await all())
         if (change === undefined) return undefined
-        const { id, value, ifMatch, ifNoneMatch, also } = change
+        const { id, value, also } = change
         try {
-          await store.transaction(tx => {
-            const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
-            tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
-            if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
-            else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
-            also?.(tx)
-          })
+          await store.transaction(tx => applyChanges(tx, table, [change]))
         } catch (error) {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
           const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag

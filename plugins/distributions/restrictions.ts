@@ -7,18 +7,24 @@ import type { Exchange, RateLimitsService } from 'svc/plugins/http/api'
 import { type AddressList, compileAddresses } from './address-list.ts'
 import type { DistributionRefusal } from './api.ts'
 import type { Distribution } from './document.ts'
-import { hasSecret } from './origin-secret.ts'
+import { hasSecret, type ResolveSecret } from './origin-secret.ts'
 
 export interface Restrictions {
   /** Undefined: go on. Takes a token of the rate limit, unless it is a `test`. The origin secret is gone from the headers afterwards. */
   refusal(exchange: Exchange, test?: { readonly nowMs: number }): DistributionRefusal | undefined
 }
 
+export interface RestrictionServices {
+  readonly clock: Clock
+  readonly rateLimits: Pick<RateLimitsService, 'limiter'> | undefined
+  readonly resolveSecret: ResolveSecret
+}
+
 const refused = (reason: string): DistributionRefusal => ({ status: 403, reason })
 
 export function compileRestrictions(
   { id, enabled, restrictions }: Distribution,
-  { clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: Pick<RateLimitsService, 'limiter'> | undefined },
+  { clock, rateLimits, resolveSecret }: RestrictionServices,
 ): Restrictions {
   const { sourceIp = {}, originSecretHeader, rateLimit } = restrictions
   const deny = listOf(sourceIp.deny)
@@ -39,7 +45,8 @@ export function compileRestrictions(
       if (originSecretHeader !== undefined) {
         const given = headers[originSecretHeader.name] as string | undefined
         delete headers[originSecretHeader.name]
-        if (!hasSecret(given, originSecretHeader, test?.nowMs ?? clock.now())) return refused('origin_secret')
+        if (!hasSecret(given, originSecretHeader, test?.nowMs ?? clock.now(), resolveSecret))
+          return refused('origin_secret')
       }
       if (test !== undefined) return undefined
       const throttled = take?.(per === 'ip' ? clientAddress : '')

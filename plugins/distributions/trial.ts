@@ -128,7 +128,7 @@ function describe(
   refusal: DistributionRefusal | undefined,
   { status, headers }: { readonly status: number; readonly headers: readonly string[] },
 ): TestResult {
-  const { distribution, host, behavior, access, key, reason = '', cache, tags } = visit
+  const { distribution, host, behavior, access, key, reason = '', cache, cachePolicy, tags } = visit
   const responseHeaders: Record<string, string> = {}
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index].toLowerCase()
@@ -154,7 +154,7 @@ function describe(
     status,
     reason,
     responseHeaders,
-    cachePolicy: cache === '' ? '' : 'disabled',
+    cachePolicy: cachePolicy !== '' ? cachePolicy : cache === '' ? '' : 'disabled',
   }
 }
 

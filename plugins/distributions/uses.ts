@@ -1,5 +1,6 @@
 /** The documents of other plugins that distributions name. */
 import type { CertificateUse } from 'svc/plugins/certificates/api'
+import type { SecretUse } from 'svc/plugins/secret-references/api'
 import type { NamedUser, StoredDocument, Uses } from 'svc/plugins/store/api'
 import { certificateOf } from './certificates.ts'
 import type { StoredDistribution } from './document.ts'
@@ -12,10 +13,17 @@ export interface DistributionUses {
   readonly certificates: () => Promise<Uses<CertificateUse>>
   readonly keyGroups: () => Promise<Uses>
   readonly dnsProviders: () => Promise<Uses>
+  readonly secrets: () => Promise<readonly SecretUse[]>
 }
 
-export function createUses({ usesOf }: Pick<Registry<unknown>, 'usesOf'>): DistributionUses {
+export function createUses({ all, usesOf }: Pick<Registry<unknown>, 'all' | 'usesOf'>): DistributionUses {
   return {
+    secrets: async () =>
+      (await all()).flatMap(({ id, value }) =>
+        (value.restrictions.originSecretHeader?.secrets ?? []).flatMap(({ reference }) =>
+          reference === undefined ? [] : [{ name: reference, user: `the origin secret of the distribution ${id}` }],
+        ),
+      ),
     certificates: usesOf(({ id, value }: Document): [string, CertificateUse][] => {
       const certificate = certificateOf({ ...value, id })
       return certificate === undefined ? [] : [[certificate, { name: id, domains: value.aliases }]]

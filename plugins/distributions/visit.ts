@@ -130,6 +130,7 @@ export function createVisit(
     access: '',
     key: '',
     cache: '',
+    cachePolicy: '',
     cacheHeaders: [],
     reason: undefined,
     tags: {},

@@ -150,6 +150,19 @@ export interface Signed {
   readonly policy: string
 }
 
+/** A change of a group for a transaction of somebody else. */
+export interface PreparedKeyGroup {
+  /** Undefined: there is none. */
+  readonly before: KeyGroupContent | undefined
+  readonly after: KeyGroupContent | undefined
+  readonly isChange: boolean
+  /** The change, or the condition that nobody else has changed the group meanwhile. */
+  apply(tx: TransactionBuilder): void
+}
+
+/** What clients write of a group. */
+export type KeyGroupContent = Pick<KeyGroup, 'comment' | 'keys'>
+
 /** Errors are `keyGroupErrors` and those of the store. */
 export interface KeyGroupsService {
   /** By id. `limit` is 1 to 1000. */
@@ -169,6 +182,11 @@ export interface KeyGroupsService {
   ): Promise<{ readonly group: KeyGroup; readonly isNew: boolean }>
   /** Throws `key_group_not_found`, `key_group_in_use`, `precondition_failed`. */
   delete(id: string, options?: { readonly ifMatch?: string }): Promise<void>
+  /**
+   * `put`, or with `null` `delete`, of which the caller makes a part of its transaction. `usedBy`: who names the group after that
+   * transaction, whose condition must be that this is so. Throws `invalid_key_group`, `key_group_in_use`.
+   */
+  prepare(id: string, input: KeyGroupInput | null, usedBy: readonly string[]): Promise<PreparedKeyGroup>
   /** `privateKey` (PEM, PKCS #8) of a generated key: it cannot be read again. */
   addKey(id: string, key: NewKey): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
   /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */

@@ -9,10 +9,11 @@ import {
   gatherUses,
   type StoredDocument,
   type StoreService,
+  type TransactionBuilder,
   type Uses,
   usedBy,
 } from 'svc/plugins/store/api'
-import type { KeyGroup, KeyGroupKey, KeyGroupsService } from './api.ts'
+import type { KeyGroup, KeyGroupContent, KeyGroupInput, KeyGroupKey, KeyGroupsService } from './api.ts'
 import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
 import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
 import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
@@ -65,13 +66,9 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const keepsKeys = next !== null && next.keys.length > 0
       const uses = keepsKeys ? undefined : await readUses()
       if (uses !== undefined) requireUnused(id, next, usedBy(uses, id))
-      const conditions = current === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: current.etag }
-      // A group that cannot be read verifies nothing: it may be replaced.
-      const options = { ...conditions, overwriteUnreadable: true }
       try {
         await store.transaction(tx => {
-          if (next === null) tx.delete(groups, id, options)
-          else tx.put(groups, id, next, options)
+          write(tx, id, next, current)
           uses?.fence(tx)
         })
         return
@@ -80,6 +77,20 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       }
     }
     throw keyGroupErrors.busy()
+  }
+
+  const write = (tx: TransactionBuilder, id: string, next: KeyGroupDocument | null, current: Current): void => {
+    const conditions = current === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: current.etag }
+    // A group that cannot be read verifies nothing: it may be replaced.
+    const options = { ...conditions, overwriteUnreadable: true }
+    if (next === null) tx.delete(groups, id, options)
+    else tx.put(groups, id, next, options)
+  }
+
+  const replaced = ({ comment = '', keys = [] }: KeyGroupInput, current: Current): KeyGroupDocument => {
+    const nowMs = clock.now()
+    const stored = current?.value.keys ?? []
+    return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
   }
 
   const changeKeys = (id: string, decide: (keys: readonly KeyDocument[]) => KeyDocument[]) =>
@@ -107,16 +118,32 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       return get(id)
     },
 
-    async put(id, { comment = '', keys = [] }, { ifMatch } = {}) {
+    async put(id, input, { ifMatch } = {}) {
       requireGroupId(id)
       let isNew = false
       await change(id, ifMatch, current => {
         isNew = current === undefined
-        const nowMs = clock.now()
-        const stored = current?.value.keys ?? []
-        return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
+        return replaced(input, current)
       })
       return { group: await get(id), isNew }
+    },
+
+    async prepare(id, input, users) {
+      requireGroupId(id)
+      const current = await groups.get(id)
+      const next = input === null ? null : replaced(input, current)
+      const isChange = next === null ? current !== undefined : !isSame(next, current)
+      const losesKeys = next === null || (next.keys.length === 0 && (current?.value.keys.length ?? 0) > 0)
+      if (isChange && losesKeys) requireUnused(id, next, users)
+      return {
+        before: current && contentOf(current.value),
+        after: next === null ? undefined : contentOf(next),
+        isChange,
+        apply(tx) {
+          if (isChange) write(tx, id, next, current)
+          else tx.require(groups, id, current === undefined ? { ifNoneMatch: '*' } : { ifMatch: current.etag })
+        },
+      }
     },
 
     delete: (id, { ifMatch } = {}) =>
@@ -157,6 +184,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     requireIn: (tx, id) => tx.require(groups, id, { ifMatch: '*' }),
   }
 }
+
+const contentOf = ({ comment, keys }: KeyGroupDocument): KeyGroupContent => ({ comment, keys: keys.map(describeKey) })
 
 /** Without secret fields. */
 function describeKey({ privateKey, ...key }: KeyDocument): KeyGroupKey {

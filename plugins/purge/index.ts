@@ -7,11 +7,12 @@ import 'svc/plugins/distributions/api'
 import 'svc/plugins/http-client/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/queue/api'
+import { noSecretReferences } from 'svc/plugins/secret-references/api'
 import listDistributionWebhooks from './admin/list-distribution-webhooks.ts'
 import testDistributionWebhook from './admin/test-distribution-webhook.ts'
 import { createArchivePart } from './archive-part.ts'
 import { PurgeConfig } from './config.ts'
-import { declareWebhooks } from './documents.ts'
+import { declareWebhooks, secretsOf } from './documents.ts'
 import { createKinds, type Kinds } from './kinds.ts'
 import { createLanes } from './lanes.ts'
 import { createOutgoing } from './outgoing.ts'
@@ -26,13 +27,14 @@ export default definePlugin({
   name: 'purge',
   description: 'Webhooks that tell caches in front of distributions what to forget.',
   requires: ['distributions', 'httpClient', 'queue', 'store'],
-  optional: ['metrics'],
+  optional: ['metrics', 'secretReferences'],
   provides: ['purge'],
   points: purgePoints,
   contributes: { 'admin.operation': [listDistributionWebhooks, testDistributionWebhook] },
   config: PurgeConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { distributions, httpClient, queue, store, metrics = noMetrics } = services
+    const { secretReferences = noSecretReferences } = services
     const { clock, random } = ports
     const collection = declareWebhooks(store)
     const topic = queue.topic('purge')
@@ -46,6 +48,7 @@ export default definePlugin({
     const lanes = threads.isMain
       ? createLanes({
           ...{ collection, distributions, kinds: () => kinds, outgoing, topic, clock, random, log },
+          resolveSecret: secretReferences.resolve,
           count: (type, result) => calls.inc({ type, result }),
         })
       : undefined
@@ -71,6 +74,7 @@ export default definePlugin({
     }
     const purge = createService({ threads, webhooks, lanes, kinds: () => kinds, topic, clock, subscriber })
     contribute('cache.webhook', 'purge', purge, { optional: true })
+    contribute('secretReferences.user', 'purge', { references: () => secretsOf(collection) }, { optional: true })
     return {
       services: { purge },
       async start() {

@@ -1,8 +1,11 @@
 /** The lanes of all webhooks, in the main thread: they follow the documents. */
+import { hash } from 'node:crypto'
 import type { Clock, Logger, Random } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
+import { referencedName, type SecretReferencesService, variableOf } from 'svc/plugins/secret-references/api'
+import type { PurgeWebhook } from './api.ts'
 import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import type { Kinds } from './kinds.ts'
 import { createLane, type Lane, owedQueue } from './lane.ts'
@@ -18,6 +21,7 @@ export interface LanesOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly resolveSecret: SecretReferencesService['resolve']
   count(type: string, result: 'success' | 'failure'): void
 }
 
@@ -35,12 +39,38 @@ interface Running {
   readonly form: string
 }
 
+/** Nothing is sent without the secret; what is to be told waits in the queue. */
+function withoutSecret(webhook: PurgeWebhook, variable: string): PurgeWebhook {
+  return {
+    plan: (operations, site) => webhook.plan(operations, site),
+    async send() {
+      throw new Error(`${variable} is not set on this node: set it, or ${variable}_FILE, and restart.`)
+    },
+    close: () => webhook.close(),
+  }
+}
+
 export function createLanes(options: LanesOptions): Lanes {
-  const { collection, distributions, kinds, outgoing, topic, clock, random, log, count } = options
+  const { collection, distributions, kinds, outgoing, topic, clock, random, log, count, resolveSecret } = options
   const running = new Map<string, Running>()
   let unwatch: (() => void) | undefined
   let refreshing: Promise<void> = Promise.resolve()
   let isStopped = false
+
+  /** Of a webhook; `missing` is the variable that is not set on this node. */
+  function resolved({ secrets }: StoredWebhook): {
+    readonly secrets: Record<string, string>
+    readonly missing?: string
+  } {
+    const found: Record<string, string> = {}
+    let missing: string | undefined
+    for (const [field, text] of Object.entries(secrets)) {
+      const value = resolveSecret(text)
+      if (value === undefined) missing ??= variableOf(referencedName(text)!)
+      found[field] = value ?? ''
+    }
+    return { secrets: found, ...(missing !== undefined && { missing }) }
+  }
 
   async function wanted(): Promise<
     Map<string, { readonly distribution: Distribution; readonly webhook: StoredWebhook }>
@@ -70,8 +100,9 @@ export function createLanes(options: LanesOptions): Lanes {
     }
     const own = log.child({ webhook: name })
     const { id, createdMs } = distribution
+    const { secrets, missing } = resolved(webhook)
     const connected = found.kind.connect(
-      { ...webhook.settings, ...webhook.secrets },
+      { ...webhook.settings, ...secrets },
       {
         request: outgoing.request,
         distribution: id,
@@ -82,7 +113,7 @@ export function createLanes(options: LanesOptions): Lanes {
     )
     return createLane({
       name,
-      webhook: connected,
+      webhook: missing === undefined ? connected : withoutSecret(connected, missing),
       limits: found.kind.limits,
       domains: webhook.domains,
       async distribution() {
@@ -105,7 +136,8 @@ export function createLanes(options: LanesOptions): Lanes {
       await lane.stop()
     }
     for (const [name, { distribution, webhook }] of all) {
-      const form = canonicalJson(webhook)
+      // A secret of this node may have changed, too.
+      const form = hash('sha256', canonicalJson([webhook, resolved(webhook).secrets]))
       const known = running.get(name)
       if (known?.form === form) continue
       running.delete(name)

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { chain, type MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
+import { isReference } from 'svc/plugins/secret-references/api'
 import { maskedValue } from 'svc/plugins/settings/api'
 import type { PurgeService, WebhookDocument } from './api.ts'
 import type { StoredWebhook, WebhookCollection } from './documents.ts'
@@ -92,6 +93,7 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
       )
       const condition = document === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: document.etag }
       return {
+        after: made.map(shown),
         isChange: !isDeepStrictEqual(made, before),
         apply(tx) {
           if (made.length > 0) tx.put(collection, id, { distributionCreatedMs: createdMs, webhooks: made }, condition)
@@ -103,6 +105,6 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
 }
 
 function shown({ id, type, domains, settings, secrets }: StoredWebhook): WebhookDocument {
-  const masked = Object.keys(secrets).map(name => [name, maskedValue])
+  const masked = Object.entries(secrets).map(([name, text]) => [name, isReference(text) ? text : maskedValue])
   return { id, type, domains, ...(settings as Fields), ...Object.fromEntries(masked) }
 }

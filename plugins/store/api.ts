@@ -173,8 +173,8 @@ export interface StoreService {
   /** Declares a collection. During set-up only, in every thread, once per name. */
   collection<Schema extends TSchema>(declaration: CollectionDeclaration<Schema>): Collection<Static<Schema>>
   /**
-   * Commits all changes that `fill` collects, or none; each document once, at most 1000 changes, 16 MiB in all. Preconditions are evaluated
-   * before the first change. Resolves with the sequence of the commit.
+   * Commits all changes that `fill` collects, or none; each document is changed once, at most 1000 changes and conditions, 16 MiB in all.
+   * Preconditions are evaluated before the first change, also those of documents that the transaction changes. Resolves with the sequence of the commit.
    */
   transaction(
     fill: (tx: TransactionBuilder) => void,

@@ -14,9 +14,12 @@ export function collectSteps(fill: (tx: TransactionBuilder) => void): Step[] {
   let bytes = 0
 
   const add = (step: Step): void => {
-    const place = `${step.collection}\0${step.id}`
-    if (taken.has(place)) throw new RangeError(`store: a transaction names ${step.collection} ${step.id} twice`)
-    taken.add(place)
+    // Conditions of several parts of a transaction may be about one document, and all of them must hold.
+    if (step.kind !== 'require') {
+      const place = `${step.collection}\0${step.id}`
+      if (taken.has(place)) throw new RangeError(`store: a transaction changes ${step.collection} ${step.id} twice`)
+      taken.add(place)
+    }
     bytes += step.record?.length ?? 0
     if (steps.length === stepsMax || bytes > bytesMax) {
       throw storeErrors.document_too_large(`A transaction has at most ${stepsMax} changes and ${bytesMax} bytes.`)

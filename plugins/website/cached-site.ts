@@ -31,7 +31,13 @@ export interface CachedSite {
   /** Also one by which nothing is cached. `index`: of the behavior. */
   placedPolicy(alias: string, index: number): Promise<PlacedPolicy>
   requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest
-  find(visit: Visit, asked: CachedRequest): MaybePromise<Found>
+  find(visit: SiteVisitor, asked: CachedRequest): MaybePromise<Found>
+}
+
+/** Who asks: a visit, or the part of one that the cache needs. */
+export interface SiteVisitor {
+  readonly host: string
+  readonly exchange: { readonly request: { readonly method?: string | undefined; readonly headers: RequestHeaders } }
 }
 
 export interface CachedRequest extends Asked {

@@ -1,4 +1,5 @@
 /** The mode `website` of distributions. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { chain, definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/access-rules/api'
 import type {} from 'svc/plugins/bucket-policy/api'
@@ -12,6 +13,7 @@ import { websiteConfig } from './config.ts'
 import { createInspection } from './inspection.ts'
 import { createOrigin } from './origin.ts'
 import { websiteProblems } from './problems.ts'
+import { createWarming } from './warming.ts'
 import { createWebsite } from './website.ts'
 
 export default definePlugin({
@@ -28,10 +30,12 @@ export default definePlugin({
       chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
     const normalizeKey = keyNormalizer(config.keyNormalization)
     if (cache !== undefined) {
-      const inspection = createInspection(cache, normalizeKey, (bucket, prefix) =>
-        createOrigin(services.objects, bucket, prefix),
-      )
-      contribute('cache.site', 'website', inspection, { optional: true })
+      const originOf = (bucket: string, prefix: string) => createOrigin(services.objects, bucket, prefix)
+      const site = {
+        ...createInspection(cache, normalizeKey, originOf),
+        warm: createWarming({ cache, normalizeKey, originOf, blocksPublic, sleep: ms => sleep(ms) }),
+      }
+      contribute('cache.site', 'website', site, { optional: true })
     }
     contribute(
       'distribution.mode',

@@ -10,7 +10,7 @@ export function createInspection(
   cache: CacheService,
   normalizeKey: (key: string) => string,
   originOf: (bucket: string, prefix: string) => Origin,
-): CacheSite {
+): Pick<CacheSite, 'inspect'> {
   return {
     async inspect({ distribution, alias, host, target, headers }) {
       const mark = target.indexOf('?')

@@ -44,7 +44,7 @@ export function preparedHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVe
   const { visit, object } = answer
   const isKept = visit.cache === 'HIT' || visit.cache === 'STALE'
   const headers = isKept ? new AnswerHeaders(keptHeaders(answer, site)) : headersOf(answer, site)
-  headers.set('X-Cache', visit.cache)
+  if (visit.cache !== '') headers.set('X-Cache', visit.cache)
   for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
   if (showsVersions) headers.set('x-amz-version-id', object.versionId)
   return headers

@@ -146,17 +146,22 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   function serveFound(visit: Visit, target: Target, behavior: ReadyBehavior, access: Granted): MaybePromise<void> {
     const { path, query } = target
     const versionId = isPinning ? readVersionId(query) : undefined
-    const isShared = !access.isPrivate && visit.rehearsal === undefined
-    return chain(isShared ? cached?.policyOf(visit, behavior) : undefined, policy => {
+    const { isPrivate, mayRead } = access
+    return chain(isPrivate ? undefined : cached?.policyOf(visit, behavior), policy => {
+      const isRehearsed = visit.rehearsal !== undefined
+      if (isRehearsed && policy !== undefined) {
+        // What a visitor would get, hit or miss, depends on who asked before.
+        visit.cache = ''
+        visit.cachePolicy = policy.policyName
+      }
       const finding =
-        policy === undefined
-          ? findDirectly({ path, versionId }, behavior, access.mayRead)
+        policy === undefined || isRehearsed
+          ? findDirectly({ path, versionId }, behavior, mayRead)
           : findThroughCache(visit, { path, versionId, query, behavior, policy }, access)
       return chain(finding, found => {
         const { kind, object } = found.resolution
         if (kind === 'folder') return redirectToFolder(visit, target, behavior)
         if (object === undefined) throw new WebRefusal(404)
-        const { isPrivate } = access
         const browserCacheControl = policy?.policy.browserCacheControl ?? ''
         const isPinned = versionId !== undefined
         return answerObject({ visit, behavior, object, found, isPinned, browserCacheControl, isPrivate })
@@ -170,7 +175,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
       // Absolute: of a path such as //other.example a relative location would make another host.
       headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
       keepFromSharedCaches(headers, behavior.access)
-      headers.set('X-Cache', visit.cache)
+      if (visit.cache !== '') headers.set('X-Cache', visit.cache)
       for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
       return send(visit, { status: 302, headers, more: corsOf(visit, behavior), data: undefined, sizeBytes: 0 })
     })

@@ -139,6 +139,7 @@ const table: Readonly<Record<string, Row>> = {
   svc_cache_entries: ['gauge', 'tier', cache],
   svc_cache_hit_ratio: ['gauge', '', cache],
   svc_cache_invalidations_total: ['counter', '', cache],
+  svc_cache_warmed_total: ['counter', 'result', ['plugins/website/test/warmups.test.ts']],
 }
 
 const Bucket = 'photos'

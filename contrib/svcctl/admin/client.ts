@@ -20,6 +20,8 @@ export interface AdminRequest {
   readonly bytes?: { readonly type: string; readonly content: Buffer }
   /** With or without quotes. */
   readonly ifMatch?: string
+  /** The answer is text of this media type. */
+  readonly textType?: string
   /** Accepts answers that are not JSON: a stream of events, or a file. */
   readonly sink?: BodySink
   readonly signal?: AbortSignal
@@ -91,7 +93,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
       path,
       query,
       headers: {
-        accept: request.sink === undefined ? 'application/json' : '*/*',
+        accept: request.sink === undefined ? (request.textType ?? 'application/json') : '*/*',
         ...(body === undefined ? undefined : { 'content-type': request.bytes?.type ?? 'application/json' }),
         ...(ifMatch === undefined ? undefined : { 'if-match': ifMatch }),
       },
@@ -151,6 +153,9 @@ const withHint = (message: string): CliError =>
 function readAnswer(request: AdminRequest, endpoint: string, answer: HttpAnswer): AdminAnswer {
   const { status, headers, body } = answer
   const etag = headers.etag?.replace(/^"|"$/g, '')
+  if (request.textType !== undefined && headers['content-type']?.startsWith(request.textType) === true) {
+    return { status, body: body.toString('utf8'), etag }
+  }
   if (body.length === 0) return { status, body: undefined, etag }
   const parsed = isJson(headers['content-type']) ? parse(body) : undefined
   if (parsed === undefined) throw notTheApi(request, endpoint, answer)
@@ -218,7 +223,7 @@ export function problemAt({
   message,
 }: Readonly<Record<string, unknown>>): AdminProblem {
   const places = [
-    line === undefined ? '' : `line ${line}, column ${column}`,
+    line === undefined || line === 0 ? '' : `line ${line}, column ${column}`,
     statement === undefined ? '' : `statement ${statement}`,
     element ?? '',
   ]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defineCommand } from '../command.ts'
 import { failure, usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
-import { inTypedWords } from '../typed-words.ts'
+import { inTypedWords, withTypedPatterns } from '../typed-words.ts'
 
 interface Options {
   readonly path?: readonly string[]
@@ -63,7 +63,7 @@ export default defineCommand<Options>({
       body: Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)),
     }
     const made = await client.send(request).catch(error => {
-      throw inTypedWords(error, words)
+      throw inTypedWords(withTypedPatterns(error, patterns), words)
     })
     let invalidation = made.body as Invalidation
     while (wait && invalidation.state === 'in-progress') {

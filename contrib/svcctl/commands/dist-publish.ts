@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
+import { addressOf } from '../distributions/address.ts'
 import { cacheControlOf } from '../distributions/cache-headers.ts'
 import {
   type DistributionDocument,
@@ -69,13 +70,13 @@ export default defineCommand<Options>({
     const { count, hasErrorPage } = await uploadAll(context, path, target)
     const { isNew, stored } = await publish(place, target, { domain, spa })
     const warnings = stored.warnings ?? []
-    const scheme = stored.redirects?.some(({ httpsOnly }) => httpsOnly === true) ? 'https' : 'http'
-    const address = `${scheme}://${domain.find(each => !each.startsWith('*.')) ?? first}/`
+    const { address, note } = await addressOf(place, stored, domain.find(each => !each.startsWith('*.')) ?? first)
     const record = { status: isNew ? 'published' : 'updated', distribution: place.id, files: count, address, warnings }
     const are = warnings.length === 0 ? 'are' : 'will be'
     context.output.result(record, `${count} files of ${basename(path)} ${are} on ${address}`)
     for (const warning of warnings) context.output.note(warning.replaceAll('ALIAS', alias))
     if (hasErrorPage && !usesErrorPage(stored)) context.output.note(unusedErrorPage(`${alias}/${place.id}`))
+    if (note !== undefined) context.output.note(note)
     if (warnings.length > 0) return
     context.output.note(
       'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',

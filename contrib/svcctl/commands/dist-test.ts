@@ -21,6 +21,7 @@ interface Result {
   readonly key: string
   readonly behavior: { readonly index: number; readonly access: string }
   readonly redirect?: { readonly location: string }
+  readonly cachePolicy: string
   readonly responseHeaders: Readonly<Record<string, string>>
 }
 
@@ -54,7 +55,8 @@ export default defineCommand<Options>({
     const asked = { url, headers: Object.fromEntries(header), ...options, ...tested }
     const { body } = await client.send({ operation: 'testDistribution', method: 'POST', path, body: asked })
     const result = body as Result
-    const { status, decision, source, reason, rule, bucket, key, behavior, redirect, responseHeaders } = result
+    const { status, decision, source, reason, rule, bucket, key, behavior, redirect, responseHeaders, cachePolicy } =
+      result
     const lines = [`${status}, ${decision} by ${source}${reason === '' ? '' : `: ${reason}`}`]
     if (rule !== '') lines.push(`the access rule "${rule}" denies it`)
     if (behavior.access !== '') {
@@ -63,6 +65,8 @@ export default defineCommand<Options>({
       )
     }
     if (key !== '') lines.push(`object ${bucket}/${key}`)
+    if (cachePolicy !== '')
+      lines.push(cachePolicy === 'disabled' ? 'not cached' : `cached by the policy ${cachePolicy}`)
     if (redirect !== undefined) lines.push(`to ${redirect.location}`)
     for (const [name, value] of Object.entries(responseHeaders)) lines.push(`  ${name}: ${value}`)
     context.output.result({ ...result }, ...lines)

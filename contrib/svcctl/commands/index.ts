@@ -10,6 +10,8 @@ import aliasList from './alias-list.ts'
 import aliasRemove from './alias-remove.ts'
 import aliasSet from './alias-set.ts'
 import cachePurge from './cache-purge.ts'
+import cacheStats from './cache-stats.ts'
+import cacheWarm from './cache-warm.ts'
 import cat from './cat.ts'
 import { createCompletionCommand } from './completion.ts'
 import completionTargets from './completion-targets.ts'
@@ -22,9 +24,12 @@ import distCertRenew from './dist-cert-renew.ts'
 import distCertReplace from './dist-cert-replace.ts'
 import distCertUpload from './dist-cert-upload.ts'
 import distCreate from './dist-create.ts'
+import distDiff from './dist-diff.ts'
 import distDisable from './dist-disable.ts'
 import distEnable from './dist-enable.ts'
+import distExport from './dist-export.ts'
 import distGet from './dist-get.ts'
+import distImport from './dist-import.ts'
 import distList from './dist-list.ts'
 import distPublish from './dist-publish.ts'
 import distRemove from './dist-remove.ts'
@@ -89,6 +94,9 @@ const declared: CommandDeclaration[] = [
   distDisable,
   distRemove,
   distPublish,
+  distExport,
+  distDiff,
+  distImport,
   distResolve,
   distTest,
   distRotateSecret,
@@ -100,6 +108,8 @@ const declared: CommandDeclaration[] = [
   distCertRenew,
   distSign,
   cachePurge,
+  cacheWarm,
+  cacheStats,
   ping,
   version,
 ]

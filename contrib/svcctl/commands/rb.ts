@@ -1,4 +1,5 @@
 import { defineCommand } from '../command.ts'
+import { distributionsOf, servedBy } from '../distributions/origins.ts'
 import { createFailures } from '../failures.ts'
 import { removeObjects, removeUploads, versionsBelow } from '../removal.ts'
 import { formatRemote, requireBucketOnly } from '../target.ts'
@@ -23,8 +24,13 @@ export default defineCommand<Options>({
     const bucket = requireBucketOnly(target)
     const client = await connect(target.alias)
     const name = formatRemote(target)
+    const served = servedBy(await distributionsOf(context, target.alias, bucket))
+    if (served !== undefined) output.note(served)
+    if (force || served !== undefined) {
+      const question = force ? `Remove ${name} with everything in it?` : `Remove ${name}?`
+      if (!(await context.confirm(question))) return output.note('Nothing was removed.')
+    }
     if (force) {
-      if (!(await context.confirm(`Remove ${name} with everything in it?`))) return output.note('Nothing was removed.')
       const failures = createFailures(output)
       await removeObjects(client, bucket, versionsBelow(client, bucket, ''), {
         bypassGovernance: bypassGovernance === true,

@@ -1,7 +1,7 @@
 /** `svcctl cache`: a policy, the settings of a distribution, purges, and what is told of them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
@@ -43,8 +43,48 @@ t.test('purges of a distribution and of all, with their state', async t => {
   ])
   t.match((await cache('purge home --tag news')).stderr + (await cache('invalidations home')).stdout, /inv-2/)
   t.match((await cache('purge home/site')).stderr, /selects nothing/)
+  t.match(
+    (await cache('purge home/site --prefix /a --glob /{b')).stderr,
+    /--glob "\/\{b"/,
+    'the option, not its place in the request',
+  )
   t.match((await cache('purge home/site --path docs')).stderr, /--path must begin with \//)
   t.match((await cache('status home inv-1 --json')).records, [{ id: 'inv-1', state: 'completed' }])
   t.match((await cache('stats home --json')).records, [{ requests: {}, nodes: [{ mode: 'local' }] }])
   t.match((await cache('inspect home http://www.example.test/a --json')).records, [{ key: 'a' }])
+})
+
+t.test('pages are warmed, with their errors told', async t => {
+  await server.s3.send(new PutObjectCommand({ Bucket: 'pages', Key: 'index.html', Body: 'home' }))
+  const warmed = await cache('warm home/site --path / --glob *.html --wait')
+  t.equal(warmed.code, 0, warmed.stderr)
+  t.match(warmed.stdout, /Warmed: 1 of 1: 1 fetched/)
+  const missing = await cache('warm home/site --path /missing.html --wait')
+  t.equal(missing.code, 1)
+  t.match(missing.stderr, /www\.example\.test\/missing\.html: 404/)
+  t.match((await cache('warm home/site --glob /{a')).stderr, /--glob "\/\{a"/)
+  const job = (await cache('warm home/site --path / --json')).records[0]!
+  t.match((await cache(`warm-status home site ${job.id} --json`)).records, [{ id: job.id, distribution: 'site' }])
+})
+
+t.test('stats in words, and a line for each interval', async t => {
+  t.match((await cache('stats home')).stdout, /hit ratio[\s\S]*entries/)
+  const end = new AbortController()
+  setTimeout(() => end.abort(), 600)
+  const args = ['cache', 'stats', 'home', '--watch', '--every', '100ms', '--json']
+  const watched = await run(args, { signal: end.signal })
+  t.equal(watched.code, 0, watched.stderr)
+  t.ok(watched.records.length > 0)
+  t.match(watched.records[0], { requests: 0, entries: Number, memoryBytes: Number })
+})
+
+t.test('a bucket that is published is removed only after a word about it', async t => {
+  const asked = await run(['rb', 'home/pages', '--force'])
+  t.match(asked.stderr, /The distribution site \(www\.example\.test\) serves this bucket: without it visitors get 404/)
+  t.not(asked.code, 0, 'nobody answers')
+  await server.s3.send(new CreateBucketCommand({ Bucket: 'plain' }))
+  t.equal((await run(['rb', 'home/plain'])).code, 0, 'another bucket goes as before')
+  const gone = await run(['rb', 'home/pages', '--force', '--yes'])
+  t.equal(gone.code, 0, gone.stderr)
+  t.match(gone.stderr, /The distribution site/)
 })

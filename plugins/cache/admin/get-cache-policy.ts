@@ -1,6 +1,6 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../service.ts'
-import { noPolicy } from '../settings/changes.ts'
+import { noPolicy } from '../settings/checks.ts'
 import { CachePolicy, describeBuiltIn, describePolicy, isBuiltIn, manage, PolicyParameters } from './schemas.ts'
 
 export default defineAdminOperation({

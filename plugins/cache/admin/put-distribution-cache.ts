@@ -27,7 +27,8 @@ export default defineAdminOperation({
   async handle(request, { cacheAdmin }) {
     const { body, ifMatch, params } = request
     const { cache = {}, domains = [], behaviors = [], webhooks = [], warmOnWrite = [] } = body
-    if (warmOnWrite.length > 0) throw cacheErrors.not_implemented('/warmOnWrite: warm-ups after writes are not built.')
+    if (warmOnWrite.length > 0 && !cacheAdmin.warmsOnWrite)
+      throw cacheErrors.not_implemented('/warmOnWrite: the plugin queue, which it needs, is not loaded.')
     const distribution = await cacheAdmin.distribution(params.id)
     await request.authorize(manage, { bucket: distribution.origin.bucket })
     const keeper = cacheAdmin.webhooks()

@@ -1,5 +1,6 @@
 /** What the operations of the cache take and answer with. */
 import { PathPattern } from 'svc/plugins/distributions/api'
+import { isReference } from 'svc/plugins/secret-references/api'
 import { maskedValue } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 import type { WebhookDocument } from '../api.ts'
@@ -144,7 +145,7 @@ export const unsetEtag = 'unset'
 
 export function describeSettings(stored: Stored<StoredSettings> | undefined): Static<typeof CacheSettings> {
   const { cache, nodeHeader, debug } = stored?.value ?? defaultSettings
-  const secret = debug.secret === '' ? '' : maskedValue
+  const secret = debug.secret === '' || isReference(debug.secret) ? debug.secret : maskedValue
   return {
     cache,
     nodeHeader,

@@ -1,5 +1,6 @@
 /** Fields of answers for operators. */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { SecretReferencesService } from 'svc/plugins/secret-references/api'
 import type { CacheRequest, HeaderLine } from '../api.ts'
 import { fieldOf } from '../engine/headers.ts'
 import { keyOf } from '../engine/requests.ts'
@@ -12,12 +13,15 @@ export function debugHeaders(
   request: CacheRequest,
   { settings: { nodeHeader, debug } }: CacheConfiguration,
   node: string,
+  resolve: SecretReferencesService['resolve'],
 ): readonly HeaderLine[] {
   if (!nodeHeader && debug.secret === '') return noLines
   const lines: HeaderLine[] = nodeHeader ? [['X-Cache-Node', node]] : []
   if (debug.secret === '') return lines
   const given = fieldOf(request.headers, debug.header.toLowerCase())
-  if (given === undefined || !timingSafeEqual(digest(given), digest(debug.secret))) return lines
+  // A reference that is not set on this node opens nothing.
+  const secret = resolve(debug.secret)
+  if (given === undefined || secret === undefined || !timingSafeEqual(digest(given), digest(secret))) return lines
   const { policyName, policyLevel, fields } = request.policy
   lines.push(['X-Cache-Key', keyOf(request).text.split('\n').map(encodeURIComponent).join(' ')])
   lines.push(['X-Cache-Policy', `${policyName}; level=${policyLevel}; ttl=${fields.get('ttl.default')}`])

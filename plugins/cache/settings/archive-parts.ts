@@ -1,32 +1,20 @@
 /** Cache policies and settings in the archive of the cluster. */
 import { isCatalogError } from 'svc/kernel'
 import type { AfterImport, ArchivePart, PartProblem } from 'svc/plugins/cluster-archive/api'
-import type { DistributionsService } from 'svc/plugins/distributions/api'
+import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import { type Collection, everyDocument } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
-import {
-  type CachedDistribution,
-  type FindPolicy,
-  requireClusterLevel,
-  requireCustom,
-  requireDistributionLevels,
-  requirePolicy,
-  type SettingsChanges,
-} from './changes.ts'
-import {
-  type CacheDocuments,
-  clusterId,
-  defaultSettings,
-  StoredDistributionCache,
-  StoredPolicy,
-  StoredSettings,
-} from './documents.ts'
+import type { SettingsChanges } from './changes.ts'
+import { type CacheValues, requireCustom, requireDistribution, requirePolicy, requireSettings } from './checks.ts'
+import { type CacheDocuments, clusterId, StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
 import { readPolicy } from './fields.ts'
 
 const ArchivedDistribution = Type.Omit(StoredDistributionCache, ['distributionCreatedMs', 'webhookChanges'], {
   additionalProperties: false,
 })
 type ArchivedDistribution = Static<typeof ArchivedDistribution>
+
+type CachedDistribution = Pick<Distribution, 'aliases' | 'behaviors'>
 
 const name = { policies: 'cache-policy', settings: 'cache-settings', distributions: 'distribution-cache' } as const
 
@@ -57,7 +45,7 @@ export function createArchiveParts(options: ArchivePartsOptions): ReadonlyMap<st
     problems: (changed, after) =>
       problemsOf(changed, (id, value) => {
         if (id !== clusterId) throw new TypeError(`is not ${clusterId}`)
-        requireClusterLevel(value, policiesOf(after))
+        requireSettings(value, valuesOf(after))
       }),
     ...writing(changes, documents.settings, async value => value),
   }
@@ -87,11 +75,10 @@ function distributionPart(
       return found
     },
     problems(changed, after) {
-      const cluster = (after.documents(name.settings)?.get(clusterId) as StoredSettings | undefined) ?? defaultSettings
       return problemsOf(changed, (id, value) => {
-        const distribution = after.documents('distribution')?.get(id) as Omit<CachedDistribution, 'id'> | undefined
+        const distribution = after.documents('distribution')?.get(id) as CachedDistribution | undefined
         if (distribution === undefined) throw new TypeError('is of no distribution')
-        requireDistributionLevels(value, { ...distribution, id }, cluster.cache, policiesOf(after))
+        requireDistribution({ ...distribution, id }, value, valuesOf(after))
       })
     },
     ...writing(changes, documents.distributions, async (value, id) => {
@@ -127,13 +114,12 @@ function problemsOf<Value>(
   })
 }
 
-const policiesOf = (after: AfterImport): FindPolicy => {
-  const policies = after.documents(name.policies) as ReadonlyMap<string, StoredPolicy> | undefined
-  return id => {
-    const found = policies?.get(id)
-    return found && readPolicy(found.policy)
-  }
-}
+/** What the cache names, as it will be after the import. */
+const valuesOf = (after: AfterImport): CacheValues => ({
+  settings: after.documents(name.settings)?.get(clusterId) as StoredSettings | undefined,
+  policies: (after.documents(name.policies) as CacheValues['policies'] | undefined) ?? new Map(),
+  distributions: new Map(),
+})
 
 function writing<Stored, Archived>(
   { commit }: Pick<SettingsChanges, 'commit'>,

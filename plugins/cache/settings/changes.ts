@@ -9,9 +9,18 @@ import {
   type TransactionBuilder,
 } from 'svc/plugins/store/api'
 import type { WebhookChange } from '../api.ts'
-import { cacheErrors, invalidRequest } from '../errors.ts'
-import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
-import { patternKey } from './configuration.ts'
+import { cacheErrors } from '../errors.ts'
+import {
+  type CacheValues,
+  type DistributionCacheContent,
+  noPolicy,
+  requireCustom,
+  requireDistribution,
+  requirePolicy,
+  requirePolicyRoom,
+  requireSettings,
+  requireUnused,
+} from './checks.ts'
 import {
   type CacheDocuments,
   clusterId,
@@ -21,10 +30,8 @@ import {
   type StoredPolicy,
   type StoredSettings,
 } from './documents.ts'
-import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.ts'
 
 const attemptsMax = 64
-const policiesMax = 200
 
 export type Stored<T> = StoredDocument<T>
 
@@ -41,7 +48,7 @@ export interface SettingsChanges {
   distribution(distribution: Distribution): Promise<Stored<StoredDistributionCache> | undefined>
   putDistribution(
     distribution: Distribution,
-    value: Omit<StoredDistributionCache, 'distributionCreatedMs' | 'webhookChanges'>,
+    value: DistributionCacheContent,
     ifMatch: string | undefined,
     /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
     webhooks: (() => Promise<WebhookChange>) | undefined,
@@ -50,34 +57,52 @@ export interface SettingsChanges {
   commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
 
-/** What the settings of a distribution name of it. */
-export type CachedDistribution = Pick<Distribution, 'aliases' | 'behaviors'> & { readonly id: string }
-
-interface All {
+export interface AllSettings {
   readonly settings: Stored<StoredSettings> | undefined
   readonly policies: readonly Stored<StoredPolicy>[]
   readonly distributions: readonly Stored<StoredDistributionCache>[]
 }
 
+export async function readAll({ settings, policies, distributions }: CacheDocuments): Promise<AllSettings> {
+  return {
+    settings: await settings.get(clusterId),
+    policies: await everyDocument(policies),
+    distributions: await everyDocument(distributions),
+  }
+}
+
+export function valuesOf({ settings, policies, distributions }: AllSettings): CacheValues {
+  return {
+    settings: settings?.value,
+    policies: new Map(policies.map(({ id, value }) => [id, value])),
+    distributions: new Map(distributions.map(({ id, value }) => [id, value])),
+  }
+}
+
+export const nextHead = (head: Stored<{ changes: number }> | undefined) => ({ changes: (head?.value.changes ?? 0) + 1 })
+
+/** The document with these webhooks, which somebody else keeps: it changes with them. */
+export function withWebhooks(
+  content: DistributionCacheContent,
+  createdMs: number,
+  stored: StoredDistributionCache | undefined,
+  isWebhookChange: boolean,
+): StoredDistributionCache {
+  const changes = (stored?.webhookChanges ?? 0) + (isWebhookChange ? 1 : 0)
+  return { ...content, distributionCreatedMs: createdMs, ...(changes > 0 && { webhookChanges: changes }) }
+}
+
 export function createSettingsChanges(store: StoreService, documents: CacheDocuments): SettingsChanges {
   const { settings, policies, distributions, heads } = documents
 
-  async function readAll(): Promise<All> {
-    return {
-      settings: await settings.get(clusterId),
-      policies: await everyDocument(policies),
-      distributions: await everyDocument(distributions),
-    }
-  }
-
-  async function change(decide: (all: All) => MaybePromise<(tx: TransactionBuilder) => void>): Promise<void> {
+  async function change(decide: (all: AllSettings) => MaybePromise<(tx: TransactionBuilder) => void>): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const head = await heads.get(headId)
-      const apply = await decide(await readAll())
+      const apply = await decide(await readAll(documents))
       const seen = head === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: head.etag }
       try {
         await store.transaction(tx => {
-          tx.put(heads, headId, { changes: (head?.value.changes ?? 0) + 1 }, seen)
+          tx.put(heads, headId, nextHead(head), seen)
           apply(tx)
         })
         return
@@ -89,11 +114,6 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
     throw cacheErrors.conflict('Others change cache settings all the time. Try again.')
   }
 
-  const named = (all: All) => {
-    const byName = new Map(all.policies.map(({ id, value }) => [id, readPolicy(value.policy)]))
-    return (name: string) => byName.get(name)
-  }
-
   return {
     listPolicies: () => everyDocument(policies),
     policy: async name => policies.get(name),
@@ -103,8 +123,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         requireCustom(name)
         if (isNew && current !== undefined) throw cacheErrors.already_exists(`There is a cache policy ${name} already.`)
         if (!isNew && current === undefined) throw noPolicy(name)
-        if (isNew && all.policies.length >= policiesMax)
-          throw invalidRequest('', `would be more than ${policiesMax} cache policies`)
+        requirePolicyRoom(all.policies.length + (isNew ? 1 : 0))
         requirePolicy(value)
         return tx => tx.put(policies, name, value, conditionsOf(current, ifMatch))
       }),
@@ -113,36 +132,30 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         requireCustom(name)
         const current = all.policies.find(({ id }) => id === name)
         if (current === undefined) throw noPolicy(name)
-        const user = userOf(all, name)
-        if (user !== undefined) throw cacheErrors.cache_policy_in_use(`The cache policy ${name} is in use: ${user}.`)
+        requireUnused(name, valuesOf(all))
         return tx => tx.delete(policies, name, conditionsOf(current, ifMatch))
       }),
     settings: async () => settings.get(clusterId),
     putSettings: (decide, ifMatch) =>
       change(all => {
         const value = decide(all.settings?.value ?? defaultSettings)
-        requireClusterLevel(value, named(all))
+        requireSettings(value, valuesOf(all))
         return tx => tx.put(settings, clusterId, value, conditionsOf(all.settings, ifMatch))
       }),
     async distribution({ id, createdMs }) {
       const found = await distributions.get(id)
       return found?.value.distributionCreatedMs === createdMs ? found : undefined
     },
-    putDistribution: ({ id, createdMs, aliases, behaviors }, value, ifMatch, webhooks) =>
+    putDistribution: (distribution, value, ifMatch, webhooks) =>
       change(async all => {
+        const { id, createdMs } = distribution
         const stored = all.distributions.find(one => one.id === id)
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
-        const find = named(all)
-        const cluster = all.settings?.value.cache ?? {}
-        requireDistributionLevels(value, { id, aliases, behaviors }, cluster, find)
+        requireDistribution(distribution, value, valuesOf(all))
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && ifMatch !== undefined) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
-        const changes = (isFormer ? 0 : (stored?.value.webhookChanges ?? 0)) + (told?.isChange === true ? 1 : 0)
-        const document = {
-          ...{ ...value, distributionCreatedMs: createdMs },
-          ...(changes > 0 && { webhookChanges: changes }),
-        }
+        const document = withWebhooks(value, createdMs, isFormer ? undefined : stored?.value, told?.isChange === true)
         return tx => {
           tx.put(distributions, id, document, conditions)
           told?.apply(tx)
@@ -152,78 +165,8 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
   }
 }
 
-export type FindPolicy = (name: string) => PartialPolicy | undefined
-
-/** Throws `invalid_cache_request` and `cache_policy_not_found`. `cluster`: the settings above. */
-export function requireDistributionLevels(
-  { cache, domains, behaviors }: Pick<StoredDistributionCache, 'cache' | 'domains' | 'behaviors'>,
-  distribution: CachedDistribution,
-  cluster: LevelFields,
-  find: FindPolicy,
-): void {
-  const { id } = distribution
-  const above: Levels = [
-    ['cluster', cluster, '/cache'],
-    ['distribution', cache, '/cache'],
-  ]
-  requireLevels(above, find)
-  for (const [index, { host, cache: own }] of domains.entries()) {
-    const element = `/domains/${index}`
-    if (!distribution.aliases.includes(host))
-      throw invalidRequest(`${element}/host`, `is no alias of the distribution ${id}`)
-    requireLevels([...above, ['domain', own, `${element}/cache`]], find)
-  }
-  const patterns = new Set(distribution.behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
-  for (const [index, { pathPattern, cache: own }] of behaviors.entries()) {
-    const element = `/behaviors/${index}`
-    if (!patterns.has(patternKey(pathPattern)))
-      throw invalidRequest(`${element}/pathPattern`, `is of no behavior of the distribution ${id}`)
-    requireLevels([...above, ['behavior', own, `${element}/cache`]], find)
-  }
-}
-
-/** Of the settings of the cluster. Throws the same. */
-export const requireClusterLevel = ({ cache }: Pick<StoredSettings, 'cache'>, find: FindPolicy): void =>
-  requireLevels([['cluster', cache, '/cache']], find)
-
-type Levels = readonly (readonly [level: CacheLevel, fields: LevelFields, element: string])[]
-
-/** Names that do not exist, fields that are wrong, and times out of order at the last of the levels. */
-function requireLevels(given: Levels, named: FindPolicy): void {
-  const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
-  const [, { policy }, element] = given.at(-1) as Levels[number]
-  if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
-    throw noPolicy(policy, `${element}/policy: `)
-  requireOrder(resolvePolicy(settings, named).policy, element)
-}
-
-export function requirePolicy({ policy }: StoredPolicy): void {
-  requireOrder(resolvePolicy({ cluster: readPolicy(policy) }).policy, '')
-}
-
-export function requireCustom(name: string): void {
-  if (builtInPolicies.has(name)) throw cacheErrors.builtin_cache_policy(`The cache policy ${name} is built in.`)
-}
-
-export const noPolicy = (name: string, where = ''): Error =>
-  cacheErrors.cache_policy_not_found(`${where}There is no cache policy ${JSON.stringify(name)}.`)
-
 function conditionsOf(current: Stored<unknown> | undefined, ifMatch: string | undefined): Preconditions {
   if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag)))
     throw cacheErrors.precondition_failed()
   return current === undefined ? { ifNoneMatch: '*' } : { ifMatch: current.etag }
-}
-
-/** Who names the policy: a sentence without a full stop. */
-function userOf({ settings, distributions }: All, name: string): string | undefined {
-  if (settings?.value.cache.policy === name) return 'the settings of the cluster name it'
-  for (const { id, value } of distributions) {
-    const levels = [
-      value.cache,
-      ...value.domains.map(({ cache }) => cache),
-      ...value.behaviors.map(({ cache }) => cache),
-    ]
-    if (levels.some(({ policy }) => policy === name)) return `the cache of the distribution ${id} names it`
-  }
-  return undefined
 }

@@ -2,8 +2,9 @@
 import { isCatalogError } from 'svc/kernel'
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import type { MayManage, SaverRights } from '../api.ts'
 import { DistributionView } from '../document.ts'
-import type { MayManage, Saved, SaveRequest } from '../saving.ts'
+import type { Saved } from '../saving.ts'
 import type { DistributionsAdmin } from '../service.ts'
 
 export const manage = 'admin:ManageDistributions'
@@ -46,7 +47,7 @@ export const mayManageAs =
     may(request, manage, { bucket })
 
 /** The rights that saving asks about: who may not write into a bucket cannot have logs written there. */
-export const saverOf = (request: Asking): Pick<SaveRequest, 'mayManage' | 'mayWrite'> => ({
+export const saverOf = (request: Asking): SaverRights => ({
   mayManage: mayManageAs(request),
   mayWrite: (bucket, key) => may(request, 's3:PutObject', { bucket, key }),
 })

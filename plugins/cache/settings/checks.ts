@@ -1,0 +1,103 @@
+/** Whether documents of the cache may be stored, beside the others that there are or will be. */
+import type { Distribution } from 'svc/plugins/distributions/api'
+import { cacheErrors, invalidRequest } from '../errors.ts'
+import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
+import { compiled } from '../warm/targets.ts'
+import { patternKey } from './configuration.ts'
+import type { StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
+import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.ts'
+
+export const policiesMax = 200
+
+/** All that operators have set, by name and id. */
+export interface CacheValues {
+  readonly settings: StoredSettings | undefined
+  readonly policies: ReadonlyMap<string, StoredPolicy>
+  readonly distributions: ReadonlyMap<string, StoredDistributionCache>
+}
+
+export type DistributionCacheContent = Pick<StoredDistributionCache, 'cache' | 'domains' | 'behaviors' | 'warmOnWrite'>
+
+const namedIn =
+  ({ policies }: CacheValues) =>
+  (name: string): PartialPolicy | undefined => {
+    const found = policies.get(name)
+    return found && readPolicy(found.policy)
+  }
+
+export function requireSettings({ cache }: StoredSettings, values: CacheValues): void {
+  requireLevels([['cluster', cache, '/cache']], namedIn(values))
+}
+
+export function requireDistribution(
+  { id, aliases, behaviors }: Pick<Distribution, 'id' | 'aliases' | 'behaviors'>,
+  value: DistributionCacheContent,
+  values: CacheValues,
+): void {
+  for (const [index, pattern] of value.warmOnWrite.entries())
+    compiled({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
+  const find = namedIn(values)
+  const above: Levels = [
+    ['cluster', values.settings?.cache ?? {}, '/cache'],
+    ['distribution', value.cache, '/cache'],
+  ]
+  requireLevels(above, find)
+  for (const [index, { host, cache }] of value.domains.entries()) {
+    const element = `/domains/${index}`
+    if (!aliases.includes(host)) throw invalidRequest(`${element}/host`, `is no alias of the distribution ${id}`)
+    requireLevels([...above, ['domain', cache, `${element}/cache`]], find)
+  }
+  const patterns = new Set(behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
+  for (const [index, { pathPattern, cache }] of value.behaviors.entries()) {
+    const element = `/behaviors/${index}`
+    if (!patterns.has(patternKey(pathPattern)))
+      throw invalidRequest(`${element}/pathPattern`, `is of no behavior of the distribution ${id}`)
+    requireLevels([...above, ['behavior', cache, `${element}/cache`]], find)
+  }
+}
+
+export function requirePolicyRoom(count: number): void {
+  if (count > policiesMax) throw invalidRequest('', `would be more than ${policiesMax} cache policies`)
+}
+
+type Levels = readonly (readonly [level: CacheLevel, fields: LevelFields, element: string])[]
+
+/** Names that do not exist, fields that are wrong, and times out of order at the last of the levels. */
+function requireLevels(given: Levels, named: (name: string) => PartialPolicy | undefined): void {
+  const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
+  const [, { policy }, element] = given.at(-1) as Levels[number]
+  if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
+    throw noPolicy(policy, `${element}/policy: `)
+  requireOrder(resolvePolicy(settings, named).policy, element)
+}
+
+export function requirePolicy({ policy }: StoredPolicy): void {
+  requireOrder(resolvePolicy({ cluster: readPolicy(policy) }).policy, '')
+}
+
+export function requireCustom(name: string): void {
+  if (builtInPolicies.has(name)) throw cacheErrors.builtin_cache_policy(`The cache policy ${name} is built in.`)
+}
+
+export const noPolicy = (name: string, where = ''): Error =>
+  cacheErrors.cache_policy_not_found(`${where}There is no cache policy ${JSON.stringify(name)}.`)
+
+/** Throws `cache_policy_in_use`, which says who names it. */
+export function requireUnused(name: string, { settings, distributions }: CacheValues): void {
+  const user = userOf(name, settings, distributions)
+  if (user !== undefined) throw cacheErrors.cache_policy_in_use(`The cache policy ${name} is in use: ${user}.`)
+}
+
+/** A sentence without a full stop. */
+function userOf(
+  name: string,
+  settings: StoredSettings | undefined,
+  distributions: CacheValues['distributions'],
+): string | undefined {
+  if (settings?.cache.policy === name) return 'the settings of the cluster name it'
+  for (const [id, { cache, domains, behaviors }] of distributions) {
+    const levels = [cache, ...domains.map(domain => domain.cache), ...behaviors.map(behavior => behavior.cache)]
+    if (levels.some(({ policy }) => policy === name)) return `the cache of the distribution ${id} names it`
+  }
+  return undefined
+}

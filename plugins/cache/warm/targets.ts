@@ -1,0 +1,138 @@
+/** What a warm-up is to fetch: paths that are given, those of objects, those of a sitemap. */
+import { isCatalogError } from 'svc/kernel'
+import { compilePattern, type Distribution } from 'svc/plugins/distributions/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import { invalidRequest } from '../errors.ts'
+import { indexDocumentsOf } from '../purge/selection.ts'
+
+const pageSize = 1000
+const sitemapBytesMax = 10 * 1024 * 1024
+
+export interface WarmRequest {
+  readonly paths?: readonly string[]
+  readonly patterns?: readonly { readonly type: 'prefix' | 'glob'; readonly pattern: string }[]
+  readonly sitemap?: string
+  readonly domains?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly maxObjects?: number
+  readonly concurrency?: number
+}
+
+type Objects = Pick<ObjectsService, 'getObject' | 'listObjects' | 'read'>
+
+const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+/** The paths of a key as they stand in URLs: an index document is asked for by its folder. */
+export function targetOf(key: string, indexDocuments: ReadonlySet<string>): string {
+  const path = `/${key}`
+  const slash = path.lastIndexOf('/')
+  return encodePath(indexDocuments.has(path.slice(slash + 1)) ? path.slice(0, slash + 1) : path)
+}
+
+/** Paths and queries as they stand in URLs, each once, at most `max`. Throws `invalid_cache_request`. */
+export async function targetsOf(
+  { paths = [], patterns = [], sitemap }: WarmRequest,
+  distribution: Distribution,
+  objects: Objects,
+  max: number,
+): Promise<readonly string[]> {
+  const targets = new Set<string>()
+  const add = (target: string): boolean => {
+    if (targets.size < max) targets.add(target)
+    return targets.size < max
+  }
+  for (const path of paths) add(path)
+  if (sitemap !== undefined) for (const target of await readSitemap(sitemap, distribution, objects)) add(target)
+  if (patterns.length > 0) await addObjects(patterns, distribution, objects, add)
+  return [...targets]
+}
+
+/** Throws `invalid_cache_request` for what cannot be a path, and for patterns that cannot be compiled. */
+export function requireTargets({ paths = [], patterns = [], sitemap }: WarmRequest): void {
+  if (paths.length === 0 && patterns.length === 0 && sitemap === undefined)
+    throw invalidRequest('', 'selects nothing: it needs paths, patterns or sitemap')
+  for (const [index, path] of paths.entries()) {
+    if (!path.startsWith('/') || path.includes('#'))
+      throw invalidRequest(`/paths/${index}`, 'must be a path that begins with /')
+  }
+  if (sitemap !== undefined && !sitemap.startsWith('/'))
+    throw invalidRequest('/sitemap', 'must be a path that begins with /')
+  for (const [index, pattern] of patterns.entries()) compiled(pattern, `/patterns/${index}/pattern`)
+}
+
+/** A pattern of decoded paths; the leading slash may be left out. */
+export function compiled(
+  { type, pattern }: { readonly type: 'prefix' | 'glob'; readonly pattern: string },
+  element: string,
+): (path: string) => boolean {
+  try {
+    return compilePattern({ type, pattern: pattern.startsWith('/') ? pattern : `/${pattern}` })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw invalidRequest(element, error.message)
+  }
+}
+
+async function addObjects(
+  patterns: NonNullable<WarmRequest['patterns']>,
+  distribution: Distribution,
+  objects: Objects,
+  add: (target: string) => boolean,
+): Promise<void> {
+  const { bucket, pathPrefix } = distribution.origin
+  const indexDocuments = indexDocumentsOf([distribution])
+  for (const pattern of patterns) {
+    const matches = compiled(pattern, '')
+    const prefix = pathPrefix + literalStart(pattern)
+    for (let startAfter = ''; ; ) {
+      const page = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter, maxKeys: pageSize })
+      for (const { key } of page.objects) {
+        const own = key.slice(pathPrefix.length)
+        if (matches(`/${own}`) && !add(targetOf(own, indexDocuments))) return
+      }
+      const last = page.objects.at(-1)?.key
+      if (page.objects.length < pageSize || last === undefined) break
+      startAfter = last
+    }
+  }
+}
+
+/** Of keys: what all that match begin with. */
+function literalStart({ type, pattern }: { readonly type: string; readonly pattern: string }): string {
+  const text = pattern.replace(/^\//, '')
+  return type === 'prefix' ? text : (/^[^*?{}[\]\\]*/.exec(text)?.[0] ?? '')
+}
+
+async function readSitemap(path: string, { aliases, origin }: Distribution, objects: Objects): Promise<string[]> {
+  const text = await readText(origin.bucket, origin.pathPrefix + decodeURI(path).slice(1), objects)
+  if (text === undefined) throw invalidRequest('/sitemap', 'is no object of the distribution')
+  const found: string[] = []
+  for (const [, escaped = ''] of text.matchAll(/<loc>\s*([^<\s]{1,4096})\s*<\/loc>/g)) {
+    const url = URL.parse(escaped.replaceAll('&amp;', '&'))
+    if (url !== null && aliases.some(alias => alias === url.hostname)) found.push(url.pathname + url.search)
+  }
+  return found
+}
+
+async function readText(bucket: string, key: string, objects: Objects): Promise<string | undefined> {
+  try {
+    const version = await objects.getObject(bucket, key)
+    if (version.isDeleteMarker || version.encryption?.type === 'SSE-C') return undefined
+    if (version.sizeBytes > sitemapBytesMax) throw invalidRequest('/sitemap', `has more than ${sitemapBytesMax} bytes`)
+    const data = await objects.read(version, 0, version.sizeBytes)
+    if (data.kind === 'whole') return data.bytes.toString('utf8')
+    const chunks: Buffer[] = []
+    try {
+      for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {
+        chunks.push(Buffer.from(chunk.bytes))
+        chunk.release()
+      }
+    } finally {
+      data.close()
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  } catch (error) {
+    if (isCatalogError(error) && error.status === 404) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,29 @@
+import { defineErrors } from 'svc/kernel'
+
+export const distributionArchiveErrors = defineErrors({
+  invalid_archive: { status: 400, title: 'The documents cannot be imported; nothing was changed.' },
+  archive_too_large: { status: 409, title: 'The documents are more than an import takes.' },
+  conflict: { status: 409, title: 'Others change the same documents all the time. Try again.' },
+})
+
+export interface DocumentProblem {
+  /** The document and a place in it: `Distribution/site/spec/aliases/0`; empty for the file. */
+  readonly element: string
+  /** Of the file, from 1; 0 where it has no lines. */
+  readonly line: number
+  readonly column: number
+  /** Without subject. */
+  readonly message: string
+}
+
+export const problemsMax = 100
+
+/** The first problem as the message, all of them as `errors`. */
+export function invalidDocuments(problems: readonly DocumentProblem[]): Error {
+  const { element, line, message } = problems[0]!
+  const place = [line > 0 ? `line ${line}` : '', element].filter(Boolean).join(', ')
+  const more = problems.length > 1 ? ` There are ${problems.length - 1} other problems.` : ''
+  return distributionArchiveErrors.invalid_archive(`${place === '' ? 'The file' : `${place}:`} ${message}.${more}`, {
+    cause: problems.slice(0, problemsMax),
+  })
+}

@@ -1,0 +1,123 @@
+/** The changes of all kinds for one transaction, each checked against all documents as they will be then. */
+import type { CacheChanges, CacheDocumentsService, StagedCache, StagedDocuments } from 'svc/plugins/cache/api'
+import type {
+  DistributionInput,
+  DistributionsService,
+  SaverRights,
+  StagedDistributions,
+} from 'svc/plugins/distributions/api'
+import type { KeyGroupContent, KeyGroupInput, KeyGroupsService } from 'svc/plugins/key-groups/api'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { KindName } from './kinds.ts'
+
+export type Content = Readonly<Record<string, unknown>>
+
+export interface StagingServices {
+  readonly distributions: Pick<DistributionsService, 'document' | 'stage'>
+  readonly keyGroups: Pick<KeyGroupsService, 'list' | 'prepare'>
+  readonly cacheDocuments: CacheDocumentsService
+}
+
+/** By kind and name; `null` removes. */
+export type Wanted = Readonly<Record<KindName, ReadonlyMap<string, Content | null>>>
+
+export const nothingWanted: Wanted = {
+  KeyGroup: new Map(),
+  CachePolicy: new Map(),
+  CacheSettings: new Map(),
+  Distribution: new Map(),
+  DistributionCache: new Map(),
+}
+
+export interface Staged {
+  readonly kinds: Readonly<Record<KindName, StagedDocuments<Content>>>
+  /** Of distributions, as they will be. */
+  readonly buckets: ReadonlyMap<string, string>
+  apply(tx: TransactionBuilder): void
+}
+
+export async function stage(services: StagingServices, wanted: Wanted, rights: SaverRights): Promise<Staged> {
+  const { distributions, cacheDocuments } = services
+  const groupsWanted = wanted.KeyGroup as ReadonlyMap<string, KeyGroupInput | null>
+  const sites = await distributions.stage({
+    ...rights,
+    wanted: wanted.Distribution as ReadonlyMap<string, DistributionInput | null>,
+    keyGroupChange: id => (groupsWanted.has(id) ? groupsWanted.get(id) !== null : undefined),
+  })
+  const groups = await stageKeyGroups(services, groupsWanted, sites)
+  const cache = await cacheDocuments.stage({
+    policies: wanted.CachePolicy as CacheChanges['policies'],
+    settings: (wanted.CacheSettings.get('cluster') ?? undefined) as CacheChanges['settings'],
+    distributions: wanted.DistributionCache as CacheChanges['distributions'],
+    sites: sites.after,
+  })
+  return {
+    kinds: {
+      KeyGroup: groups,
+      CachePolicy: contents(cache.policies),
+      CacheSettings: contents(cache.settings),
+      Distribution: siteContents(distributions, sites, wanted),
+      DistributionCache: contents(cache.distributions),
+    },
+    buckets: new Map([...sites.after].map(([id, { origin }]) => [id, origin.bucket])),
+    apply(tx) {
+      sites.apply(tx)
+      for (const apply of groups.applies) apply(tx)
+      cache.apply(tx)
+    },
+  }
+}
+
+const contents = (staged: StagedCache[keyof Omit<StagedCache, 'apply'>]): StagedDocuments<Content> =>
+  staged as unknown as StagedDocuments<Content>
+
+function siteContents(
+  { document }: StagingServices['distributions'],
+  { before, after, changed, errors }: StagedDistributions,
+  { Distribution: wanted }: Wanted,
+): StagedDocuments<Content> {
+  const content = (distribution: Parameters<typeof document>[0]): Content => {
+    const { id: _id, ...fields } = document(distribution)
+    return fields
+  }
+  const kept = [...after].filter(([id]) => wanted.has(id))
+  return {
+    before: new Map([...before].map(([id, distribution]) => [id, content(distribution)])),
+    after: new Map(kept.map(([id, distribution]) => [id, content(distribution)])),
+    changed,
+    errors,
+  }
+}
+
+async function stageKeyGroups(
+  { keyGroups }: StagingServices,
+  wanted: ReadonlyMap<string, KeyGroupInput | null>,
+  sites: StagedDistributions,
+) {
+  const before = new Map<string, Content>()
+  const after = new Map<string, Content>()
+  const changed = new Set<string>()
+  const errors = new Map<string, Error>()
+  const applies: ((tx: TransactionBuilder) => void)[] = []
+  for (const [id, input] of wanted) {
+    try {
+      const prepared = await keyGroups.prepare(id, input, sites.keyGroupUsers(id))
+      if (prepared.before !== undefined) before.set(id, keyGroupContent(prepared.before))
+      if (prepared.after !== undefined) after.set(id, keyGroupContent(prepared.after))
+      if (prepared.isChange) changed.add(id)
+      applies.push(prepared.apply)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      errors.set(id, error)
+    }
+  }
+  return { before, after, changed, errors, applies }
+}
+
+const isRefusal = (error: unknown): error is Error => Number((error as { readonly status?: number }).status) < 500
+
+/** Private keys are not exported; ids and algorithms follow from the public keys. */
+export const keyGroupContent = ({ comment, keys }: KeyGroupContent): Content => ({
+  comment,
+  keys: keys.map(({ name, publicKey, enabled, allowSha1 }) => ({ name, publicKey, enabled, allowSha1 })),
+})

@@ -1,0 +1,199 @@
+/** Whether a distribution may be saved, beside the others that there are or will be. All checks come before the commit. */
+import type { Ports } from 'svc/kernel'
+import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
+import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
+import type { DistributionMode, DistributionProblem, MayManage, SaverRights } from './api.ts'
+import type { AlsoChange, DistributionCertificates } from './certificates.ts'
+import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
+import { documentProblems } from './document-problems.ts'
+import { distributionErrors } from './errors.ts'
+import { covers, normalizeAlias } from './hosts.ts'
+import { logBucketOf, logExposure, logPrefixOf } from './log-target.ts'
+import { reservedBy, type ServerNames } from './names.ts'
+import { storeSecret } from './origin-secret.ts'
+import { hasSignedAccess, keyGroupsOf } from './signed-access.ts'
+
+export type Stored = StoredDocument<StoredDistribution>
+
+const aliasesMax = 10_000
+
+export interface ChecksOptions {
+  readonly objects: Pick<ObjectsService, 'getBucket'>
+  readonly certificates: DistributionCertificates
+  readonly modes: () => ReadonlyMap<string, DistributionMode>
+  readonly names: ServerNames
+  readonly ports: Ports
+  readonly normalizeKey: (key: string) => string
+  /** Undefined: there is no signed access. */
+  readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'requireIn'> | undefined
+  /** Access logs can be written into buckets. */
+  readonly hasBucketLogs: boolean
+}
+
+/** The others, made ready for questions about many. */
+export interface Neighbours {
+  readonly all: readonly Distribution[]
+  readonly owners: ReadonlyMap<string, readonly Distribution[]>
+  readonly wildcards: readonly string[]
+}
+
+export function neighboursOf(all: readonly Distribution[]): Neighbours {
+  const owners = new Map<string, Distribution[]>()
+  for (const one of all) for (const alias of one.aliases) owners.set(alias, [...(owners.get(alias) ?? []), one])
+  return { all, owners, wildcards: [...owners.keys()].filter(alias => alias.startsWith('*.')) }
+}
+
+export interface CheckRequest extends SaverRights {
+  readonly distribution: Distribution
+  readonly before: Stored | undefined
+  /** With the distribution itself or without. */
+  readonly neighbours: Neighbours
+  /** Whether the transaction itself makes or removes a key group; undefined: it does neither. */
+  readonly keyGroupChange?: (id: string) => boolean | undefined
+}
+
+export interface Checks {
+  /** Without looking at others. Throws `invalid_distribution`, `not_implemented`. */
+  build(input: DistributionInput, before: Stored | undefined): Distribution
+  /** What goes into the same transaction. Throws `SaveDistribution`'s errors. */
+  check(request: CheckRequest): Promise<AlsoChange>
+}
+
+export function createChecks(options: ChecksOptions): Checks {
+  const { objects, certificates, modes, names, ports, normalizeKey, keyGroups, hasBucketLogs } = options
+
+  function build(input: DistributionInput, before: Stored | undefined): Distribution {
+    refuseUnbuilt(input, keyGroups !== undefined)
+    const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
+    const problems: DistributionProblem[] = []
+    const { originSecretHeader, ...restrictions } = input.restrictions
+    let secret = before?.value.restrictions.originSecretHeader
+    try {
+      secret = originSecretHeader && storeSecret(originSecretHeader, secret, ports.random)
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      problems.push({ element: '/restrictions/originSecretHeader', message: error.message })
+    }
+    const origin = { ...input.origin, pathPrefix: normalizeKey(input.origin.pathPrefix) }
+    const distribution: Distribution = {
+      ...fields,
+      id,
+      origin,
+      createdMs: before?.value.createdMs ?? ports.clock.now(),
+      restrictions: secret === undefined ? restrictions : { ...restrictions, originSecretHeader: secret },
+    }
+    if (reservedIds.has(id)) problems.push({ element: '/id', message: 'is a name that the API has for itself' })
+    problems.push(...documentProblems(distribution))
+    if (problems.length === 0) problems.push(...modeOf(distribution).problems(distribution))
+    if (problems.length > 0) throw invalid(problems)
+    const normalized = { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+    problems.push(...certificates.problems(normalized))
+    if (problems.length > 0) throw invalid(problems)
+    return normalized
+  }
+
+  function modeOf({ mode }: Distribution): DistributionMode {
+    const found = modes().get(mode)
+    if (found === undefined) throw adminErrors.not_implemented(`No loaded plugin serves the mode ${mode}.`)
+    return found
+  }
+
+  /** The log of a distribution, and the logs of others that its pages could show. */
+  async function checkLog(
+    built: Distribution,
+    others: readonly Distribution[],
+    mayWrite: SaverRights['mayWrite'],
+  ): Promise<void> {
+    const target = logBucketOf(built)
+    if (target !== undefined) {
+      if (!hasBucketLogs) {
+        throw adminErrors.not_implemented('Access logs in buckets need the plugin queue, which is not loaded.')
+      }
+      await objects.getBucket(target.bucket)
+      if (!(await mayWrite(target.bucket, logPrefixOf(built.id, target)))) {
+        throw adminErrors.access_denied(`To write the log into ${target.bucket} you need s3:PutObject there.`)
+      }
+    }
+    const exposed = logExposure(built, others)
+    if (exposed === undefined) return
+    const isOwn = exposed.writer === built.id
+    const through = exposed.reader === built.id ? 'its own pages' : `the pages of ${exposed.reader}`
+    const message = isOwn
+      ? `lies where everybody could read it, through ${through}: choose another bucket or prefix`
+      : `has the access log of the distribution ${exposed.writer}, which everybody could read then`
+    throw invalid([{ element: isOwn ? '/logging/target' : '/origin', message }])
+  }
+
+  async function check(request: CheckRequest): Promise<AlsoChange> {
+    const { distribution, before, neighbours, mayManage, mayWrite, keyGroupChange = () => undefined } = request
+    const { id } = distribution
+    // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
+    await checkAliases(distribution, neighbours, names, mayManage)
+    await objects.getBucket(distribution.origin.bucket)
+    const groups = keyGroups === undefined ? [] : [...keyGroupsOf(distribution)]
+    for (const group of groups) {
+      if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(group)
+    }
+    await checkLog(
+      distribution,
+      neighbours.all.filter(other => other.id !== id),
+      mayWrite,
+    )
+    const ofCertificates = await certificates.prepare(distribution, before?.value)
+    return (tx: TransactionBuilder) => {
+      ofCertificates(tx)
+      for (const group of groups) if (keyGroupChange(group) === undefined) keyGroups!.requireIn(tx, group)
+    }
+  }
+
+  return { build, check }
+}
+
+/** Settings whose plugin is missing are refused, not ignored. */
+function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
+  if (hasSignedAccess(input) && !hasKeyGroups) {
+    throw adminErrors.not_implemented(
+      'Signed access needs the plugin key-groups, which is not loaded: access can be public, authenticated or deny.',
+    )
+  }
+}
+
+const noKeyGroup = (id: string): Error =>
+  distributionErrors.key_group_not_found(`There is no key group ${JSON.stringify(id)}.`)
+
+/** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */
+async function checkAliases(
+  { id, aliases, origin }: Distribution,
+  { owners, wildcards }: Neighbours,
+  names: ServerNames,
+  mayManage: MayManage,
+): Promise<void> {
+  if (aliases.reduce((sum, alias) => sum + (owners.has(alias) ? 0 : 1), owners.size) > aliasesMax) {
+    throw invalid([{ element: '/aliases', message: `would be more than ${aliasesMax} of all distributions` }])
+  }
+  for (const [index, alias] of aliases.entries()) {
+    const reserved = reservedBy(alias, origin.bucket, names)
+    if (reserved !== undefined) throw conflicting(index, `${alias} ${reserved}.`)
+    const owner = owners.get(alias)?.find(other => other.id !== id)
+    if (owner !== undefined) throw conflicting(index, `${alias} is an alias of the distribution ${owner.id}.`)
+    const name = alias.startsWith('*.') ? alias.slice(2) : alias
+    for (const wildcard of wildcards) {
+      if (!covers(wildcard, name)) continue
+      for (const other of owners.get(wildcard) ?? []) {
+        if (other.id !== id && !(await mayManage(other.origin.bucket))) throw adminErrors.access_denied()
+      }
+    }
+  }
+}
+
+const conflicting = (index: number, message: string): Error =>
+  distributionErrors.alias_conflict(message, { cause: [{ element: `/aliases/${index}`, message }] })
+
+export function invalid(problems: readonly DistributionProblem[]): Error {
+  const [{ element, message }] = problems
+  return distributionErrors.invalid_distribution(`${element === '' ? 'This' : element} ${sentenceEnd(message)}`, {
+    cause: problems,
+  })
+}

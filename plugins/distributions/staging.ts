@@ -1,0 +1,102 @@
+/** Changes of many distributions for one transaction: each is checked against all as they will be then. */
+import { isCatalogError, type MaybePromise } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
+import type { DistributionsService } from './api.ts'
+import type { AlsoChange, DistributionCertificates } from './certificates.ts'
+import { type Checks, neighboursOf, type Stored } from './checking.ts'
+import type { Distribution, DistributionInput } from './document.ts'
+import type { Registry } from './registry.ts'
+import { distributionOf, requireRoom } from './saving.ts'
+import { keyGroupsOf } from './signed-access.ts'
+import type { Ready } from './visit.ts'
+
+export type StageDistributions = DistributionsService['stage']
+
+export interface StagingOptions {
+  readonly registry: Registry<Ready>
+  readonly checks: Checks
+  readonly certificates: Pick<DistributionCertificates, 'prepareRemoval'>
+}
+
+interface Step {
+  readonly before: Stored | undefined
+  readonly built: Distribution | undefined
+  also: AlsoChange
+}
+
+export function createStaging({ registry, checks, certificates }: StagingOptions): StageDistributions {
+  return async ({ wanted, mayManage, mayWrite, keyGroupChange }) => {
+    const snapshot = await registry.snapshot()
+    const stored = new Map(snapshot.all.map(document => [document.id, document]))
+    const after = new Map(snapshot.all.map(document => [document.id, distributionOf(document)]))
+    const steps = new Map<string, Step>()
+    const errors = new Map<string, Error>()
+
+    async function attempt(id: string, work: () => MaybePromise<void>): Promise<void> {
+      try {
+        await work()
+      } catch (error) {
+        if (!isCatalogError(error) || error.status >= 500) throw error
+        errors.set(id, error)
+      }
+    }
+
+    async function build(id: string, input: DistributionInput | null): Promise<void> {
+      const before = stored.get(id)
+      const buckets = new Set([before?.value.origin.bucket, input?.origin.bucket])
+      for (const bucket of buckets) {
+        if (bucket !== undefined && !(await mayManage(bucket))) throw adminErrors.access_denied()
+      }
+      const built = input === null ? undefined : checks.build(input, before)
+      if (built === undefined) after.delete(id)
+      else after.set(id, built)
+      if (isSame(before, built)) return
+      if (before === undefined) requireRoom(after.size)
+      steps.set(id, { before, built, also: () => {} })
+    }
+
+    for (const [id, input] of wanted) await attempt(id, () => build(id, input))
+    const neighbours = neighboursOf([...after.values()])
+    for (const [id, step] of steps) {
+      const { before, built } = step
+      await attempt(id, async () => {
+        step.also =
+          built === undefined
+            ? await certificates.prepareRemoval(id, before!.value)
+            : await checks.check({ distribution: built, before, neighbours, mayManage, mayWrite, keyGroupChange })
+      })
+    }
+    return {
+      before: new Map(
+        [...stored].filter(([id]) => wanted.has(id)).map(([id, document]) => [id, distributionOf(document)]),
+      ),
+      after,
+      changed: new Set(steps.keys()),
+      errors,
+      keyGroupUsers: group => [...after.values()].filter(one => keyGroupsOf(one).has(group)).map(({ id }) => id),
+      apply(tx) {
+        snapshot.apply(
+          tx,
+          [...steps].map(([id, { before, built, also }]) => ({
+            id,
+            value: storedOf(built),
+            ...(before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }),
+            also,
+          })),
+        )
+      },
+    }
+  }
+}
+
+function storedOf(distribution: Distribution | undefined) {
+  if (distribution === undefined) return undefined
+  const { id: _id, ...value } = distribution
+  return value
+}
+
+function isSame(before: Stored | undefined, built: Distribution | undefined): boolean {
+  if (before === undefined || built === undefined) return before === built
+  return canonicalJson(before.value) === canonicalJson(storedOf(built))
+}

@@ -1,0 +1,134 @@
+/** Warm-ups: what is fetched before anybody asks, so that the first visitor's request is a hit. */
+import { hash } from 'node:crypto'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import t from 'tap'
+import { startSite } from './site.ts'
+
+t.setTimeout(120_000)
+const server = await startSite()
+t.teardown(() => server.stop())
+const large = 'x'.repeat(300_000)
+await server.put('pages', {
+  'index.html': 'home',
+  'docs/index.html': 'docs',
+  'docs/a b.html': 'a',
+  'img/large.bin': large,
+  'secret/s.html': 'private',
+  'never.html': { body: 'never', CacheControl: 'no-store' },
+  'sitemap.xml':
+    '<urlset><url><loc>https://www.example.test/docs/</loc></url><url><loc>https://elsewhere.example/x</loc></url></urlset>',
+})
+const hosts = ['www.example.test', 'en.example.test']
+await server.publish({
+  id: 'site',
+  aliases: hosts,
+  origin: { bucket: 'pages' },
+  defaultBehavior: { indexDocument: 'index.html' },
+  behaviors: [{ pathPattern: { type: 'prefix', pattern: '/secret/' }, access: 'authenticated' }],
+})
+const settings = (body: object) =>
+  server.signed({ method: 'PUT', path: '/api/v1/distributions/site/cache/settings', body })
+await settings({ cache: { cacheKey: { includeHost: true } } })
+
+const start = (body: object, id = 'site') =>
+  server.signed({ method: 'POST', path: `/api/v1/distributions/${id}/cache/warmups`, body })
+async function warm(body: object) {
+  const started = await start(body)
+  t.equal(started.status, 202, started.text)
+  for (;;) {
+    const { json } = await server.signed({ path: `/api/v1/distributions/site/cache/warmups/${started.json.id}` })
+    if (json.state !== 'in-progress') return json
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+const ask = async (path: string, host = hosts[0]!) => (await server.get(path, { host })).headers['x-cache']
+
+t.test('the first visitor of what was warmed has a hit, at every alias', async t => {
+  const done = await warm({ paths: ['/', '/docs/', '/docs/a%20b.html', '/img/large.bin'] })
+  t.match(done, { state: 'completed', total: 8, fetched: 8, hits: 0, skipped: 0, failed: 0, errors: [] })
+  t.ok(done.bytes >= 2 * large.length, 'bytes')
+  t.match(done.nodes, [{ state: 'completed', fetched: 8 }])
+  for (const host of hosts) {
+    for (const path of ['/', '/docs/', '/docs/a%20b.html', '/img/large.bin'])
+      t.equal(await ask(path, host), 'HIT', `${host}${path}`)
+  }
+  t.match(await warm({ paths: ['/'] }), { hits: 2, fetched: 0 }, 'a second one finds it there')
+})
+
+t.test('objects by pattern, a sitemap, and one alias alone', async t => {
+  await server.signed({ method: 'POST', path: '/api/v1/distributions/site/invalidations', body: { all: true } })
+  const patterns = [{ type: 'glob', pattern: '/docs/*.html' }]
+  t.match(await warm({ patterns, domains: ['en.example.test'] }), { total: 2, fetched: 2 })
+  t.equal(await ask('/docs/', 'en.example.test'), 'HIT', 'an index document is asked for by its folder')
+  t.equal(await ask('/docs/a%20b.html', 'en.example.test'), 'HIT')
+  t.equal(await ask('/docs/a%20b.html'), 'MISS', 'not at the other')
+  t.match(await warm({ sitemap: '/sitemap.xml' }), { total: 2 }, 'pages of others are left out')
+  t.equal(await ask('/docs/'), 'HIT')
+  t.match(await warm({ patterns: [{ type: 'prefix', pattern: '/' }], maxObjects: 2 }), { total: 4 })
+})
+
+t.test('what is not for everybody, or not for the cache, is skipped; what is missing is told', async t => {
+  const done = await warm({ paths: ['/secret/s.html', '/never.html', '/missing.html', '/a%'], domains: [hosts[0]] })
+  t.match(done, { total: 4, fetched: 0, skipped: 2, failed: 2 })
+  t.match(done.errors, [{ url: '//www.example.test/missing.html', status: 404 }, { status: 400 }])
+  t.not(await ask('/secret/s.html'), 'HIT')
+  t.equal((await server.get('/secret/s.html')).status, 403, 'a warm-up opens nothing')
+})
+
+t.test('requests that cannot be right are refused', async t => {
+  const refused = async (body: object, status: number, detail: RegExp, id = 'site') => {
+    const answer = await start(body, id)
+    t.equal(answer.status, status, answer.text)
+    t.match(answer.json.detail, detail)
+  }
+  await refused({}, 400, /selects nothing/)
+  await refused({ paths: ['docs'] }, 400, /\/paths\/0 must be a path/)
+  await refused({ paths: ['/'], domains: ['other.example.test'] }, 400, /\/domains\/0 is no exact alias/)
+  await refused({ patterns: [{ type: 'glob', pattern: '/{a' }] }, 400, /\/patterns\/0\/pattern/)
+  await refused({ paths: ['/'] }, 404, /./, 'nobody')
+  const unknown = await server.signed({ path: '/api/v1/distributions/site/cache/warmups/warm-0' })
+  t.match(unknown.json, { code: 'warmup_not_found' })
+  await settings({ cache: { enabled: false } })
+  await refused({ paths: ['/'] }, 409, /is off at every host/)
+  await settings({})
+})
+
+t.test('at most four at once', async t => {
+  await server.s3.send(new CreateBucketCommand({ Bucket: 'many' }))
+  for (let index = 0; index < 40; index++) {
+    await server.s3.send(
+      new PutObjectCommand({ Bucket: 'many', Key: `k${index}`, Body: 'x', CacheControl: 'no-store' }),
+    )
+  }
+  await server.publish({ id: 'many', aliases: ['many.example.test'], origin: { bucket: 'many' } })
+  const body = { patterns: [{ type: 'prefix', pattern: '/' }], concurrency: 1 }
+  const started = await Promise.all(Array.from({ length: 6 }, () => start(body, 'many')))
+  t.same(started.map(({ status }) => status).sort(), [202, 202, 202, 202, 429, 429])
+})
+
+t.test('warmOnWrite: what is written is in the cache again before anybody asks', async t => {
+  t.equal((await settings({ warmOnWrite: ['docs/**', '/img/*.png'] })).status, 200)
+  t.equal((await settings({ warmOnWrite: ['docs/{'] })).status, 400)
+  await server.put('pages', { 'docs/new.html': 'new', 'docs/index.html': 'docs 2', 'other.html': 'other' })
+  const deadlineMs = Date.now() + 20_000
+  const inspect = async (path: string) =>
+    (await server.signed({ path: `/api/v1/cache/inspect?url=${encodeURIComponent(`http://www.example.test${path}`)}` }))
+      .json
+  const isThere = async (path: string, text: string) =>
+    (await inspect(path)).nodes[0].entry?.etag === hash('md5', text, 'hex')
+  while (!((await isThere('/docs/new.html', 'new')) && (await isThere('/docs/', 'docs 2')))) {
+    if (Date.now() > deadlineMs) throw new Error(JSON.stringify(await inspect('/docs/new.html')))
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  t.equal(await ask('/docs/new.html'), 'HIT')
+  const docs = await server.get('/docs/')
+  t.match(docs, { body: 'docs 2', headers: { 'x-cache': 'HIT' } })
+  t.equal(await ask('/other.html'), 'MISS', 'what does not match is not warmed')
+})
+
+t.test('they are counted by what became of them', async t => {
+  const families = await server.kernel.services.metrics.sample()
+  const samples = families.find(({ name }) => name === 'svc_cache_warmed_total')!.samples
+  const of = (result: string) => samples.find(({ labels }) => labels.result === result)?.value ?? 0
+  for (const result of ['fetched', 'hit', 'skipped', 'failed']) t.ok(of(result) > 0, result)
+})
