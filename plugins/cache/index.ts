@@ -23,6 +23,7 @@ import type {} from './api.ts'
 import { CacheConfig } from './config.ts'
 import { createDerived } from './engine/derived.ts'
 import { CacheEngine } from './engine/engine.ts'
+import type { Holds } from './engine/storing.ts'
 import { createFencing } from './fence/fencing.ts'
 import { debugHeaders } from './inspect/debug.ts'
 import { createInspect } from './inspect/inspect.ts'
@@ -32,13 +33,14 @@ import { declarePurgeDocuments } from './purge/documents.ts'
 import { createPurgeIntake } from './purge/intake.ts'
 import { createPurges } from './purge/purges.ts'
 import { createChangeRelay } from './purge/relay.ts'
-import { applyMarks, sweep } from './purge/sweeping.ts'
+import { applyMarks, sweep, sweepTiers } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
 import { declareCacheDocuments } from './settings/documents.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
+import { createTierStack } from './tiers/stack.ts'
 
 const trimPauseMs = 600_000
 
@@ -86,11 +88,14 @@ export default definePlugin({
     contribute('object.observer', 'cache', fencing.observer)
     const intake = createPurgeIntake(purgeDocuments, log)
     const budgetBytes = threads.isFront ? Math.floor(config.memory / Math.max(1, threads.workerCount)) : 0
+    const holds: Holds = fences => fencing.fences().hold(fences)
+    const behind = createTierStack({ point: point('cache.tier'), threads, ports, log, metrics, holds })
     const engine = new CacheEngine({
       clock,
       log,
       budgetBytes,
-      holds: fences => fencing.fences().hold(fences),
+      holds,
+      tiers: behind.tiers,
       purges: {
         get sequence() {
           return intake.marks.sequence
@@ -111,6 +116,7 @@ export default definePlugin({
         await intake.current()
         return sweep(engine.memory, intake.marks)
       },
+      sweepTiers: () => sweepTiers(behind.tiers.all, intake.marks),
       async tell(invalidations) {
         for (const { value } of subscribers.list()) for (const one of invalidations) await value.requested(one)
       },
@@ -125,7 +131,8 @@ export default definePlugin({
       own: () => {
         const { entries, bytes, evictions } = engine.memory.usage
         const memory = { entries, memoryBytes: bytes, evictions, memoryLimitBytes: budgetBytes }
-        return { hosts: counters.hosts(), top: counters.top(), ...memory, isFront: threads.isFront }
+        const tiers = threads.isMain ? behind.tiers.usage() : []
+        return { hosts: counters.hosts(), top: counters.top(), ...memory, tiers, isFront: threads.isFront }
       },
     })
     const inspect = createInspect({
@@ -133,11 +140,19 @@ export default definePlugin({
       distributions,
       sites: point('cache.site'),
       memory: engine.memory,
+      tiers: behind.tiers,
       now: clock.now,
       current: intake.current,
     })
     const configuration = createConfigurations(documents, log)
-    registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
+    registerFamilies({
+      metrics,
+      threads,
+      stats,
+      usage: () => engine.memory.usage,
+      tiers: behind.tiers.usage,
+      purgeCount,
+    })
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
       services: {
@@ -167,13 +182,15 @@ export default definePlugin({
       async start() {
         await fencing.start()
         await intake.start()
+        await behind.start()
         if (threads.isMain) await relay.start()
       },
       serve: purges.serve,
-      stop() {
+      async stop() {
         fencing.stop()
         relay.stop()
         purges.stop()
+        await behind.stop()
       },
     }
   },

@@ -63,6 +63,8 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
+  /** Where its bytes are from: `memory`, the name of a tier of the cache, or `origin`. */
+  cacheSource: string
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined

@@ -130,6 +130,7 @@ export function createVisit(
     access: '',
     key: '',
     cache: '',
+    cacheSource: 'origin',
     cacheHeaders: [],
     reason: undefined,
     tags: {},
