@@ -6,13 +6,6 @@ import { createDiskFiles, type DiskFiles, noUsage } from './disk-tier.ts'
 import { type OwnKeeper, openKeeper } from './keeper.ts'
 import { answerThreads, createRemoteKeeper } from './threads.ts'
 
-export interface DiskKindOptions {
-  readonly config: CacheDiskConfig
-  readonly threads: Threads
-  /** Of the storage that is cached. */
-  readonly deploymentId: () => Promise<string>
-}
-
 /** A tier of the disk, with what tests wait for. */
 export interface DiskTier extends CacheTier {
   /** Resolves when every folder was looked into after the start. */
@@ -23,22 +16,20 @@ export interface DiskKind extends CacheTierKind {
   create(context: CacheTierContext): DiskTier
 }
 
-export function createDiskKind({ config, threads, deploymentId }: DiskKindOptions): DiskKind {
-  const { dir = '', size } = config
+export function createDiskKind({ dir = '', size }: CacheDiskConfig, threads: Threads): DiskKind {
   const isConfigured = dir !== ''
   let own: OwnKeeper | undefined
   if (threads.isMain && isConfigured) answerThreads(threads, () => own)
   return {
     isConfigured,
     budgetBytes: size,
-    create({ budgetBytes, clock, log, random }) {
+    create({ budgetBytes, deploymentId, clock, log, random }) {
       let files: DiskFiles | undefined
       const remote = threads.isMain ? undefined : createRemoteKeeper(threads)
       const keeper = () => own ?? remote
       return {
         async start() {
-          if (threads.isMain)
-            own = await openKeeper({ dir, deploymentId: await deploymentId(), budgetBytes, clock, log, random })
+          if (threads.isMain) own = await openKeeper({ dir, deploymentId, budgetBytes, clock, log, random })
           const used = keeper()
           if (used !== undefined) files = createDiskFiles(dir, used, threads.index)
         },

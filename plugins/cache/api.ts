@@ -15,6 +15,7 @@ import type { EffectivePolicy } from './policy/policy.ts'
 import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.ts'
 
 export type { Fence } from './fence/fences.ts'
+export { Sieve } from './memory/sieve.ts'
 export type { KeyRequest } from './policy/key.ts'
 export {
   type CacheLevel,
@@ -75,7 +76,7 @@ export interface CacheTier {
     after: Buffer | undefined,
     limit: number,
   ): MaybePromise<readonly { readonly id: Buffer; readonly head: Buffer }[]>
-  /** Of all threads where they share it; then it may be that of the main thread alone, and 0 in others. */
+  /** Of this thread; of what threads share, in the main thread alone, and nothing in others. */
   usage(): TierUsage
 }
 
@@ -83,6 +84,8 @@ export interface CacheTierContext {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
+  /** Of the storage that is cached; empty where it has none. What another deployment has left is none of ours. */
+  readonly deploymentId: string
   /** Of the whole node, for a tier that threads share; at least 1 MiB. */
   readonly budgetBytes: number
 }

@@ -89,7 +89,9 @@ export default definePlugin({
     const intake = createPurgeIntake(purgeDocuments, log)
     const budgetBytes = threads.isFront ? Math.floor(config.memory / Math.max(1, threads.workerCount)) : 0
     const holds: Holds = fences => fencing.fences().hold(fences)
-    const behind = createTierStack({ point: point('cache.tier'), threads, ports, log, metrics, holds })
+    const deploymentId = async () => (await storage.drives()).find(one => one.deploymentId)?.deploymentId ?? ''
+    const tierPoint = point('cache.tier')
+    const behind = createTierStack({ point: tierPoint, threads, ports, log, metrics, holds, deploymentId })
     const engine = new CacheEngine({
       clock,
       log,
@@ -131,7 +133,7 @@ export default definePlugin({
       own: () => {
         const { entries, bytes, evictions } = engine.memory.usage
         const memory = { entries, memoryBytes: bytes, evictions, memoryLimitBytes: budgetBytes }
-        const tiers = threads.isMain ? behind.tiers.usage() : []
+        const tiers = behind.tiers.usage()
         return { hosts: counters.hosts(), top: counters.top(), ...memory, tiers, isFront: threads.isFront }
       },
     })

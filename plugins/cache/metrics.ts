@@ -11,13 +11,12 @@ export interface FamiliesOptions {
   readonly stats: ReturnType<typeof createStats>
   /** Of this thread. */
   readonly usage: () => TierUsage
-  /** Of the node, in the main thread. */
   readonly tiers: () => readonly NamedUsage[]
   readonly purgeCount: () => Promise<number>
 }
 
 export function registerFamilies({ metrics, threads, stats, usage, tiers, purgeCount }: FamiliesOptions): void {
-  const usages = () => [{ tier: 'memory', ...usage() }, ...(threads.isMain ? tiers() : [])]
+  const usages = () => [{ tier: 'memory', ...usage() }, ...tiers()]
   metrics.gauge({
     name: 'svc_cache_size_bytes',
     help: 'Bytes of cached answers, with what they need beside their bodies.',

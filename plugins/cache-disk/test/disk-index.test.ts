@@ -1,8 +1,8 @@
 /** The index is a SIEVE, and finds what is in it. */
 import { createHash } from 'node:crypto'
+import { Sieve } from 'svc/plugins/cache/api'
 import { seeded } from 'svc/testing'
 import t from 'tap'
-import { Sieve } from '../../cache/memory/sieve.ts'
 import { blockBytes, DiskIndex } from '../disk-index.ts'
 
 const idOf = (name: number) => createHash('sha256').update(String(name)).digest()

@@ -7,10 +7,6 @@ import { createFakeClock, createSeededRandom } from 'svc/testing'
 import type { Test } from 'tap'
 import { createDiskKind, type DiskTier } from '../kind.ts'
 
-export interface Logged {
-  readonly lines: string[]
-}
-
 export const alone = {
   index: 0,
   workerCount: 0,
@@ -36,12 +32,8 @@ export function tierIn(dir: string, budgetBytes: number, options: TierOptions = 
   const { deploymentId = 'one', clock = createFakeClock(), logged = [] } = options
   const say = (_facts: unknown, text: string) => logged.push(text)
   const log = { debug() {}, info() {}, warn: say, error: say } as never
-  const kind = createDiskKind({
-    config: { dir, size: budgetBytes },
-    threads: alone,
-    deploymentId: async () => deploymentId,
-  })
-  return kind.create({ log, clock, random: createSeededRandom(1), budgetBytes })
+  const kind = createDiskKind({ dir, size: budgetBytes }, alone)
+  return kind.create({ log, clock, random: createSeededRandom(1), budgetBytes, deploymentId })
 }
 
 /** Absolute paths of all records. */

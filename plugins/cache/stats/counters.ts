@@ -26,7 +26,6 @@ export interface ThreadStats {
   readonly memoryBytes: number
   readonly memoryLimitBytes: number
   readonly evictions: number
-  /** Of the main thread alone. */
   readonly tiers: readonly NamedUsage[]
   readonly isFront: boolean
 }

@@ -33,7 +33,7 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
       for (const [result, count] of Object.entries(one.requests)) requests[result] = (requests[result] ?? 0) + count
     const sum = (read: (one: ThreadStats) => number) => all.reduce((total, one) => total + read(one), 0)
     const sumHosts = (read: (one: HostCounts) => number) => hosts.reduce((total, one) => total + read(one), 0)
-    const tiers = all.flatMap(one => one.tiers)
+    const tiers = tiersOf(all.flatMap(one => one.tiers))
     const sumTiers = (read: (one: NamedUsage) => number) => tiers.reduce((total, one) => total + read(one), 0)
     const counters = {
       requests,
@@ -76,6 +76,22 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
       ],
     }
   }
+}
+
+/** Of all threads. Their limit is that of the node. */
+function tiersOf(usages: readonly NamedUsage[]): readonly NamedUsage[] {
+  const byName = new Map<string, NamedUsage>()
+  for (const one of usages) {
+    const sum = byName.get(one.tier)
+    byName.set(one.tier, {
+      ...one,
+      entries: one.entries + (sum?.entries ?? 0),
+      bytes: one.bytes + (sum?.bytes ?? 0),
+      evictions: one.evictions + (sum?.evictions ?? 0),
+      isPaused: one.isPaused || sum?.isPaused === true,
+    })
+  }
+  return [...byName.values()]
 }
 
 function sumOf(counts: readonly HostCounts[]): HostCounts[] {

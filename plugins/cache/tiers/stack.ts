@@ -16,6 +16,8 @@ export interface TierStackOptions {
   readonly log: Logger
   readonly metrics: MetricFamilies
   readonly holds: Holds
+  /** Once the storage has started. */
+  readonly deploymentId: () => Promise<string>
 }
 
 export interface TierStack {
@@ -26,7 +28,15 @@ export interface TierStack {
   stop(): Promise<void>
 }
 
-export function createTierStack({ point, threads, ports, log, metrics, holds }: TierStackOptions): TierStack {
+export function createTierStack({
+  point,
+  threads,
+  ports,
+  log,
+  metrics,
+  holds,
+  deploymentId,
+}: TierStackOptions): TierStack {
   const { clock, random } = ports
   const started: GuardedTier[] = []
   const key = threads.isMain ? random.bytes(sealKeyBytes) : undefined
@@ -50,10 +60,11 @@ export function createTierStack({ point, threads, ports, log, metrics, holds }: 
     async start() {
       const kinds = point.list().filter(({ value }) => value.isConfigured)
       if (kinds.length === 0) return
+      const context = { log, clock, random, deploymentId: await deploymentId() }
       seal = createSeal(Buffer.from(key ?? (await threads.call<Uint8Array>(0, keyMessage))), random)
       for (const { id: name, value: kind } of kinds) {
         const { budgetBytes } = kind
-        const tier = kind.create({ log, clock, random, budgetBytes })
+        const tier = kind.create({ ...context, budgetBytes })
         const onFailure = () => failures.inc({ tier: name })
         started.push(guardTier({ name, tier, budgetBytes, clock, log, onFailure }))
         await tier.start()

@@ -43,7 +43,7 @@ export interface Tiers {
   delete(id: string): void
   /** For the sweeper. */
   readonly all: readonly GuardedTier[]
-  /** Of the node; complete in the main thread. */
+  /** Of this thread, as far as threads do not share a tier. */
   usage(): readonly NamedUsage[]
 }
 
