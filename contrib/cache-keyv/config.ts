@@ -4,7 +4,7 @@ export const CacheKeyvConfig = Type.Object({
   url: Type.Optional(
     Type.String({
       variable: 'SVC_CACHE_KEYV_URL',
-      environmentOnly: true,
+      secret: true,
       description:
         'Where the adapter of keyv connects to, as it writes it: `redis://user:password@host:6379`, or `rediss://` for TLS.',
     }),
