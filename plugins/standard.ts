@@ -77,6 +77,7 @@ const folders = [
   'distributions',
   'website',
   'cache',
+  'cache-disk',
   'purge',
   'purge-generic',
   'purge-cdn',

@@ -17,6 +17,7 @@ import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.
 
 export { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from './admin/schemas.ts'
 export type { Fence } from './fence/fences.ts'
+export { Sieve } from './memory/sieve.ts'
 export type { KeyRequest } from './policy/key.ts'
 export {
   type CacheLevel,
@@ -65,6 +66,8 @@ export interface CacheTier {
   get(id: Buffer): MaybePromise<TierRecord | undefined>
   /** False: not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>
+  /** Whether it has records of all of these ids now, as far as it knows; they may be gone, or damaged, when they are read. */
+  hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
   /** That it is absent is a success. */
   delete(id: Buffer): MaybePromise<void>
   /**
@@ -75,6 +78,7 @@ export interface CacheTier {
     after: Buffer | undefined,
     limit: number,
   ): MaybePromise<readonly { readonly id: Buffer; readonly head: Buffer }[]>
+  /** Of this thread; of what threads share, in the main thread alone, and nothing in others. */
   usage(): TierUsage
 }
 
@@ -82,6 +86,8 @@ export interface CacheTierContext {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
+  /** Of the storage that is cached; empty where it has none. What another deployment has left is none of ours. */
+  readonly deploymentId: string
   /** Of the whole node, for a tier that threads share; at least 1 MiB. */
   readonly budgetBytes: number
 }
@@ -90,6 +96,8 @@ export interface CacheTierContext {
 export interface CacheTierKind {
   /** False: nothing says where it is, and it is left out. */
   readonly isConfigured: boolean
+  /** What its configuration allows it to take, for the whole node. */
+  readonly budgetBytes: number
   /** Without I/O. */
   create(context: CacheTierContext): CacheTier
 }
@@ -127,6 +135,8 @@ export interface OriginRecord {
   readonly fences: readonly Fence[]
   /** That purges may name. */
   readonly tags: readonly string[]
+  /** Its bytes are encrypted where they are stored: outside of the memory of the process they lie encrypted, or not at all. */
+  readonly isEncrypted?: boolean
 }
 
 export interface OriginAnswer {
@@ -173,6 +183,8 @@ export interface CacheLookup {
   readonly ageSeconds: number | undefined
   /** Of `OriginRecord`. */
   readonly value: unknown
+  /** `memory`, the name of a tier, or `origin`. An object that is read in blocks says it when it is opened. */
+  readonly source: string
 }
 
 export interface CachedObject {
@@ -181,10 +193,14 @@ export interface CachedObject {
    * Bytes start <= i < start+length, of one version of the object. `isCached`: all of them were in the cache. Undefined: the object has been
    * replaced and its bytes are gone; a lookup finds what it is now.
    */
-  open(
-    start: number,
-    length: number,
-  ): MaybePromise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
+  open(start: number, length: number): MaybePromise<OpenedObject | undefined>
+}
+
+export interface OpenedObject {
+  readonly data: ObjectData
+  readonly isCached: boolean
+  /** Of all that is needed: `memory`, the name of the tier that has what memory lacks, or `origin`. */
+  readonly source: string
 }
 
 /** One answer of a distribution, for statistics. */
@@ -194,6 +210,8 @@ export interface Served {
   readonly path: string
   readonly result: CacheResult
   readonly sentBytes: number
+  /** Of its bytes: `memory`, the name of a tier, or `origin`. */
+  readonly source: string
 }
 
 /** In every thread, each with a memory of its own. What needs nothing but memory is answered at once, without a promise. */

@@ -104,6 +104,8 @@ export const cacheTierContract: ContractSuite<CacheTierSubject> = contractSuite(
     await tier.delete(idOf('never put'))
     t.equal(await tier.get(idOf('one')), undefined)
     t.ok(await tier.get(idOf('two')), 'the other one stays')
+    t.equal(await tier.hasAll([idOf('two')]), true)
+    t.equal(await tier.hasAll([idOf('two'), idOf('one')]), false, 'it says that one is missing')
     t.equal(tier.usage().entries, 1)
   },
 

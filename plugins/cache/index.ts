@@ -28,6 +28,7 @@ import type { WarmOutcome } from './api.ts'
 import { CacheConfig } from './config.ts'
 import { createDerived } from './engine/derived.ts'
 import { CacheEngine } from './engine/engine.ts'
+import type { Holds } from './engine/storing.ts'
 import { createFencing } from './fence/fencing.ts'
 import { debugHeaders } from './inspect/debug.ts'
 import { createInspect } from './inspect/inspect.ts'
@@ -37,7 +38,7 @@ import { declarePurgeDocuments } from './purge/documents.ts'
 import { createPurgeIntake } from './purge/intake.ts'
 import { createPurges } from './purge/purges.ts'
 import { createChangeRelay } from './purge/relay.ts'
-import { applyMarks, sweep } from './purge/sweeping.ts'
+import { applyMarks, sweep, sweepTiers } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createArchiveParts } from './settings/archive-parts.ts'
 import { createSettingsChanges } from './settings/changes.ts'
@@ -46,6 +47,7 @@ import { clusterId, declareCacheDocuments } from './settings/documents.ts'
 import { createCacheStaging } from './settings/staging.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
+import { createTierStack } from './tiers/stack.ts'
 import { createFetching } from './warm/fetching.ts'
 import { createOnWrite } from './warm/on-write.ts'
 import { createWarmups } from './warm/warmups.ts'
@@ -99,11 +101,16 @@ export default definePlugin({
     contribute('object.observer', 'cache', fencing.observer)
     const intake = createPurgeIntake(purgeDocuments, log)
     const budgetBytes = threads.isFront ? Math.floor(config.memory / Math.max(1, threads.workerCount)) : 0
+    const holds: Holds = fences => fencing.fences().hold(fences)
+    const deploymentId = async () => (await storage.drives()).find(one => one.deploymentId)?.deploymentId ?? ''
+    const tierPoint = point('cache.tier')
+    const behind = createTierStack({ point: tierPoint, threads, ports, log, metrics, holds, deploymentId })
     const engine = new CacheEngine({
       clock,
       log,
       budgetBytes,
-      holds: fences => fencing.fences().hold(fences),
+      holds,
+      tiers: behind.tiers,
       purges: {
         get sequence() {
           return intake.marks.sequence
@@ -124,6 +131,7 @@ export default definePlugin({
         await intake.current()
         return sweep(engine.memory, intake.marks)
       },
+      sweepTiers: () => sweepTiers(behind.tiers.all, intake.marks),
       async tell(invalidations) {
         for (const { value } of subscribers.list()) for (const one of invalidations) await value.requested(one)
       },
@@ -138,7 +146,8 @@ export default definePlugin({
       own: () => {
         const { entries, bytes, evictions } = engine.memory.usage
         const memory = { entries, memoryBytes: bytes, evictions, memoryLimitBytes: budgetBytes }
-        return { hosts: counters.hosts(), top: counters.top(), ...memory, isFront: threads.isFront }
+        const tiers = behind.tiers.usage()
+        return { hosts: counters.hosts(), top: counters.top(), ...memory, tiers, isFront: threads.isFront }
       },
     })
     const inspect = createInspect({
@@ -146,6 +155,7 @@ export default definePlugin({
       distributions,
       sites: point('cache.site'),
       memory: engine.memory,
+      tiers: behind.tiers,
       now: clock.now,
       current: intake.current,
     })
@@ -169,7 +179,6 @@ export default definePlugin({
     for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions })) {
       contribute('archive.part', name, part, { optional: true })
     }
-    registerFamilies({ metrics, threads, stats, usage: () => engine.memory.usage, purgeCount })
     contribute(
       'secretReferences.user',
       'cache',
@@ -181,6 +190,14 @@ export default definePlugin({
       },
       { optional: true },
     )
+    registerFamilies({
+      metrics,
+      threads,
+      stats,
+      usage: () => engine.memory.usage,
+      tiers: behind.tiers.usage,
+      purgeCount,
+    })
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
     return {
       services: {
@@ -214,6 +231,7 @@ export default definePlugin({
       async start() {
         await fencing.start()
         await intake.start()
+        await behind.start()
         if (threads.isMain) await relay.start()
       },
       async serve() {
@@ -224,10 +242,11 @@ export default definePlugin({
         warmups.stop()
         await onWrite?.stop()
       },
-      stop() {
+      async stop() {
         fencing.stop()
         relay.stop()
         purges.stop()
+        await behind.stop()
       },
     }
   },

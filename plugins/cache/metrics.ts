@@ -1,29 +1,37 @@
 /** The families of this plugin that are read at a scrape. */
 import type { Threads } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { TierUsage } from './api.ts'
 import type { createStats } from './stats/stats.ts'
+import type { NamedUsage } from './tiers/tiers.ts'
 
 export interface FamiliesOptions {
   readonly metrics: MetricsService
   readonly threads: Threads
   readonly stats: ReturnType<typeof createStats>
   /** Of this thread. */
-  readonly usage: () => { readonly entries: number; readonly bytes: number; readonly evictions: number }
+  readonly usage: () => TierUsage
+  readonly tiers: () => readonly NamedUsage[]
   readonly purgeCount: () => Promise<number>
 }
 
-export function registerFamilies({ metrics, threads, stats, usage, purgeCount }: FamiliesOptions): void {
+export function registerFamilies({ metrics, threads, stats, usage, tiers, purgeCount }: FamiliesOptions): void {
+  const usages = () => [{ tier: 'memory', ...usage() }, ...tiers()]
   metrics.gauge({
     name: 'svc_cache_size_bytes',
     help: 'Bytes of cached answers, with what they need beside their bodies.',
     labels: ['tier'],
-    collect: gauge => gauge.set({ tier: 'memory' }, usage().bytes),
+    collect(gauge) {
+      for (const { tier, bytes } of usages()) gauge.set({ tier }, bytes)
+    },
   })
   metrics.gauge({
     name: 'svc_cache_entries',
     help: 'Cached answers and blocks.',
     labels: ['tier'],
-    collect: gauge => gauge.set({ tier: 'memory' }, usage().entries),
+    collect(gauge) {
+      for (const { tier, entries } of usages()) gauge.set({ tier }, entries)
+    },
   })
   if (!threads.isMain) return
   metrics.gauge({

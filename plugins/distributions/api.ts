@@ -68,6 +68,8 @@ export interface Visit {
   cache: string
   /** Of a rehearsal: the name of the cache policy that counts; empty where nothing is cached. */
   cachePolicy: string
+  /** Where its bytes are from: `memory`, the name of a tier of the cache, or `origin`. */
+  cacheSource: string
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined

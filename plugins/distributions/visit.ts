@@ -131,6 +131,7 @@ export function createVisit(
     key: '',
     cache: '',
     cachePolicy: '',
+    cacheSource: 'origin',
     cacheHeaders: [],
     reason: undefined,
     tags: {},

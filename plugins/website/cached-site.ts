@@ -12,6 +12,7 @@ import type {
   CacheRequest,
   CacheService,
   HeaderLine,
+  OpenedObject,
   OriginAnswer,
   PlacedPolicy,
   RequestHeaders,
@@ -127,8 +128,8 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
       return chain(cache.lookup(request, new SiteOrigin(site, asked)), lookup => {
         const debug = current === undefined ? noLines : cache.debugHeaders(request, current)
         const resolution = lookup.value as Resolution
-        const bytes = new CachedBytes(site, lookup.body, resolution)
-        return { resolution, bytes, cache: lookup.result, headers: foundHeaders(lookup, debug) }
+        const bytes = new CachedBytes(site, lookup, resolution)
+        return { resolution, bytes, cache: lookup.result, source: lookup.source, headers: foundHeaders(lookup, debug) }
       })
     },
   }
@@ -173,6 +174,7 @@ class SiteOrigin implements CacheOrigin {
         value: resolution,
         fences,
         tags: resolution.object?.tags ?? [],
+        isEncrypted: version?.encryption !== undefined,
       },
     }
   }
@@ -208,26 +210,30 @@ function headOf(
   return { status: system.websiteRedirectLocation === undefined ? 200 : 301, headers }
 }
 
-const whole = (bytes: Buffer) => ({ data: { kind: 'whole', bytes } as const, isCached: true })
+const whole = (bytes: Buffer, source: string): OpenedObject => ({
+  data: { kind: 'whole', bytes },
+  isCached: true,
+  source,
+})
 
 class CachedBytes implements SiteBytes {
   readonly #site: Site
-  readonly #body: CacheLookup['body']
+  readonly #lookup: CacheLookup
   readonly #resolution: Resolution
 
-  constructor(site: Site, body: CacheLookup['body'], resolution: Resolution) {
+  constructor(site: Site, lookup: CacheLookup, resolution: Resolution) {
     this.#site = site
-    this.#body = body
+    this.#lookup = lookup
     this.#resolution = resolution
   }
 
   open(start: number, length: number): ReturnType<SiteBytes['open']> {
-    const body = this.#body
+    const { body, source } = this.#lookup
     if (Buffer.isBuffer(body)) {
       const isAll = start === 0 && length === body.length
-      return whole(isAll ? body : body.subarray(start, start + length))
+      return whole(isAll ? body : body.subarray(start, start + length), source)
     }
-    return body !== undefined && 'open' in body ? body.open(start, length) : whole(Buffer.alloc(0))
+    return body !== undefined && 'open' in body ? body.open(start, length) : whole(Buffer.alloc(0), source)
   }
 
   form(name: string, make: FormMaker): MaybePromise<Buffer | undefined> {

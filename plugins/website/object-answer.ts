@@ -83,6 +83,7 @@ function openedOf(
 ): MaybePromise<ObjectData> {
   return chain(bytes.open(start, length), opened => {
     if (opened === undefined) throw new ReplacedObject()
+    visit.cacheSource = opened.source
     if (!opened.isCached && visit.cache !== 'BYPASS' && visit.cache !== '') {
       if (visit.cache === 'HIT') headers.set('Cache-Status', 'svc; fwd=miss')
       if (visit.cache === 'HIT') visit.cache = 'MISS'

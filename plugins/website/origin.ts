@@ -1,15 +1,13 @@
 /** Where answers come from: the objects of a bucket below a prefix, read for each request anew. */
 import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { OpenedObject } from 'svc/plugins/cache/api'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import type { Resolution } from './resolution.ts'
 
 /** The bytes of an object, of one version for as long as they are read. */
 export interface SiteBytes {
   /** Undefined: the object was replaced, and these bytes are gone. `isCached`: none of them came from the bucket. */
-  open(
-    start: number,
-    length: number,
-  ): MaybePromise<{ readonly data: ObjectData; readonly isCached: boolean } | undefined>
+  open(start: number, length: number): MaybePromise<OpenedObject | undefined>
   /** A form of the whole, such as compressed: kept, or made of the whole. Undefined where it has none, or where there is no time for it. */
   form(name: string, make: FormMaker): MaybePromise<Buffer | undefined>
 }
@@ -23,6 +21,8 @@ export interface Found {
   readonly bytes: SiteBytes
   /** Value of `X-Cache`. */
   readonly cache: string
+  /** Of its bytes, until they are opened: `memory`, a tier, or `origin`. */
+  readonly source: string
   /** Fields that say where the answer is from. */
   readonly headers: readonly (readonly [string, string])[]
 }
@@ -64,7 +64,7 @@ export function directBytes(origin: Pick<Origin, 'read'>, version: ObjectVersion
     return origin.read(version, start, length)
   }
   return {
-    open: (start, length) => chain(read(start, length), data => ({ data, isCached: true })),
+    open: (start, length) => chain(read(start, length), data => ({ data, isCached: true, source: 'origin' })),
     form: async (_name, make) => (await make(() => read(0, version?.sizeBytes ?? 0))) ?? undefined,
   }
 }

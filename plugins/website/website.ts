@@ -94,7 +94,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
       if (mayRead !== undefined) await requireReadable([key], mayRead, versionId)
       return origin.find(key, versionId)
     })
-    return { resolution, bytes: directBytes(origin, version), cache: 'BYPASS', headers: [] }
+    return { resolution, bytes: directBytes(origin, version), cache: 'BYPASS', source: 'origin', headers: [] }
   }
 
   /** `from`: the first of the keys that is still to be asked about. */
@@ -119,6 +119,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   function findThroughCache(visit: Visit, request: CachedRequest, { mayRead }: Granted): MaybePromise<Found> {
     return chain(cached!.find(visit, request), found => {
       visit.cache = found.cache
+      visit.cacheSource = found.source
       visit.cacheHeaders = found.headers
       // What others have read is no right to read it.
       const readable = requireReadable(found.resolution.keys, mayRead, request.versionId)
@@ -206,9 +207,9 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
 
   function count(visit: Visit): void {
     if (cache === undefined || visit.cache === '' || visit.rehearsal !== undefined) return
-    const { alias, sentBytes } = visit
+    const { alias, sentBytes, cacheSource: source } = visit
     const { rawPath: path } = splitTarget(visit)
-    cache.served({ distribution: distribution.id, alias, path, result: visit.cache as CacheResult, sentBytes })
+    cache.served({ distribution: distribution.id, alias, path, result: visit.cache as CacheResult, sentBytes, source })
   }
 
   return {

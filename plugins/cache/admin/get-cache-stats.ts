@@ -58,6 +58,17 @@ export default defineAdminOperation({
           mode: Type.String(),
           memoryLimitBytes: Count,
           diskLimitBytes: Count,
+          tiers: Type.Array(
+            Type.Object({
+              tier: Type.String(),
+              entries: Count,
+              bytes: Count,
+              limitBytes: Count,
+              evictions: Count,
+              paused: Type.Boolean({ description: 'It has failed, and is left alone for 10 s.' }),
+            }),
+            { description: 'Behind memory.' },
+          ),
           evictions: Count,
           invalidations: Count,
           flushes: Count,

@@ -15,6 +15,7 @@ import { type Clock, chain, isCatalogError, type Logger, type MaybePromise } fro
 import type { CacheAnswer, CacheLookup, CacheOrigin, CacheRequest, CacheResult, OriginAnswer } from '../api.ts'
 import { noDirectives, parseCacheControl } from '../policy/directives.ts'
 import { isStorable } from '../policy/freshness.ts'
+import { type FoundIn, noTiers, type Tiers } from '../tiers/tiers.ts'
 import { answerOf } from './answer.ts'
 import { drained } from './body.ts'
 import { type Collapsing, createCollapsing } from './collapsing.ts'
@@ -44,6 +45,8 @@ export interface EngineOptions {
   readonly holds?: Holds
   /** Which stored answers somebody has purged. */
   readonly purges?: Purges
+  /** Behind memory. */
+  readonly tiers?: Tiers
 }
 
 export interface Purges {
@@ -71,18 +74,20 @@ export class CacheEngine {
   readonly #purges: Purges
   readonly #refresh: Refresh
   readonly memory: Memory
+  readonly tiers: Tiers
   readonly collapsing: Collapsing
   readonly unfinished = { bytes: 0, bytesMax: unfinishedBytesMax }
   #readCount = 0
   /** By slots of ids. Rises with each unsafe request that succeeds: an answer that was asked for before is not stored after it. */
   readonly #generations = new Uint32Array(generationSlots)
 
-  constructor({ clock, log, budgetBytes, holds = () => true, purges = noPurges }: EngineOptions) {
+  constructor({ clock, log, budgetBytes, holds = () => true, purges = noPurges, tiers = noTiers }: EngineOptions) {
     this.#clock = clock
     this.#holds = holds
     this.#purges = purges
     this.#refresh = createRefresh(clock, log)
     this.memory = createMemory(budgetBytes)
+    this.tiers = tiers
     this.collapsing = createCollapsing(clock)
   }
 
@@ -121,8 +126,11 @@ export class CacheEngine {
   /** What is stored for the request and nobody has purged. */
   #find({ id, request }: Visit): Variant | undefined {
     const variant = findVariant(this.memory.entry(id), request.headers)
-    if (variant === undefined || variant.purgeSequence >= this.#purges.sequence) return variant
-    return this.#purges.isDead(request, variant) ? undefined : variant
+    return variant === undefined || this.#isPurged(request, variant) ? undefined : variant
+  }
+
+  #isPurged(request: CacheRequest, variant: Variant): boolean {
+    return variant.purgeSequence < this.#purges.sequence && this.#purges.isDead(request, variant)
   }
 
   /** Whether the origin would say the same now, as far as fences tell. */
@@ -156,14 +164,15 @@ export class CacheEngine {
     const slot = slotOf(id)
     this.#generations[slot] = this.#generationOf(id) + 1
     this.memory.delete(id)
+    this.tiers.delete(id)
   }
 
   #generationOf(id: string): number {
     return this.#generations[slotOf(id)] as number
   }
 
-  #stored(visit: Visit, variant: Variant, result: CacheResult, detail?: string): CacheLookup {
-    return storedLookup(this, visit, variant, result, this.#clock.now(), detail)
+  #stored(visit: Visit, variant: Variant, result: CacheResult, detail?: string, source?: string): CacheLookup {
+    return storedLookup(this, visit, variant, result, this.#clock.now(), detail, source)
   }
 
   /** A HEAD reads no bytes; what it says renews the entry of the same bytes, and drops that of others. */
@@ -212,8 +221,36 @@ export class CacheEngine {
     return request.headers.range !== undefined && origin.hasObjects !== true
   }
 
-  /** Reads from the origin, with the validators of what is stored; stores what may be stored. */
+  /** From the tiers behind memory, as far as the origin confirms it, or from the origin. */
   async #read(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
+    const { id, origin, asked } = visit
+    if (variant !== undefined || this.tiers.isEmpty || origin.hasObjects !== true)
+      return this.#readOrigin(visit, variant)
+    const generation = this.#generationOf(id)
+    const found = await this.#behind(visit)
+    if (found === undefined) return this.#readOrigin(visit, undefined)
+    const { value, source } = found
+    // Only where nothing has to be confirmed: `autoInvalidate` is off.
+    const isUsable = this.#isCurrent(visit, value) && isFreshFor(value, asked, this.#clock.now())
+    if (!isUsable || asked.names.has('no-cache') || generation !== this.#generationOf(id))
+      return this.#readOrigin(visit, value, source)
+    this.memory.put(id, value)
+    return this.#stored(visit, value, 'HIT', undefined, source)
+  }
+
+  /** What a tier has for the request and nobody has purged. */
+  async #behind({ id, request }: Visit): Promise<FoundIn<Variant> | undefined> {
+    const found = await this.tiers.entry(id)
+    if (found === undefined) return undefined
+    const { value } = found
+    // Of the future: the clock was set back, and its age is unknown.
+    if (value.receivedMs <= this.#clock.now() && !this.#isPurged(request, value)) return found
+    this.tiers.delete(id)
+    return undefined
+  }
+
+  /** With the validators of what is stored; stores what may be stored. `source`: the tier that `variant` is from, if memory lacks it. */
+  async #readOrigin(visit: Visit, variant: Variant | undefined, source?: string): Promise<CacheLookup> {
     const { request, origin } = visit
     const requestedMs = this.#clock.now()
     const generation = this.#generationOf(visit.id)
@@ -236,7 +273,7 @@ export class CacheEngine {
       }
       const mayPut = () => generation === this.#generationOf(visit.id)
       if (variant !== undefined) {
-        const confirmed = await this.#confirmed(visit, variant, answer, times, mayPut)
+        const confirmed = await this.#confirmed(visit, { variant, source }, answer, times, mayPut)
         if (confirmed !== undefined) return confirmed
       }
       // A fresh object that was replaced is no expired one.
@@ -254,7 +291,7 @@ export class CacheEngine {
   /** The stored answer, where the origin says that it is still right. */
   async #confirmed(
     visit: Visit,
-    variant: Variant,
+    { variant, source }: { readonly variant: Variant; readonly source: string | undefined },
     answer: OriginAnswer,
     times: Times,
     mayPut: () => boolean,
@@ -268,7 +305,8 @@ export class CacheEngine {
     const isFresh = freshForMs(variant, times.requestedMs) > 0
     if (variant.record !== undefined && isFresh) {
       if (record !== undefined) variant.record.fences = record.fences
-      return this.#stored(visit, variant, 'HIT')
+      if (source !== undefined && mayPut()) this.memory.put(visit.id, withVariant(this.memory.peek(visit.id), variant))
+      return this.#stored(visit, variant, 'HIT', undefined, source)
     }
     const lines = endToEnd(answer.headers)
     // Fences that had not settled are kept as they were, and the entry is confirmed again at its next use.
@@ -277,7 +315,7 @@ export class CacheEngine {
     const head = { status: renewed.status, headers: joined(renewed.record === undefined ? renewed.lines : lines) }
     const entry = withVariant(this.memory.peek(visit.id), renewed, variant)
     if (mayPut() && isStorable(head, lifetime, authorizationOf(request))) this.memory.put(visit.id, entry)
-    return this.#stored(visit, renewed, 'REVALIDATED', 'svc; fwd=stale; fwd-status=304')
+    return this.#stored(visit, renewed, 'REVALIDATED', 'svc; fwd=stale; fwd-status=304', source)
   }
 
   async #receive(
@@ -292,13 +330,17 @@ export class CacheEngine {
     const { received, stored, isShareable } = await receive(request, policy, answer, times, this.unfinished, isRefused)
     if (stored === undefined || !mayPut()) {
       // What was stored is not what the origin says now.
-      if (variant !== undefined && answer.status < 500) this.memory.delete(id)
+      if (variant !== undefined && answer.status < 500) {
+        this.memory.delete(id)
+        this.tiers.delete(id)
+      }
       if (!isShareable && request.headers.range === undefined) this.collapsing.markUnshared(id)
       return { ...received, isStored: false }
     }
     this.collapsing.markShared(id)
     const entry: Entry = withVariant(this.memory.peek(id), stored, variant)
-    return { ...received, isStored: this.memory.put(id, entry) }
+    this.tiers.putEntry(id, stored)
+    return { ...received, kept: stored.record, isStored: this.memory.put(id, entry) }
   }
 
   #readLater(visit: Visit, variant: Variant): void {

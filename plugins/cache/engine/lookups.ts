@@ -6,7 +6,7 @@ import type { CachePolicy } from '../policy/policy.ts'
 import { conditions, originHeaders } from './headers.ts'
 import { type BlockContext, type ObjectSource, objectBody } from './object-body.ts'
 import type { Received } from './storing.ts'
-import { ageMs, freshForMs, type Variant } from './variant.ts'
+import { ageMs, freshForMs, type StoredRecord, type Variant } from './variant.ts'
 
 /** One request on its way through the cache. */
 export interface Visit {
@@ -24,16 +24,18 @@ export function storedLookup(
   result: CacheResult,
   nowMs: number,
   detail = `svc; hit; ttl=${Math.floor(freshForMs(variant, nowMs) / 1000)}`,
+  source = 'memory',
 ): CacheLookup {
   const { status, lines, body, record, sizeBytes } = variant
   return {
     status,
     lines,
-    body: body ?? objectBody(context, sourceOf(visit, record?.identity ?? '', sizeBytes)),
+    body: body ?? objectBody(context, sourceOf(visit, record, sizeBytes)),
     result,
     detail,
     ageSeconds: Math.floor(ageMs(variant, nowMs) / 1000),
     value: record?.value,
+    source,
   }
 }
 
@@ -49,27 +51,29 @@ export function originLookup(
   const forward = { BYPASS: 'bypass', EXPIRED: 'stale' }[result as string] ?? 'miss'
   const detail = told ?? `svc; fwd=${forward}${isStored ? '; stored' : ''}`
   const body = bodyOf(context, visit, received)
-  return { status, lines, body, result, detail, ageSeconds: undefined, value: record?.value }
+  return { status, lines, body, result, detail, ageSeconds: undefined, value: record?.value, source: 'origin' }
 }
 
 function bodyOf(
   context: BlockContext,
   visit: Visit | undefined,
-  { body, record, isStored }: Received,
+  { body, kept, isStored }: Received,
 ): CacheLookup['body'] {
   if (body === undefined || !('sizeBytes' in body)) return body
-  if (visit !== undefined && isStored && record !== undefined)
-    return objectBody(context, sourceOf(visit, record.identity, body.sizeBytes), body)
+  if (visit !== undefined && isStored && kept !== undefined)
+    return objectBody(context, sourceOf(visit, kept, body.sizeBytes), body)
   const uncached: CachedObject = {
     sizeBytes: body.sizeBytes,
-    open: (start, length) => chain(body.read(start, length), data => ({ data, isCached: true })),
+    open: (start, length) => chain(body.read(start, length), data => ({ data, isCached: true, source: 'origin' })),
   }
   return uncached
 }
 
-function sourceOf({ origin, request, policy }: Visit, identity: string, sizeBytes: number): ObjectSource {
+function sourceOf({ origin, request, policy }: Visit, kept: StoredRecord | undefined, sizeBytes: number): ObjectSource {
+  const identity = kept?.identity ?? ''
   return {
     identity,
+    kept,
     sizeBytes,
     blockSize: policy.rangeCaching.blockSize,
     reopen: async () => {
@@ -90,4 +94,5 @@ export const notCached: CacheLookup = {
   detail: 'svc; fwd=miss',
   ageSeconds: undefined,
   value: undefined,
+  source: 'origin',
 }

@@ -8,13 +8,16 @@
 import { chain } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
-import type { CachedObject, OriginObject } from '../api.ts'
+import type { CachedObject, OpenedObject, OriginObject } from '../api.ts'
+import type { Tiers } from '../tiers/tiers.ts'
 import type { Unfinished } from './body.ts'
 import type { Collapsing } from './collapsing.ts'
 import { blockId, type Memory } from './memory.ts'
+import type { StoredRecord } from './variant.ts'
 
 export interface BlockContext {
   readonly memory: Memory
+  readonly tiers: Tiers
   readonly collapsing: Collapsing
   /** Beyond its bound bytes pass through and are not kept. */
   readonly unfinished: Unfinished
@@ -24,6 +27,8 @@ export interface ObjectSource {
   readonly identity: string
   readonly sizeBytes: number
   readonly blockSize: number
+  /** Of the entry; undefined where its blocks stay in memory. */
+  readonly kept: StoredRecord | undefined
   /** The object as the origin has it now; undefined where its identity is another. */
   reopen(): Promise<OriginObject | undefined>
 }
@@ -31,30 +36,44 @@ export interface ObjectSource {
 /** `object`: as it was read for this request. */
 export function objectBody(context: BlockContext, source: ObjectSource, object?: OriginObject): CachedObject {
   const { identity, sizeBytes, blockSize } = source
+  const { memory, tiers } = context
   const idOf = (block: number) => blockId('block', identity, blockSize, block)
   return {
     sizeBytes,
     open(start, length) {
-      if (length === 0) return { data: { kind: 'whole', bytes: Buffer.alloc(0) }, isCached: true }
+      if (length === 0) return inMemory(Buffer.alloc(0))
       const first = Math.floor(start / blockSize)
       const last = Math.floor((start + length - 1) / blockSize)
       if (first === last) {
-        const bytes = context.memory.block(idOf(first))
+        const bytes = memory.block(idOf(first))
         const from = first * blockSize
-        if (bytes !== undefined)
-          return { data: { kind: 'whole', bytes: bytes.subarray(start - from, start - from + length) }, isCached: true }
+        if (bytes !== undefined) return inMemory(bytes.subarray(start - from, start - from + length))
       }
-      let isCached = true
-      for (let block = first; block <= last && isCached; block++) isCached = context.memory.hasBlock(idOf(block))
-      const opening = isCached || object !== undefined ? object : source.reopen()
-      return chain(opening, opened =>
-        !isCached && opened === undefined
-          ? undefined
-          : { data: readBlocks(context, source, idOf, { start, end: start + length }, opened), isCached },
-      )
+      const missing: string[] = []
+      for (let block = first; block <= last; block++) {
+        const id = idOf(block)
+        if (!memory.hasBlock(id)) missing.push(id)
+      }
+      const dataOf = (opened: OriginObject | undefined) =>
+        readBlocks(context, source, idOf, { start, end: start + length }, opened)
+      if (missing.length === 0) return { data: dataOf(object), isCached: true, source: 'memory' }
+      return chain(object ?? source.reopen(), opened => {
+        if (opened === undefined) return undefined
+        return chain(tiers.isEmpty ? undefined : tiers.tierOfAll(missing), tier => ({
+          data: dataOf(opened),
+          isCached: tier !== undefined,
+          source: tier ?? 'origin',
+        }))
+      })
     },
   }
 }
+
+const inMemory = (bytes: Buffer): OpenedObject => ({
+  data: { kind: 'whole', bytes },
+  isCached: true,
+  source: 'memory',
+})
 
 /** As drives hand out bytes: at most three are on their way to a client. */
 const chunkBytesMax = 512 * 1024
@@ -70,11 +89,13 @@ function readBlocks(
   source: ObjectSource,
   idOf: (block: number) => string,
   { start, end }: Span,
-  opened: OriginObject | undefined,
+  object: OriginObject | undefined,
 ): ObjectData {
-  const { memory, collapsing } = context
   const { blockSize } = source
+  const kept = createKeptBlocks(context, idOf)
   let position = start
+  /** Only for the first bytes: later it may have been replaced. */
+  let opened = object
   let filling: Filling | undefined
   let isClosed = false
 
@@ -93,19 +114,16 @@ function readBlocks(
       if (isClosed || position >= end) return undefined
       if (filling === undefined) {
         const block = Math.floor(position / blockSize)
-        const id = idOf(block)
-        let bytes = memory.block(id)
-        const running = bytes === undefined ? collapsing.running(id) : undefined
-        if (running !== undefined) {
-          await collapsing.wait(running)
-          bytes = memory.block(id)
-        }
+        const from = block * blockSize
+        const bytes = await kept.read(block, Math.min(blockSize, source.sizeBytes - from))
+        if (isClosed) return undefined
         if (bytes !== undefined) {
-          const from = block * blockSize
+          opened = undefined
           const part = bytes.subarray(position - from, Math.min(end - from, blockSize, position - from + chunkBytesMax))
           position += part.length
           return { bytes: part, release() {} }
         }
+        kept.close()
         filling = await openOrigin()
         if (isClosed) filling.close()
       }
@@ -116,8 +134,59 @@ function readBlocks(
     close() {
       if (isClosed) return
       isClosed = true
+      kept.close()
       if (position >= end) void filling?.finish()
       else filling?.close()
+    },
+  }
+}
+
+interface KeptBlocks {
+  /** The whole block, if memory or a tier has it. Of a tier it is held, and counted, until another one is read. */
+  read(block: number, length: number): Promise<Buffer | undefined>
+  close(): void
+}
+
+function createKeptBlocks(
+  { memory, tiers, collapsing, unfinished }: BlockContext,
+  idOf: (block: number) => string,
+): KeptBlocks {
+  let held: { readonly block: number; readonly bytes: Buffer } | undefined
+  let isClosed = false
+
+  function letGo(): void {
+    if (held !== undefined) unfinished.bytes -= held.bytes.length
+    held = undefined
+  }
+
+  async function readTiers(id: string, block: number, length: number): Promise<Buffer | undefined> {
+    if (tiers.isEmpty || unfinished.bytes + length > unfinished.bytesMax) return undefined
+    unfinished.bytes += length
+    const found = await tiers.block(id)
+    // A block of another length is none of this object.
+    if (found?.value.length !== length || isClosed) {
+      unfinished.bytes -= length
+      return undefined
+    }
+    memory.putBlock(id, found.value)
+    held = { block, bytes: found.value }
+    return found.value
+  }
+
+  return {
+    async read(block, length) {
+      if (held?.block === block) return held.bytes
+      letGo()
+      const id = idOf(block)
+      const bytes = memory.block(id)
+      if (bytes !== undefined) return bytes
+      const running = collapsing.running(id)
+      if (running !== undefined) await collapsing.wait(running)
+      return (running && memory.block(id)) ?? readTiers(id, block, length)
+    },
+    close() {
+      isClosed = true
+      letGo()
     },
   }
 }
@@ -134,8 +203,8 @@ interface Filling {
 function createFilling(
   data: ObjectData,
   { from, to }: { readonly from: number; readonly to: number },
-  { memory, collapsing, unfinished }: BlockContext,
-  { blockSize }: ObjectSource,
+  { memory, tiers, collapsing, unfinished }: BlockContext,
+  { blockSize, kept }: ObjectSource,
   idOf: (block: number) => string,
 ): Filling {
   let at = from
@@ -157,7 +226,10 @@ function createFilling(
   function leave(isWhole: boolean): void {
     if (block === undefined) return
     unfinished.bytes -= block.bytes.length
-    if (isWhole) memory.putBlock(block.id, block.bytes)
+    if (isWhole) {
+      memory.putBlock(block.id, block.bytes)
+      if (kept !== undefined) tiers.putBlock(block.id, block.bytes, kept)
+    }
     block.end()
     block = undefined
   }

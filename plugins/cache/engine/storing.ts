@@ -24,6 +24,8 @@ export interface Received {
   readonly lines: readonly HeaderLine[]
   readonly body: Buffer | OriginObject | AsyncIterable<Uint8Array> | undefined
   readonly record?: OriginRecord
+  /** What is stored of it, with its fences. */
+  readonly kept?: StoredRecord | undefined
   readonly isStored: boolean
 }
 
@@ -47,12 +49,13 @@ function inOnePiece(text: string): string {
 }
 
 /** As little memory as it can have: arrays without room to grow, text in one piece. */
-function storedRecord({ identity, value, tags }: OriginRecord, fences: FenceList): StoredRecord {
+function storedRecord({ identity, value, tags, isEncrypted = false }: OriginRecord, fences: FenceList): StoredRecord {
   return {
     identity: inOnePiece(identity),
     value,
     tags: tags.length === 0 ? noTags : tags.slice(),
     fences: fences.slice(),
+    isEncrypted,
   }
 }
 

@@ -40,7 +40,11 @@ export interface Variant {
 /** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
 export interface StoredRecord extends Omit<OriginRecord, 'fences'> {
   fences: FenceList
+  readonly isEncrypted: boolean
 }
+
+/** Of what was read from a tier: no counter ever has this value, so it has to be confirmed. */
+export const unconfirmed: FenceList = [0, Number.NaN]
 
 /** One variant, as nearly all have, or several: newest first. */
 export type Entry = Variant | readonly Variant[]

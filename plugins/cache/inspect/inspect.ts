@@ -4,8 +4,9 @@ import type { Distribution, DistributionsService } from 'svc/plugins/distributio
 import type { CacheRequest, CacheSite, InspectedSite, RequestHeaders } from '../api.ts'
 import { blockId, type Memory } from '../engine/memory.ts'
 import { idOf, isBypassed, keyOf } from '../engine/requests.ts'
-import { ageMs, findVariant, freshForMs } from '../engine/variant.ts'
+import { ageMs, findVariant, freshForMs, type Variant } from '../engine/variant.ts'
 import { cacheErrors, invalidRequest } from '../errors.ts'
+import type { Tiers } from '../tiers/tiers.ts'
 
 export interface InspectRequest {
   /** Absolute, or a path of `distribution`. */
@@ -38,6 +39,7 @@ export interface InspectOptions {
   readonly distributions: DistributionsService | undefined
   readonly sites: Point<CacheSite>
   readonly memory: Memory
+  readonly tiers: Tiers
   readonly now: () => number
   readonly current: () => MaybePromise<void>
 }
@@ -60,11 +62,27 @@ export interface Inspected {
   readonly entry: EntryFacts | undefined
 }
 
-export function createInspect({ threads, distributions, sites, memory, now, current }: InspectOptions) {
+export function createInspect({ threads, distributions, sites, memory, tiers, now, current }: InspectOptions) {
   async function entryOf({ id, headers, blockSize }: Asked): Promise<EntryFacts | undefined> {
     await current()
     const variant = findVariant(memory.peek(id), headers)
     if (variant === undefined) return undefined
+    return factsOf(variant, blockSize, 'memory', block => memory.hasBlock(block))
+  }
+
+  /** Of the tiers, which all threads share. Counts as a use there. */
+  async function tierEntryOf({ id, blockSize }: Asked): Promise<EntryFacts | undefined> {
+    const found = await tiers.entry(id)
+    if (found === undefined) return undefined
+    return factsOf(found.value, blockSize, found.source, async block => (await tiers.tierOfAll([block])) !== undefined)
+  }
+
+  async function factsOf(
+    variant: Variant,
+    blockSize: number,
+    tier: string,
+    hasBlock: (id: string) => MaybePromise<boolean>,
+  ): Promise<EntryFacts> {
     const nowMs = now()
     const freshMs = freshForMs(variant, nowMs)
     const identity = variant.record?.identity ?? ''
@@ -72,7 +90,7 @@ export function createInspect({ threads, distributions, sites, memory, now, curr
     const blocks = Array.from({ length: count }, (_, block) => blockId('block', identity, blockSize, block))
     return {
       present: true,
-      tier: 'memory',
+      tier,
       kind: variant.status === 404 ? 'missing' : 'object',
       ageSeconds: Math.floor(ageMs(variant, nowMs) / 1000),
       expiresInSeconds: Math.floor(freshMs / 1000),
@@ -80,7 +98,7 @@ export function createInspect({ threads, distributions, sites, memory, now, curr
       sizeBytes: variant.sizeBytes,
       etag: variant.etag ?? etagOf(variant.record?.value),
       encodings: ['br', 'zstd', 'gzip'].filter(form => memory.hasBlock(blockId('form', identity, form))),
-      blocks: blocks.filter(block => memory.hasBlock(block)).length,
+      blocks: (await Promise.all(blocks.map(hasBlock))).filter(Boolean).length,
     }
   }
 
@@ -116,7 +134,9 @@ export function createInspect({ threads, distributions, sites, memory, now, curr
     const id = idOf(request)
     const blockSize = request.policy.policy.rangeCaching.blockSize
     const question: Asked = { id, headers: asked.headers, blockSize }
-    const entries = [await entryOf(question), ...(await threads.callOthers<EntryFacts | undefined>(message, question))]
+    const inMemory = [await entryOf(question), ...(await threads.callOthers<EntryFacts | undefined>(message, question))]
+    const isInMemory = inMemory.some(one => one !== undefined)
+    const entries = isInMemory ? inMemory : [await tierEntryOf(question)]
     const bypass = isBypassed(request)
     return {
       distribution,

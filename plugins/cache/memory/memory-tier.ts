@@ -37,6 +37,7 @@ export function createMemoryTier({ budgetBytes, isSelective = true }: MemoryTier
       const { head, body } = record
       return records.set(keyOf(id), record, head.length + body.length + id.length + entryOverheadBytes)
     },
+    hasAll: ids => ids.every(id => records.peek(keyOf(id)) !== undefined),
     delete(id) {
       records.delete(keyOf(id))
     },

@@ -24,6 +24,8 @@ export interface PurgesOptions {
   readonly node: string
   /** Takes in what is new and removes what is dead in this thread; counts by number. */
   readonly sweep: () => Promise<ReadonlyMap<number, number>>
+  /** The same of the tiers, which threads share. */
+  readonly sweepTiers: () => Promise<ReadonlyMap<number, number>>
   /** Tells caches in front of this server. */
   readonly tell: (invalidations: readonly Invalidation[]) => Promise<void>
 }
@@ -61,7 +63,7 @@ const nameOf = (number: number) => `inv-${number}`
 const factsOf = ({ id, value }: StoredDocument<StoredPurge>): PurgeFacts => ({ ...value, id: nameOf(Number(id)) })
 
 export function createPurges(options: PurgesOptions): Purges {
-  const { store, documents, threads, clock, log, node, sweep, tell } = options
+  const { store, documents, threads, clock, log, node, sweep, sweepTiers, tell } = options
   const { purges, heads } = documents
   let endWatch: (() => void) | undefined
   let isFinishing = false
@@ -73,7 +75,8 @@ export function createPurges(options: PurgesOptions): Purges {
   async function finishOpen(): Promise<void> {
     const open = (await newest()).filter(({ value }) => value.state === 'in-progress')
     if (open.length === 0) return
-    const counts = [[...(await sweep())], ...(await threads.callOthers<[number, number][]>(sweepMessage))].flat()
+    const own = [[...(await sweep())], [...(await sweepTiers())]]
+    const counts = [...own, ...(await threads.callOthers<[number, number][]>(sweepMessage))].flat()
     for (const { id } of open) {
       const removed = counts.filter(([number]) => number === Number(id)).reduce((sum, [, count]) => sum + count, 0)
       const nowMs = clock.now()

@@ -2,6 +2,7 @@
 import type { Counter } from 'prom-client'
 import type { MetricFamilies } from 'svc/plugins/metrics/api'
 import type { CacheResult, Served } from '../api.ts'
+import type { NamedUsage } from '../tiers/tiers.ts'
 import { TopList } from './top-list.ts'
 
 export interface HostCounts {
@@ -25,6 +26,7 @@ export interface ThreadStats {
   readonly memoryBytes: number
   readonly memoryLimitBytes: number
   readonly evictions: number
+  readonly tiers: readonly NamedUsage[]
   readonly isFront: boolean
 }
 
@@ -49,13 +51,23 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
   })
   const bytesServed = metrics.counter({
     name: 'svc_cache_bytes_served_total',
-    help: 'Bytes of bodies that distributions have sent, from the cache (memory) or from the bucket (origin).',
+    help: 'Bytes of bodies that distributions have sent, by where they were: memory, the name of a tier of the cache, or origin, the bucket.',
     labels: ['source'],
   })
 
   /** To find a counter by its labels costs as much as all else here. */
   const counterOf = new WeakMap<HostCounts, Map<CacheResult, Counter.Internal>>()
-  const bytesOf = { memory: bytesServed.labels({ source: 'memory' }), origin: bytesServed.labels({ source: 'origin' }) }
+  /** By source: memory, tiers, origin. */
+  const bytesOf = new Map<string, Counter.Internal>()
+
+  function countBytes(source: string, bytes: number): void {
+    let counter = bytesOf.get(source)
+    if (counter === undefined) {
+      counter = bytesServed.labels({ source })
+      bytesOf.set(source, counter)
+    }
+    counter.inc(bytes)
+  }
 
   function count(counts: HostCounts, result: CacheResult): void {
     const counters = counterOf.get(counts)
@@ -80,14 +92,14 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
   }
 
   return {
-    served({ distribution, alias, path, result, sentBytes }) {
+    served({ distribution, alias, path, result, sentBytes, source }) {
       const counts = countsOf(distribution, alias)
       counts.requests[result] = (counts.requests[result] ?? 0) + 1
       const isCached = fromCache.has(result)
       if (isCached) counts.bytesCache += sentBytes
       else counts.bytesOrigin += sentBytes
       count(counts, result)
-      if (sentBytes > 0) bytesOf[isCached ? 'memory' : 'origin'].inc(sentBytes)
+      if (sentBytes > 0) countBytes(isCached ? source : 'origin', sentBytes)
       if (result !== 'BYPASS') pages.add([distribution, alias, path].join(separator), !isCached)
     },
     hosts: () => [...hosts.values()],

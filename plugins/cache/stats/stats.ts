@@ -1,5 +1,6 @@
 /** The figures of all threads of the node, added up. */
 import type { Threads } from 'svc/kernel'
+import type { NamedUsage } from '../tiers/tiers.ts'
 import { type HostCounts, hitRatioOf, type ThreadStats } from './counters.ts'
 
 export interface StatsRequest {
@@ -32,14 +33,16 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
       for (const [result, count] of Object.entries(one.requests)) requests[result] = (requests[result] ?? 0) + count
     const sum = (read: (one: ThreadStats) => number) => all.reduce((total, one) => total + read(one), 0)
     const sumHosts = (read: (one: HostCounts) => number) => hosts.reduce((total, one) => total + read(one), 0)
+    const tiers = tiersOf(all.flatMap(one => one.tiers))
+    const sumTiers = (read: (one: NamedUsage) => number) => tiers.reduce((total, one) => total + read(one), 0)
     const counters = {
       requests,
       bytesCache: sumHosts(one => one.bytesCache),
       bytesOrigin: sumHosts(one => one.bytesOrigin),
       hitRatio: hitRatioOf(requests),
-      entries: sum(one => one.entries),
+      entries: sum(one => one.entries) + sumTiers(one => one.entries),
       memoryBytes: sum(one => one.memoryBytes),
-      diskBytes: 0,
+      diskBytes: sumTiers(one => one.bytes),
     }
     const pages = pagesOf(all.flatMap(one => one.top.filter(isWanted)))
     const topOf = (read: (one: ThreadStats['top'][number]) => number) =>
@@ -59,8 +62,9 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
           online: true,
           mode,
           memoryLimitBytes: sum(one => one.memoryLimitBytes),
-          diskLimitBytes: 0,
-          evictions: sum(one => one.evictions),
+          diskLimitBytes: sumTiers(one => one.limitBytes),
+          tiers: tiers.map(({ isPaused, ...usage }) => ({ ...usage, paused: isPaused })),
+          evictions: sum(one => one.evictions) + sumTiers(one => one.evictions),
           invalidations: await invalidations(),
           flushes: 0,
           // One node has all changes at once.
@@ -72,6 +76,22 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
       ],
     }
   }
+}
+
+/** Of all threads. Their limit is that of the node. */
+function tiersOf(usages: readonly NamedUsage[]): readonly NamedUsage[] {
+  const byName = new Map<string, NamedUsage>()
+  for (const one of usages) {
+    const sum = byName.get(one.tier)
+    byName.set(one.tier, {
+      ...one,
+      entries: one.entries + (sum?.entries ?? 0),
+      bytes: one.bytes + (sum?.bytes ?? 0),
+      evictions: one.evictions + (sum?.evictions ?? 0),
+      isPaused: one.isPaused || sum?.isPaused === true,
+    })
+  }
+  return [...byName.values()]
 }
 
 function sumOf(counts: readonly HostCounts[]): HostCounts[] {

@@ -1,0 +1,99 @@
+/** A real redis-server, on a random port of the loopback interface, in its own folder, ended by its process id. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findLastingPort, hangProcesses } from 'svc/testing'
+import type { Test } from 'tap'
+
+const startDeadlineMs = 90_000
+const password = 's3cret-of-redis'
+
+// If the runner ends the test process, the service must end, too.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
+
+/** Why tests that need it are skipped; false if it is installed. */
+export const skip = findSkip()
+
+function findSkip(): string | false {
+  const missing = ['redis-server', 'redis-cli'].filter(name => spawnSync('which', [name]).status !== 0)
+  if (missing.length > 0 && process.env.CI) throw new Error(`${missing.join(', ')} is not installed, and CI is set`)
+  return missing.length > 0 && `${missing.join(', ')} is not installed`
+}
+
+export interface RedisServer {
+  readonly url: string
+  readonly password: string
+  /** The output of redis-cli. */
+  ask(command: readonly string[], input?: string): string
+  start(): Promise<void>
+  stop(): Promise<void>
+  hang(): Promise<void>
+  resume(): void
+}
+
+export async function startRedis(t: Test): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-redis-'))
+  const port = await findLastingPort()
+  const fixed = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--dir',
+    folder,
+    '--requirepass',
+    password,
+  ]
+  let child: ChildProcess | undefined
+  const kill = () => child?.kill('SIGKILL')
+  process.on('exit', kill)
+  const server: RedisServer = {
+    url: `redis://:${password}@127.0.0.1:${port}`,
+    password,
+    ask(command, input) {
+      const { status, stdout, stderr } = spawnSync('redis-cli', ['-p', String(port), '--no-auth-warning', ...command], {
+        encoding: 'utf8',
+        input,
+        maxBuffer: 64 * 1024 * 1024,
+        env: { ...process.env, REDISCLI_AUTH: password },
+      })
+      if (status !== 0) throw new Error(`redis-cli: ${stderr}`)
+      return stdout.trim()
+    },
+    async start() {
+      child = spawn('redis-server', fixed, { stdio: 'ignore' })
+      const deadlineMs = performance.now() + startDeadlineMs
+      const isReady = () => {
+        try {
+          return server.ask(['PING']) === 'PONG'
+        } catch {
+          return false
+        }
+      }
+      while (!isReady()) {
+        if (performance.now() > deadlineMs) throw new Error(`redis-server is not ready after ${startDeadlineMs} ms`)
+        await sleep(20)
+      }
+    },
+    async stop() {
+      if (child === undefined) return
+      const ended = new Promise(done => child?.once('exit', done))
+      child.kill('SIGKILL')
+      await ended
+      child = undefined
+    },
+    hang: () => hangProcesses(child?.pid === undefined ? [] : [child.pid]),
+    resume: () => void child?.kill('SIGCONT'),
+  }
+  t.teardown(async () => {
+    await server.stop()
+    process.off('exit', kill)
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+  })
+  await server.start()
+  return server
+}

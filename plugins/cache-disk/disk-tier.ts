@@ -1,0 +1,47 @@
+/** The tier `disk` in one thread: reads and writes the files, and tells the keeper in the main thread. */
+import type { TierRecord, TierUsage } from 'svc/plugins/cache/api'
+import type { Keeper } from './keeper.ts'
+import { fileBytesOf, readRecord, writeRecord } from './record-file.ts'
+
+export interface DiskFiles {
+  get(id: Buffer): Promise<TierRecord | undefined> | undefined
+  put(id: Buffer, record: TierRecord): Promise<boolean>
+}
+
+export const noUsage: TierUsage = { entries: 0, bytes: 0, evictions: 0 }
+
+/** `thread`: its number, for names that no other thread has. */
+export function createDiskFiles(folder: string, keeper: Keeper, thread: number): DiskFiles {
+  let writes = 0
+
+  async function read(id: Buffer): Promise<TierRecord | undefined> {
+    const found = await readRecord(folder, id)
+    if (found === undefined) {
+      keeper.missing(id)
+      return undefined
+    }
+    if (found === 'damaged') {
+      // It has been written again meanwhile, perhaps: then that one is lost, too, which is a miss.
+      await keeper.remove(id)
+      return undefined
+    }
+    keeper.used(id)
+    return found
+  }
+
+  return {
+    get: id => (keeper.mayHave(id) ? read(id) : undefined),
+    async put(id, record) {
+      const bytes = fileBytesOf(record)
+      if (!(await keeper.reserve(bytes))) return false
+      try {
+        await writeRecord(folder, `${thread}-${writes++}`, id, record)
+      } catch (error) {
+        keeper.written(id, bytes, (error as Error).message)
+        return false
+      }
+      keeper.written(id, bytes)
+      return true
+    },
+  }
+}

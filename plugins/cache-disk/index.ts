@@ -1,0 +1,22 @@
+/** The tier `disk` of the cache: a folder. */
+import { definePlugin } from 'svc/kernel'
+import type {} from 'svc/plugins/cache/api'
+import { CacheDiskConfig } from './config.ts'
+import { checkFolder } from './folder.ts'
+import { createDiskKind } from './kind.ts'
+
+export default definePlugin({
+  name: 'cache-disk',
+  description: 'Cached answers in a folder, behind those in memory.',
+  config: CacheDiskConfig,
+  setup({ config, threads, contribute }) {
+    contribute('cache.tier', 'disk', createDiskKind(config, threads), { optional: true })
+    return {
+      async inspect() {
+        if (config.dir === undefined || !threads.isMain) return {}
+        const state = await checkFolder(config.dir, undefined)
+        return state === 'new' ? { plan: [`a cache of ${config.size} bytes is made in ${config.dir}`] } : {}
+      },
+    }
+  },
+})

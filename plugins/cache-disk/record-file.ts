@@ -1,0 +1,143 @@
+/**
+ * One record in one file, `ab/cd/<64 hexadecimal digits of its id>`. Numbers are little-endian:
+ *
+ *     0  "SVCC"
+ *     4  version, 1
+ *     5  kind, 1
+ *     6  bytes of the head (16 bits)
+ *     8  bytes of the body (32 bits)
+ *     12 CRC-32 of the id and the head
+ *     16 CRC-32 of the body
+ *     20 head, body
+ *
+ * It is written to `tmp/`, then renamed, and never synced: after a power cut it may be anything, which the checksums tell.
+ */
+import { close, fstat, open, read } from 'node:fs'
+import { mkdir, open as openFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
+import { type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from 'svc/plugins/cache/api'
+
+const magic = Buffer.from('SVCC')
+const version = 1
+const kind = 1
+export const headerBytes = 20
+export const fileBytesMax = headerBytes + tierHeadBytesMax + tierBodyBytesMax
+
+export const fileBytesOf = ({ head, body }: TierRecord): number => headerBytes + head.length + body.length
+
+/** Of `id`, below the folder of the cache. */
+export function pathOf(folder: string, id: Buffer): string {
+  const name = id.toString('hex')
+  return join(folder, name.slice(0, 2), name.slice(2, 4), name)
+}
+
+function headerOf(id: Buffer, { head, body }: TierRecord): Buffer {
+  const header = Buffer.alloc(headerBytes)
+  magic.copy(header)
+  header[4] = version
+  header[5] = kind
+  header.writeUInt16LE(head.length, 6)
+  header.writeUInt32LE(body.length, 8)
+  header.writeUInt32LE(crc32(head, crc32(id)), 12)
+  header.writeUInt32LE(crc32(body), 16)
+  return header
+}
+
+interface Header {
+  readonly headBytes: number
+  readonly bodyBytes: number
+  readonly headCrc: number
+  readonly bodyCrc: number
+}
+
+function readHeader(bytes: Buffer): Header | undefined {
+  if (bytes.length < headerBytes || !bytes.subarray(0, 4).equals(magic)) return undefined
+  if (bytes[4] !== version || bytes[5] !== kind) return undefined
+  return {
+    headBytes: bytes.readUInt16LE(6),
+    bodyBytes: bytes.readUInt32LE(8),
+    headCrc: bytes.readUInt32LE(12),
+    bodyCrc: bytes.readUInt32LE(16),
+  }
+}
+
+/** Rejects with the system's error, and leaves nothing behind. `part`: a name in `tmp/` that nobody else has. */
+export async function writeRecord(folder: string, part: string, id: Buffer, record: TierRecord): Promise<void> {
+  const parts = join(folder, 'tmp', part)
+  try {
+    const file = await openFile(parts, 'wx', 0o600)
+    try {
+      const wanted = fileBytesOf(record)
+      const { bytesWritten } = await file.writev([headerOf(id, record), record.head, record.body])
+      if (bytesWritten !== wanted) throw new Error(`only ${bytesWritten} of ${wanted} bytes were written`)
+    } finally {
+      await file.close()
+    }
+    const path = pathOf(folder, id)
+    await rename(parts, path).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(join(path, '..'), { recursive: true, mode: 0o700 })
+      await rename(parts, path)
+    })
+  } catch (error) {
+    await rm(parts, { force: true }).catch(() => undefined)
+    throw error
+  }
+}
+
+const opened = promisify(open)
+const stated = promisify(fstat)
+const readInto = promisify(read)
+
+/** Undefined: there is none. `damaged`: what is there is no record of this id. Other errors of the system are thrown. */
+export async function readRecord(folder: string, id: Buffer): Promise<TierRecord | 'damaged' | undefined> {
+  const bytes = await readBytes(folder, id, fileBytesMax)
+  if (bytes === undefined || bytes === 'damaged') return bytes
+  const header = readHeader(bytes)
+  if (header === undefined || bytes.length !== headerBytes + header.headBytes + header.bodyBytes) return 'damaged'
+  const head = bytes.subarray(headerBytes, headerBytes + header.headBytes)
+  const body = bytes.subarray(headerBytes + header.headBytes)
+  if (crc32(head, crc32(id)) !== header.headCrc || crc32(body) !== header.bodyCrc) return 'damaged'
+  return { head, body }
+}
+
+export async function readHead(folder: string, id: Buffer): Promise<Buffer | undefined> {
+  const bytes = await readBytes(folder, id, headerBytes + tierHeadBytesMax, true)
+  if (bytes === undefined || bytes === 'damaged') return undefined
+  const header = readHeader(bytes)
+  if (header === undefined || bytes.length < headerBytes + header.headBytes) return undefined
+  const head = bytes.subarray(headerBytes, headerBytes + header.headBytes)
+  return crc32(head, crc32(id)) === header.headCrc ? head : undefined
+}
+
+/** The file, which may have at most `bytesMax` bytes; or so many of them. */
+async function readBytes(
+  folder: string,
+  id: Buffer,
+  bytesMax: number,
+  isPart = false,
+): Promise<Buffer | 'damaged' | undefined> {
+  let descriptor: number
+  try {
+    descriptor = await opened(pathOf(folder, id), 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const { size } = await stated(descriptor)
+    if (size < headerBytes || (size > bytesMax && !isPart)) return 'damaged'
+    const bytes = Buffer.allocUnsafeSlow(Math.min(size, bytesMax))
+    let at = 0
+    while (at < bytes.length) {
+      const { bytesRead } = await readInto(descriptor, bytes, at, bytes.length - at, at)
+      if (bytesRead === 0) return 'damaged'
+      at += bytesRead
+    }
+    return bytes
+  } finally {
+    close(descriptor, () => undefined)
+  }
+}

@@ -1,0 +1,66 @@
+/** Whether the folder takes records: not under 5 % of free space, and for 10 s not after a failed write. */
+import { statfs } from 'node:fs/promises'
+import type { Clock, Logger } from 'svc/kernel'
+
+const checkMs = 10_000
+/** Looked at again after so many bytes, so that none of them is the last one. */
+const checkBytes = 64 * 1024 * 1024
+const freeShareMin = 0.05
+
+export interface Space {
+  readonly isOpen: boolean
+  start(): Promise<void>
+  stop(): void
+  written(bytes: number): void
+  /** A write has failed. */
+  failed(error: unknown): void
+}
+
+export function createSpace(path: string, clock: Clock, log: Logger): Space {
+  let isRoomy = false
+  let failedUntilMs = 0
+  let unchecked = 0
+  let cancel: (() => void) | undefined
+
+  async function look(): Promise<void> {
+    unchecked = 0
+    try {
+      const { bavail, blocks } = await statfs(path)
+      const isNow = bavail >= blocks * freeShareMin
+      if (isNow !== isRoomy && !isNow)
+        log.warn({ path }, 'less than 5 % of the file system of SVC_CACHE_DIR is free: the cache writes nothing there')
+      isRoomy = isNow
+    } catch (error) {
+      isRoomy = false
+      log.warn({ err: error, path }, 'SVC_CACHE_DIR cannot be looked at: the cache writes nothing there')
+    }
+  }
+
+  async function watch(): Promise<void> {
+    cancel = clock.after(checkMs, watch)
+    await look()
+  }
+
+  return {
+    get isOpen() {
+      return isRoomy && failedUntilMs <= clock.now()
+    },
+    async start() {
+      isRoomy = true
+      await watch()
+    },
+    stop() {
+      cancel?.()
+      isRoomy = false
+    },
+    written(bytes) {
+      unchecked += bytes
+      if (unchecked > checkBytes) void look()
+    },
+    failed(error) {
+      if (failedUntilMs <= clock.now())
+        log.warn({ err: error, path }, 'the cache cannot write to SVC_CACHE_DIR: it tries again in 10 s')
+      failedUntilMs = clock.now() + checkMs
+    },
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * A tier that cannot harm whoever asks it: a look-up that is rejected or takes 50 ms is a miss; after 5 failures in a row nothing is asked
+ * of the tier for 10 s.
+ */
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
+import type { CacheTier, TierRecord, TierUsage } from '../api.ts'
+
+const answerMsMax = 50
+const failuresMax = 5
+export const pauseMs = 10_000
+
+export interface GuardedTier {
+  /** Of its kind. */
+  readonly name: string
+  readonly budgetBytes: number
+  readonly isPaused: boolean
+  get(id: Buffer): MaybePromise<TierRecord | undefined>
+  hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
+  /** Resolves when it is over, whatever has become of it. */
+  put(id: Buffer, record: TierRecord): MaybePromise<boolean>
+  delete(id: Buffer): MaybePromise<void>
+  heads: CacheTier['heads']
+  usage(): TierUsage
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface GuardedTierOptions {
+  readonly name: string
+  readonly tier: CacheTier
+  readonly budgetBytes: number
+  readonly clock: Clock
+  readonly log: Logger
+  /** Hears of each failure. */
+  readonly onFailure: () => void
+}
+
+export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: GuardedTierOptions): GuardedTier {
+  let failures = 0
+  let pausedUntilMs = 0
+  const isPaused = () => pausedUntilMs > clock.now()
+
+  function failed(error: unknown): void {
+    onFailure()
+    if (++failures < failuresMax) return
+    failures = 0
+    pausedUntilMs = clock.now() + pauseMs
+    log.warn(
+      { err: error, tier: name },
+      `a tier of the cache has failed ${failuresMax} times: it is left alone for 10 s`,
+    )
+  }
+
+  /** What `work` says, or `otherwise`. */
+  function guarded<T>(work: () => MaybePromise<T>, otherwise: T, msMax: number | undefined): MaybePromise<T> {
+    if (isPaused()) return otherwise
+    let running: MaybePromise<T>
+    try {
+      running = work()
+    } catch (error) {
+      failed(error)
+      return otherwise
+    }
+    if (!(running instanceof Promise)) {
+      if (msMax !== undefined) failures = 0
+      return running
+    }
+    return settled(running, otherwise, msMax)
+  }
+
+  async function settled<T>(running: Promise<T>, otherwise: T, msMax: number | undefined): Promise<T> {
+    let cancel: (() => void) | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      if (msMax === undefined) return
+      cancel = clock.after(msMax, () => reject(new Error(`no answer within ${msMax} ms`)))
+    })
+    try {
+      const found = await (msMax === undefined ? running : Promise.race([running, late]))
+      // That it takes records says nothing of how it answers.
+      if (msMax !== undefined) failures = 0
+      return found
+    } catch (error) {
+      failed(error)
+      return otherwise
+    } finally {
+      cancel?.()
+    }
+  }
+
+  return {
+    name,
+    budgetBytes,
+    get isPaused() {
+      return isPaused()
+    },
+    get: id => guarded(() => tier.get(id), undefined, answerMsMax),
+    hasAll: ids => guarded(() => tier.hasAll(ids), false, answerMsMax),
+    // Nobody waits for these.
+    put: (id, record) => guarded<boolean>(() => tier.put(id, record), false, undefined),
+    delete: id => guarded<void>(() => tier.delete(id), undefined, undefined),
+    heads: (after, limit) =>
+      guarded<Awaited<ReturnType<CacheTier['heads']>>>(() => tier.heads(after, limit), [], undefined),
+    usage: () => tier.usage(),
+    start: () => tier.start(),
+    stop: () => tier.stop(),
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Encrypts what the storage keeps encrypted, before it leaves the memory of the process: AES-256-GCM with a key that is made at each start
+ * and is nowhere but in that memory. After the process has ended nobody can read it, also not the next process, for which it is a miss.
+ */
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import type { Random } from 'svc/kernel'
+
+const algorithm = 'aes-256-gcm'
+const runBytes = 8
+const nonceBytes = 12
+const tagBytes = 16
+
+export interface Seal {
+  /** `text` goes into the head. */
+  close(id: Buffer, plain: Buffer): { readonly body: Buffer; readonly text: string }
+  /** Undefined: of another process, of another id, or changed. */
+  open(id: Buffer, text: string, body: Buffer): Buffer | undefined
+}
+
+export const sealKeyBytes = 32
+
+/** `key`: the same in all threads of a process. */
+export function createSeal(key: Buffer, random: Random): Seal {
+  const run = createHash('sha256').update('run').update(key).digest().subarray(0, runBytes)
+  return {
+    close(id, plain) {
+      const nonce = random.bytes(nonceBytes)
+      const cipher = createCipheriv(algorithm, key, nonce).setAAD(id)
+      const body = Buffer.concat([cipher.update(plain), cipher.final()])
+      return { body, text: Buffer.concat([run, nonce, cipher.getAuthTag()]).toString('base64url') }
+    },
+    open(id, text, body) {
+      const parts = Buffer.from(text, 'base64url')
+      if (parts.length !== runBytes + nonceBytes + tagBytes || !parts.subarray(0, runBytes).equals(run))
+        return undefined
+      const nonce = parts.subarray(runBytes, runBytes + nonceBytes)
+      const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(id)
+      decipher.setAuthTag(parts.subarray(runBytes + nonceBytes))
+      try {
+        return Buffer.concat([decipher.update(body), decipher.final()])
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The tiers behind the memory of a thread, in the order of the configuration. The first that has a record answers.
+ *
+ * - Only answers of objects lie there, because only they can be confirmed: whole ones of at most 64 KiB, what is known of larger ones, and
+ *   their blocks. Others are read from their origin again.
+ * - A record is written when its answer is stored in memory, not when it leaves it, so that a crash loses little. It is written only while
+ *   its fences hold: what is there was read after every change that they count had ended.
+ * - Writes are on the way beside the requests. Beyond 16 MiB of them a record is left out.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import type { TierRecord, TierUsage } from '../api.ts'
+import type { Holds } from '../engine/storing.ts'
+import type { StoredRecord, Variant } from '../engine/variant.ts'
+import type { GuardedTier } from './guarded-tier.ts'
+import { decodeBlock, decodeEntry, encodeBlock, encodeEntry } from './record.ts'
+import type { Seal } from './seal.ts'
+
+const writtenBytesMax = 16 * 1024 * 1024
+/** Beside head and body, while it is written. */
+const writeOverheadBytes = 512
+
+/** Of a tier, and the tier's name. */
+export interface FoundIn<T> {
+  readonly value: T
+  readonly source: string
+}
+
+export interface NamedUsage extends TierUsage {
+  readonly tier: string
+  readonly limitBytes: number
+  readonly isPaused: boolean
+}
+
+export interface Tiers {
+  readonly isEmpty: boolean
+  entry(id: string): Promise<FoundIn<Variant> | undefined>
+  block(id: string): Promise<FoundIn<Buffer> | undefined>
+  /** The name of the tier that has all of these blocks. */
+  tierOfAll(ids: readonly string[]): MaybePromise<string | undefined>
+  putEntry(id: string, variant: Variant): void
+  /** `record`: of the entry that the block belongs to. */
+  putBlock(id: string, bytes: Buffer, record: StoredRecord): void
+  delete(id: string): void
+  /** For the sweeper. */
+  readonly all: readonly GuardedTier[]
+  /** Of this thread, as far as threads do not share a tier. */
+  usage(): readonly NamedUsage[]
+}
+
+export interface TiersOptions {
+  readonly tiers: readonly GuardedTier[]
+  readonly seal: () => Seal
+  readonly holds: Holds
+}
+
+const bytesOf = (id: string) => Buffer.from(id, 'latin1')
+
+export const noTiers: Tiers = {
+  isEmpty: true,
+  entry: async () => undefined,
+  block: async () => undefined,
+  tierOfAll: () => undefined,
+  putEntry() {},
+  putBlock() {},
+  delete() {},
+  all: [],
+  usage: () => [],
+}
+
+export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
+  let writtenBytes = 0
+
+  async function find<T>(
+    id: string,
+    decode: (id: string, record: TierRecord, seal: Seal) => T | undefined,
+  ): Promise<FoundIn<T> | undefined> {
+    const idBytes = bytesOf(id)
+    for (const tier of tiers) {
+      const record = await tier.get(idBytes)
+      if (record === undefined) continue
+      const value = decode(id, record, seal())
+      if (value !== undefined) return { value, source: tier.name }
+      // Damaged, of another release, or encrypted by a process that is gone.
+      void tier.delete(idBytes)
+    }
+    return undefined
+  }
+
+  async function write(id: string, record: TierRecord): Promise<void> {
+    const bytes = record.head.length + record.body.length + writeOverheadBytes
+    writtenBytes += bytes
+    try {
+      const idBytes = bytesOf(id)
+      await Promise.all(tiers.map(tier => tier.put(idBytes, record)))
+    } finally {
+      writtenBytes -= bytes
+    }
+  }
+
+  const mayWrite = (bytes: number, { fences }: StoredRecord) =>
+    writtenBytes + bytes + writeOverheadBytes <= writtenBytesMax && fences.length > 0 && holds(fences)
+
+  return {
+    get isEmpty() {
+      return tiers.length === 0
+    },
+    entry: id => find(id, decodeEntry),
+    block: id => find(id, decodeBlock),
+    async tierOfAll(ids) {
+      const idBytes = ids.map(bytesOf)
+      for (const tier of tiers) if (await tier.hasAll(idBytes)) return tier.name
+      return undefined
+    },
+    putEntry(id, variant) {
+      const { record, sizeBytes, body, vary } = variant
+      // Without a body it is as quick to look it up where the objects are.
+      if (tiers.length === 0 || record === undefined || sizeBytes === 0 || vary.length > 0) return
+      if (!mayWrite(body?.length ?? 0, record)) return
+      const encoded = encodeEntry(id, { ...variant, record }, record.isEncrypted ? seal() : undefined)
+      if (encoded !== undefined) void write(id, encoded)
+    },
+    putBlock(id, bytes, record) {
+      if (tiers.length === 0 || !mayWrite(bytes.length, record)) return
+      const encoded = encodeBlock(id, bytes, record.isEncrypted ? seal() : undefined)
+      if (encoded !== undefined) void write(id, encoded)
+    },
+    delete(id) {
+      for (const tier of tiers) void tier.delete(bytesOf(id))
+    },
+    all: tiers,
+    usage: () =>
+      tiers.map(tier => ({
+        tier: tier.name,
+        limitBytes: tier.budgetBytes,
+        isPaused: tier.isPaused,
+        ...tier.usage(),
+      })),
+  }
+}
