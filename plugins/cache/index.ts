@@ -29,10 +29,10 @@ import { createInspect } from './inspect/inspect.ts'
 import { registerFamilies } from './metrics.ts'
 import { cachePoints } from './points.ts'
 import { declarePurgeDocuments } from './purge/documents.ts'
-import { createPurgeIntake } from './purge/intake.ts'
+import { createPurgeIntake, ruleOf } from './purge/intake.ts'
 import { createPurges } from './purge/purges.ts'
 import { createChangeRelay } from './purge/relay.ts'
-import { applyMarks, sweep } from './purge/sweeping.ts'
+import { applyMarks, countSelected, sweep } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
@@ -110,6 +110,10 @@ export default definePlugin({
       async sweep() {
         await intake.current()
         return sweep(engine.memory, intake.marks)
+      },
+      async count(purge) {
+        await intake.current()
+        return countSelected(engine.memory, intake.marks, ruleOf(1, purge, log))
       },
       async tell(invalidations) {
         for (const { value } of subscribers.list()) for (const one of invalidations) await value.requested(one)

@@ -1,7 +1,7 @@
 /** Removes dead answers from the memory of this thread, some at a time, and counts them by the purge that selects them. */
 import type { Memory } from '../engine/memory.ts'
 import { entryOf, expireAt, type Variant, variantsOf } from '../engine/variant.ts'
-import type { PurgeMarks } from './marks.ts'
+import { PurgeMarks, type PurgeRule } from './marks.ts'
 
 const entriesPerTurn = 5000
 
@@ -23,23 +23,42 @@ export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.h
 export async function sweep(memory: Memory, marks: PurgeMarks): Promise<ReadonlyMap<number, number>> {
   const removed = new Map<number, number>()
   const count = (number: number) => removed.set(number, (removed.get(number) ?? 0) + 1)
+  await visitAll(memory, (id, variants) => {
+    const kept = variants.filter(variant => {
+      const before = variant.softSequence
+      const deadBy = applyMarks(marks, variant)
+      if (deadBy !== undefined) count(deadBy)
+      else if (variant.softSequence > before) count(variant.softSequence)
+      return deadBy === undefined
+    })
+    if (kept.length === 0) memory.delete(id)
+    else if (kept.length < variants.length) memory.put(id, entryOf(kept))
+  })
+  return removed
+}
+
+/** Resolves with the number of answers that this purge would remove, or expire. Removes nothing. */
+export async function countSelected(memory: Memory, marks: PurgeMarks, rule: PurgeRule): Promise<number> {
+  const wanted = new PurgeMarks()
+  wanted.add(rule)
+  let count = 0
+  await visitAll(memory, (_id, variants) => {
+    for (const variant of variants) {
+      const { space: distribution, host, path, record } = variant
+      const place = { distribution, host, path, tags: record?.tags ?? [] }
+      if (wanted.find(place, 0) !== undefined && applyMarks(marks, variant) === undefined) count++
+    }
+  })
+  return count
+}
+
+async function visitAll(memory: Memory, visit: (id: string, variants: readonly Variant[]) => void): Promise<void> {
   let left = entriesPerTurn
   for (const id of memory.ids()) {
     const entry = memory.peek(id)
-    if (entry !== undefined) {
-      const kept = variantsOf(entry).filter(variant => {
-        const before = variant.softSequence
-        const deadBy = applyMarks(marks, variant)
-        if (deadBy !== undefined) count(deadBy)
-        else if (variant.softSequence > before) count(variant.softSequence)
-        return deadBy === undefined
-      })
-      if (kept.length === 0) memory.delete(id)
-      else if (kept.length < variantsOf(entry).length) memory.put(id, entryOf(kept))
-    }
+    if (entry !== undefined) visit(id, variantsOf(entry))
     if (--left > 0) continue
     left = entriesPerTurn
     await new Promise(resolve => setImmediate(resolve))
   }
-  return removed
 }

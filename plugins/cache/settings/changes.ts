@@ -15,6 +15,7 @@ import {
   type StoredDistributionCache,
   type StoredPolicy,
   type StoredSettings,
+  unsetEtag,
 } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.ts'
 
@@ -142,7 +143,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
           requireLevels([...above, ['behavior', cache, `${element}/cache`]], find)
         }
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
-        if (isFormer && ifMatch !== undefined) throw cacheErrors.precondition_failed()
+        if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
         const changes = (isFormer ? 0 : (stored?.value.webhookChanges ?? 0)) + (told?.isChange === true ? 1 : 0)
         const document = {
@@ -180,8 +181,8 @@ export const noPolicy = (name: string, where = ''): Error =>
   cacheErrors.cache_policy_not_found(`${where}There is no cache policy ${JSON.stringify(name)}.`)
 
 function conditionsOf(current: Stored<unknown> | undefined, ifMatch: string | undefined): Preconditions {
-  if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag)))
-    throw cacheErrors.precondition_failed()
+  const isOther = ifMatch !== undefined && ifMatch !== (current?.etag ?? unsetEtag)
+  if (isOther && (current === undefined || ifMatch !== '*')) throw cacheErrors.precondition_failed()
   return current === undefined ? { ifNoneMatch: '*' } : { ifMatch: current.etag }
 }
 

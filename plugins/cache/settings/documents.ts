@@ -77,3 +77,6 @@ export async function allOf<T>(collection: Collection<T>) {
   }
   return found
 }
+
+/** ETag of settings that nobody has stored yet: a change that names it fails where somebody has. */
+export const unsetEtag = 'unset'

@@ -2,6 +2,7 @@
 import {
   IconActivity,
   IconBell,
+  IconBolt,
   IconBucket,
   IconCertificate,
   IconDashboard,
@@ -22,13 +23,14 @@ import {
   IconWorld,
 } from '@tabler/icons-react'
 import { texts } from '../texts/index.ts'
+import { needsOf } from './cache-tabs.ts'
 
 export interface Page {
   readonly to: string
   readonly label: string
   readonly icon: typeof IconUser
-  /** The action that the page's list needs; absent where everybody has something there. */
-  readonly action?: string
+  /** What the page needs, or any of several; absent where everybody has something there. */
+  readonly action?: string | readonly string[]
 }
 
 export interface PageGroup {
@@ -62,6 +64,12 @@ export const pageGroups: readonly PageGroup[] = [
         label: texts.publishing.distributions,
         icon: IconWorld,
         action: 'admin:ManageDistributions',
+      },
+      {
+        to: '/cache',
+        label: texts.cache.title,
+        icon: IconBolt,
+        action: needsOf.statistics,
       },
       {
         to: '/key-groups',
@@ -98,3 +106,6 @@ export const pageGroups: readonly PageGroup[] = [
     ],
   },
 ]
+
+export const mayOpen = ({ action = [] }: Page, allowed: ReadonlySet<string>): boolean =>
+  action.length === 0 || [action].flat().some(one => allowed.has(one))

@@ -11,6 +11,7 @@ import {
 import { sessionQuery } from '../api/session.ts'
 import { NotFound, PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
+import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { Shell } from './shell.tsx'
 
 interface Context {
@@ -92,6 +93,14 @@ const distribution = createRoute({
   getParentRoute: () => inside,
   path: '/distributions/$id',
   component: lazyRouteComponent(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
+})
+
+const cache = createRoute({
+  getParentRoute: () => inside,
+  path: '/cache',
+  validateSearch: (search: Record<string, unknown>): { tab?: CacheTab } =>
+    cacheTabs.includes(search.tab as CacheTab) ? { tab: search.tab as CacheTab } : {},
+  component: lazyRouteComponent(() => import('../pages/cache/cache.tsx'), 'Cache'),
 })
 
 const keyGroups = createRoute({
@@ -186,6 +195,7 @@ const pages = [
   accessKeys,
   distributions,
   distribution,
+  cache,
   keyGroups,
   certificates,
   dnsProviders,

@@ -2,6 +2,7 @@
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
+import { cache, cacheInspect, cachePolicies, cachePurge, cacheSettings, cacheStatistics } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { objects, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
@@ -155,6 +156,12 @@ export const en = {
   accessRules,
   distributions,
   keyGroups,
+  cache,
+  cacheInspect,
+  cachePolicies,
+  cachePurge,
+  cacheSettings,
+  cacheStatistics,
   operate,
   bucket,
   search: {
