@@ -311,6 +311,7 @@ if (withoutBrowser !== false) {
     ['/healing', 'Healing'],
     ['/events', 'Event targets'],
     ['/keys', 'Encryption keys'],
+    ['/locks', 'Locks'],
     ['/settings', 'Settings'],
     ['/trace', 'Live requests'],
     ['/logs', 'Log'],

@@ -83,6 +83,9 @@ import type getKmsStatus from '../../../../kms/admin/get-kms-status.ts'
 import type listKmsKeys from '../../../../kms/admin/list-kms-keys.ts'
 import type getBucketLifecycle from '../../../../lifecycle/admin/get-bucket-lifecycle.ts'
 import type putBucketLifecycle from '../../../../lifecycle/admin/put-bucket-lifecycle.ts'
+import type runBucketLifecycle from '../../../../lifecycle/admin/run-bucket-lifecycle.ts'
+import type listLocks from '../../../../lock/admin/list-locks.ts'
+import type releaseLocks from '../../../../lock/admin/release-locks.ts'
 import type queryMetrics from '../../../../metrics-history/admin/query-metrics.ts'
 import type abortUpload from '../../../../multipart/admin/abort-upload.ts'
 import type completeUpload from '../../../../multipart/admin/complete-upload.ts'
@@ -284,6 +287,9 @@ interface Declarations {
   revokeShare: typeof revokeShare
   rotateAccessKey: typeof rotateAccessKey
   rotateOriginSecret: typeof rotateOriginSecret
+  runBucketLifecycle: typeof runBucketLifecycle
+  listLocks: typeof listLocks
+  releaseLocks: typeof releaseLocks
   runSpeedtest: typeof runSpeedtest
   searchAudit: typeof searchAudit
   setAccessPreset: typeof setAccessPreset

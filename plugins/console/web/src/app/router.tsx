@@ -139,6 +139,12 @@ const healing = createRoute({
   component: lazyRouteComponent(() => import('../pages/operate/healing.tsx'), 'Healing'),
 })
 
+const locks = createRoute({
+  getParentRoute: () => inside,
+  path: '/locks',
+  component: lazyRouteComponent(() => import('../pages/operate/locks.tsx'), 'Locks'),
+})
+
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
@@ -202,6 +208,7 @@ const pages = [
   events,
   keys,
   healing,
+  locks,
   settings,
   trace,
   logs,

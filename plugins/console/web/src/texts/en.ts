@@ -4,7 +4,7 @@ import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
 import { cache, cacheInspect, cachePolicies, cachePurge, cacheSettings, cacheStatistics } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
-import { objects, shares, uploads } from './en/objects.ts'
+import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 
@@ -141,6 +141,7 @@ export const en = {
       `This deletes ${objects.toLocaleString('en')} objects with ${versions.toLocaleString('en')} versions (${size}). It cannot be undone.`,
   },
   objects,
+  presign,
   uploads,
   shares,
   secrets,
