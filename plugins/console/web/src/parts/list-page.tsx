@@ -75,7 +75,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
       )}
       {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
-      {!isEmpty && list.error === null && (
+      {!isEmpty && (list.error === null || items.length > 0) && (
         <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />
       )}
       {list.hasNextPage && (
