@@ -288,6 +288,8 @@ if (withoutBrowser !== false) {
   t.test('one signs in, uploads and shares by keyboard alone', async t => {
     const { page, flaws } = await browser.open()
     const { keyboard } = page
+    // Long before it comes: the browser has to be told that it is waited for.
+    const choosing = page.waitForEvent('filechooser')
     const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'
     /** Presses Tab until what has the focus is called so. */
     const tabTo = async (name: RegExp) => {
@@ -307,7 +309,6 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
 
     await tabTo(/^Upload files$/)
-    const choosing = page.waitForEvent('filechooser')
     await keyboard.press('Enter')
     await (await choosing).setFiles({ name: 'typed.txt', mimeType: 'text/plain', buffer: Buffer.from('by keyboard') })
     await page.getByRole('button', { name: 'typed.txt', exact: true }).waitFor()
