@@ -1,5 +1,6 @@
 /** The pictures of docs/operate/console.md, of a real server that is filled for them: `npm run docs:pictures`. Needs Chromium. */
 import { mkdirSync } from 'node:fs'
+import { get } from 'node:http'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { type AdminClient, createAdminClient } from '../test/wire/admin.ts'
@@ -43,7 +44,28 @@ const pictures: readonly Picture[] = [
       await page.getByText('Answer: 200').waitFor()
     },
   },
+  {
+    name: 'cache',
+    path: 'cache',
+    show: page =>
+      page
+        .getByRole('row', { name: /about\.html/ })
+        .first()
+        .waitFor(),
+  },
 ]
+
+/** Visitors of the site, so that there is something to count. */
+async function visit(address: string): Promise<void> {
+  const paths = ['/', '/', '/', '/about.html', '/about.html', '/', '/missing.html', '/about.html', '/', '/']
+  for (const path of paths) {
+    await new Promise<void>((done, fail) => {
+      get(`http://${address}${path}`, { headers: { host: 'www.example.test' } }, answer => {
+        answer.resume().on('end', () => done())
+      }).on('error', fail)
+    })
+  }
+}
 
 async function fill(admin: AdminClient): Promise<void> {
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
@@ -54,7 +76,8 @@ async function fill(admin: AdminClient): Promise<void> {
     await put('photos', '2026/letter.txt', text)
   }
   for (let index = 1; index <= 12; index++) await put('photos', `2026/picture-${index}.jpg`, 'x'.repeat(index * 40_000))
-  await put('site', 'index.html', 'home')
+  await put('site', 'index.html', 'home '.repeat(2000))
+  await put('site', 'about.html', 'about '.repeat(5000))
   const rules = [
     { id: 'everybody', effect: 'allow', principals: ['*'], actions: ['read'] },
     {
@@ -95,10 +118,11 @@ async function take(browser: Browser, url: string, colorScheme: 'light' | 'dark'
 const { path: executablePath, skip } = requireProgram('chromium')
 if (skip !== false) throw new Error(String(skip))
 mkdirSync(folder, { recursive: true })
-const server = await startServer()
+const server = await startServer({ environment: { SVC_WEB_ADDRESS: '127.0.0.1:0' } })
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 try {
   await fill(createAdminClient(server))
+  await visit(String(server.startup.web))
   for (const scheme of ['light', 'dark'] as const) await take(browser, `http://${server.startup.console}`, scheme)
   console.log(`Made ${pictures.length * 2} pictures in docs/operate/pictures.`)
 } finally {

@@ -35,10 +35,10 @@ import { createInspect } from './inspect/inspect.ts'
 import { registerFamilies } from './metrics.ts'
 import { cachePoints } from './points.ts'
 import { declarePurgeDocuments } from './purge/documents.ts'
-import { createPurgeIntake } from './purge/intake.ts'
+import { createPurgeIntake, ruleOf } from './purge/intake.ts'
 import { createPurges } from './purge/purges.ts'
 import { createChangeRelay } from './purge/relay.ts'
-import { applyMarks, sweep, sweepTiers } from './purge/sweeping.ts'
+import { applyMarks, countInTiers, countSelected, sweep, sweepTiers } from './purge/sweeping.ts'
 import { createCacheAdmin } from './service.ts'
 import { createArchiveParts } from './settings/archive-parts.ts'
 import { createSettingsChanges } from './settings/changes.ts'
@@ -132,6 +132,13 @@ export default definePlugin({
         return sweep(engine.memory, intake.marks)
       },
       sweepTiers: () => sweepTiers(behind.tiers.all, intake.marks),
+      async count(purge) {
+        await intake.current()
+        const rule = ruleOf(1, purge, log)
+        const own = await countSelected(engine.memory, intake.marks, rule)
+        // Threads share the tiers.
+        return threads.isMain ? own + (await countInTiers(behind.tiers.all, intake.marks, rule)) : own
+      },
       async tell(invalidations) {
         for (const { value } of subscribers.list()) for (const one of invalidations) await value.requested(one)
       },

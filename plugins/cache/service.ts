@@ -27,8 +27,12 @@ export interface CacheAdmin {
   caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
-  /** Of one distribution, or of all. Resolves when it is in force. Throws `invalid_cache_request`. */
-  purge(input: PurgeInput, distribution: Distribution | undefined, actor: string): Promise<PurgeFacts>
+  /** Of one distribution, or of all. Resolves when it is in force; with `dryRun` it only counts. Throws `invalid_cache_request`. */
+  purge(
+    input: PurgeInput & { readonly dryRun?: boolean },
+    distribution: Distribution | undefined,
+    actor: string,
+  ): Promise<PurgeFacts>
 }
 
 export interface CacheAdminOptions {
@@ -64,7 +68,8 @@ export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
     },
     async purge(input, distribution, actor) {
       const selected = distribution === undefined ? ((await distributions?.all()) ?? []) : [distribution]
-      return purges.request(input, { distribution, indexDocuments: indexDocumentsOf(selected), actor })
+      const context = { distribution, indexDocuments: indexDocumentsOf(selected), actor }
+      return input.dryRun === true ? purges.preview(input, context) : purges.request(input, context)
     },
   }
 }

@@ -50,6 +50,12 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
   const runNow = (bucket: string) =>
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
+  const preview = async (bucket: string) => {
+    const run = createRun({ objects, configurations, bucket, now: clock.now, isPreview: true })
+    // Each slice in a turn of the event loop of its own.
+    while (!(await run.step())) await new Promise(resolve => setImmediate(resolve))
+    return run.result
+  }
   const service: LifecycleService = {
     configuration: configurations.configuration,
     replace: (bucket, rules, change) => {
@@ -57,6 +63,7 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
       return configurations.replace(bucket, named, change)
     },
     run: bucket => (threads.isMain ? runNow(bucket) : threads.call<LifecycleRunResult>(0, runCall, bucket)),
+    preview,
     expirationOf: version => ask(configurations, version.bucket, rules => rules.expirationOf(version)),
     abortionOf: ({ bucket, key, startedMs }) => ask(configurations, bucket, rules => rules.abortionOf(key, startedMs)),
   }

@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly configurations: Configurations
   readonly bucket: string
   now(): number
+  /** Counts what a run would do, and does nothing. */
+  readonly isPreview?: boolean
   onAction?(action: LifecycleAction): void
 }
 
@@ -45,7 +47,14 @@ export interface LifecycleRun {
   readonly lagMs: number
 }
 
-export function createRun({ objects, configurations, bucket, now, onAction }: RunOptions): LifecycleRun {
+export function createRun({
+  objects,
+  configurations,
+  bucket,
+  now,
+  isPreview = false,
+  onAction,
+}: RunOptions): LifecycleRun {
   const startMs = now()
   const result = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
   let rules: Ready | undefined
@@ -103,6 +112,23 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
     }
   }
 
+  /** As `expire` and `abort` would decide. */
+  const preview = async (entries: readonly DueEntry[]) => {
+    const { versioning } = await objects.getBucket(bucket)
+    for (const entry of entries) {
+      const { kind, isDeleteMarker, lock } = entry
+      if (rules!.match(entry, startMs) === undefined) continue
+      if (kind === 'upload') result.uploadsAborted++
+      else if (kind === 'current' && isDeleteMarker) continue
+      else {
+        const isKept = lock !== undefined && (lock.legalHold === true || (lock.retention?.retainUntilMs ?? 0) > startMs)
+        if (kind === 'current' && versioning !== 'off') count(kind, isKept ? 'marked-locked' : 'marked')
+        else count(kind, isKept ? 'kept' : 'deleted')
+      }
+    }
+    return true
+  }
+
   const act = async (entries: readonly DueEntry[]): Promise<boolean> => {
     const expiries: Expiry[] = []
     const uploads: DueEntry[] = []
@@ -141,9 +167,10 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
       const ranges = rules.ranges(kind, startMs)
       if (ranges.length > 0) {
         const { needsTags: withTags, needsTimes: withTimes, newerMax } = rules
-        const page = await objects.listDue({ bucket, kind, ranges, after, withTags, withTimes, newerMax })
+        const request = { bucket, kind, ranges, after, withTags, withTimes, newerMax, withLocks: isPreview }
+        const page = await objects.listDue(request)
         if (kind !== 'upload') result.versions += page.entries.length
-        if (!(await act(page.entries))) return true
+        if (!(await (isPreview ? preview : act)(page.entries))) return true
         after = page.next
         if (after !== undefined) return false
       }

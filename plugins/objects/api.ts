@@ -463,6 +463,8 @@ export interface DueRequest {
   /** From the previous page. */
   readonly after?: Buffer
   readonly withTags?: boolean
+  /** Versions come with their `lock`. */
+  readonly withLocks?: boolean
   /** Uploads come with `sinceMs`, which costs a read of each. */
   readonly withTimes?: boolean
   /** The limit for `newerCount`. Default 0. */
@@ -485,6 +487,8 @@ export interface DueEntry {
   readonly sizeBytes: number
   /** Only with `withTags`. */
   readonly tags: Tags | undefined
+  /** Only with `withLocks`; undefined without a lock. */
+  readonly lock?: ObjectLock | undefined
   /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
 }

@@ -25,6 +25,7 @@ import {
   isAlone,
   isDeleteMarker,
   isDueIndexed,
+  lockOf,
   modifiedOf,
   noncurrentSinceOf,
   sequenceOf,
@@ -243,7 +244,12 @@ async function readVersionEntry(
   return { ...found, newerCount: await countBetween(storage, newest, at, newerMax) }
 }
 
-function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, value: Uint8Array): DueEntry {
+function versionEntry(
+  { kind, withTags, withLocks }: DueRequest,
+  key: string,
+  day: number,
+  value: Uint8Array,
+): DueEntry {
   const isMarker = isDeleteMarker(value)
   return {
     kind,
@@ -255,6 +261,7 @@ function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, 
     isDeleteMarker: isMarker,
     sizeBytes: sizeOf(value),
     tags: withTags === true && !isMarker ? tagsOf(value) : undefined,
+    ...(withLocks === true && { lock: lockOf(value) }),
     newerCount: 0,
   }
 }

@@ -14,6 +14,56 @@ t.setTimeout(900_000)
 
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
+/** Leaves a second of film, as the browser itself encodes it, in base64. */
+const recordFilm = `(async () => {
+  const canvas = document.createElement('canvas')
+  canvas.width = 64
+  canvas.height = 48
+  const context = canvas.getContext('2d')
+  const recorder = new MediaRecorder(canvas.captureStream(20), { mimeType: 'video/webm' })
+  const parts = []
+  recorder.ondataavailable = ({ data }) => parts.push(data)
+  const stopped = new Promise(done => { recorder.onstop = done })
+  recorder.start()
+  for (let frame = 0; frame < 25; frame++) {
+    context.fillStyle = 'hsl(' + frame * 14 + ' 80% 50%)'
+    context.fillRect(0, 0, 64, 48)
+    await new Promise(done => setTimeout(done, 50))
+  }
+  recorder.stop()
+  await stopped
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer())
+  return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))
+})()`
+
+/** What is known of an element that plays. */
+interface Player {
+  currentTime: number
+  play(): Promise<void>
+}
+
+/** So many seconds of 440 Hz: WAV, 8 bits, mono. */
+function tone(seconds: number): Buffer {
+  const rate = 8000
+  const samples = Buffer.from(
+    Array.from({ length: rate * seconds }, (_, at) => 128 + Math.round(60 * Math.sin((at / rate) * 440 * 2 * Math.PI))),
+  )
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + samples.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(rate, 24)
+  head.writeUInt32LE(rate, 28)
+  head.writeUInt16LE(1, 32)
+  head.writeUInt16LE(8, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(samples.length, 40)
+  return Buffer.concat([head, samples])
+}
+
 if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
@@ -171,6 +221,96 @@ if (withoutBrowser !== false) {
       await page.keyboard.press('Escape')
       await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
     }
+    t.same(flaws, [])
+  })
+
+  t.test('films and sound are played, from their middle too', async t => {
+    const blank = await browser.open()
+    const film = Buffer.from((await blank.page.evaluate(recordFilm)) as string, 'base64')
+    await blank.close()
+    for (const [key, type, body] of [
+      ['film.webm', 'video/webm', film],
+      ['tone.wav', 'audio/wav', tone(30)],
+    ] as const) {
+      writeFileSync(join(folder, key), body)
+      const { page, flaws } = await browser.open()
+      await signIn(page, '/buckets/photos')
+      await filesIn(page).setInputFiles(join(folder, key))
+      await page.getByText('1 of 1 done').waitFor()
+      t.match(await admin.call('GET', `/buckets/photos/objects/stat?key=${key}`), { contentType: type })
+      const ranges: string[] = []
+      page.on('request', request => {
+        if (request.url().includes('/download')) ranges.push(request.headers().range ?? 'all')
+      })
+      await page.getByRole('button', { name: key, exact: true }).click()
+      await page.getByRole('tab', { name: 'Preview' }).click()
+      const player = page.locator(type.startsWith('video') ? 'video' : 'audio')
+      await player.waitFor()
+      const at = () => player.evaluate(element => (element as unknown as Player).currentTime)
+      await player.evaluate(element => (element as unknown as Player).play())
+      await eventually(`${key} plays`, async () => (await at()) > 0.2)
+      if (type === 'audio/wav') {
+        await player.evaluate(element => {
+          ;(element as unknown as Player).currentTime = 25
+        })
+        await eventually('it goes on from there', async () => (await at()) > 25.1)
+      }
+      t.ok(ranges.length > 0 && ranges.every(range => range.startsWith('bytes=')), 'in ranges')
+      t.same(await accessibilityFlaws(page), [])
+      t.same(flaws, [])
+    }
+  })
+
+  t.test('a presigned URL does what it says, and no more', async t => {
+    const { page, flaws } = await browser.open()
+    await admin.call('POST', '/buckets/photos/objects/upload?key=signed.txt', 'signed')
+    await signIn(page, '/buckets/photos')
+    await page.getByRole('button', { name: 'signed.txt', exact: true }).click()
+    await page.getByRole('button', { name: 'Presigned URL' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Make a presigned URL' })
+    await dialog.getByLabel('Name of the file').fill('naïve name.txt')
+    await dialog.getByRole('button', { name: 'Make URL' }).click()
+    const urlOf = () => dialog.getByLabel('URL', { exact: true }).inputValue()
+    const read = await fetch(await urlOf())
+    t.equal(await read.text(), '"signed"')
+    t.match(read.headers.get('content-disposition'), "filename*=UTF-8''na%C3%AFve%20name.txt")
+    t.equal((await fetch(await urlOf(), { method: 'PUT', body: 'x' })).status, 403)
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByLabel('It is for').selectOption('writing (PUT)')
+    await dialog.getByRole('textbox', { name: 'Key of the object' }).fill('signed-new.txt')
+    await dialog.getByRole('button', { name: 'Make URL' }).click()
+    await dialog.getByText('curl -T FILE').waitFor()
+    t.equal((await fetch(await urlOf(), { method: 'PUT', body: 'new' })).status, 200)
+    t.same(await keysOf('photos', 'signed'), ['signed-new.txt', 'signed.txt'])
+    t.same(flaws, [])
+  })
+
+  t.test('retention and a legal hold keep a version from being deleted, until they are taken away', async t => {
+    await admin.call('POST', '/buckets', { name: 'vault', objectLock: true })
+    await admin.call('POST', '/buckets/vault/objects/upload?key=deed.txt', 'deed')
+    const { page, flaws } = await browser.open({}, /400 PUT .*retention|(403|409) /)
+    await signIn(page, '/buckets/vault')
+    await page.getByRole('button', { name: 'deed.txt', exact: true }).click()
+    await page.getByLabel('Retention').selectOption({ index: 1 })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Retention: Saved.').waitFor()
+    await page.getByRole('switch', { name: /hold/i }).check({ force: true })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('it is held', async () => {
+      const { enabled } = await admin.call('GET', '/buckets/vault/objects/legal-hold?key=deed.txt')
+      return enabled === true
+    })
+    t.match(await admin.call('GET', '/buckets/vault/objects/retention?key=deed.txt'), { mode: 'GOVERNANCE' })
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page
+      .getByRole('button', { name: /^Delete/ })
+      .first()
+      .click()
+    const dialog = page.getByRole('dialog', { name: /Delete/ })
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByRole('alert').waitFor()
+    t.same(await keysOf('vault'), ['deed.txt'], 'it is still there')
     t.same(flaws, [])
   })
 

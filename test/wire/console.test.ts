@@ -285,6 +285,65 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('one signs in, uploads and shares by keyboard alone', async t => {
+    const { page, flaws } = await browser.open()
+    const { keyboard } = page
+    // Long before it comes: the browser has to be told that it is waited for.
+    const choosing = page.waitForEvent('filechooser')
+    const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'
+    /** Presses Tab until what has the focus is called so. */
+    const tabTo = async (name: RegExp) => {
+      for (let tries = 0; tries < 120; tries++) {
+        if (name.test(String(await page.evaluate(focused)))) return
+        await keyboard.press('Tab')
+      }
+      throw new Error(`Tab does not lead to ${name}`)
+    }
+    await page.goto(`${console}/sign-in?from=/buckets/photos`)
+    await page.getByLabel('Access key').waitFor()
+    await page.getByLabel('Access key').focus()
+    await keyboard.type(accessKey)
+    await keyboard.press('Tab')
+    await keyboard.type(secretKey)
+    await keyboard.press('Enter')
+    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
+
+    await tabTo(/^Upload files$/)
+    await keyboard.press('Enter')
+    await (await choosing).setFiles({ name: 'typed.txt', mimeType: 'text/plain', buffer: Buffer.from('by keyboard') })
+    await page.getByRole('button', { name: 'typed.txt', exact: true }).waitFor()
+    await tabTo(/^\s*typed\.txt$/)
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'typed.txt' }).waitFor()
+    await tabTo(/^Share$/)
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor()
+    await tabTo(/^Make link$/)
+    await keyboard.press('Enter')
+    const link = await page.getByLabel('Link', { exact: true }).inputValue()
+    t.equal(await (await fetch(link)).text(), 'by keyboard')
+    await keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor({ state: 'detached' })
+    await keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.same(flaws, [])
+  })
+
+  t.test('a page that is opened while the connection is cut opens when it is back', async t => {
+    const { page, flaws } = await browser.open({}, /no answer|ERR_INTERNET_DISCONNECTED/)
+    await signIn(page, '/buckets')
+    await page.getByRole('link', { name: 'photos' }).waitFor()
+    await page.evaluate('globalThis.isSamePage = true')
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Event targets' }).click()
+    await page.getByText('The server cannot be reached').first().waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('heading', { name: 'Event targets', level: 1 }).waitFor()
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
+    t.equal(await page.evaluate('globalThis.isSamePage'), true, 'nothing was loaded anew: uploads would have been lost')
+    t.same(flaws, [])
+  })
+
   const pages = [
     ['/', 'Overview'],
     ['/buckets', 'Buckets'],
@@ -300,12 +359,18 @@ if (withoutBrowser !== false) {
     ['/policies', 'Policies'],
     ['/access-keys', 'Access keys'],
     ['/distributions', 'Distributions'],
+    ['/cache', 'Cache'],
+    ['/cache?tab=purge', 'Cache'],
+    ['/cache?tab=inspect', 'Cache'],
+    ['/cache?tab=policies', 'Cache'],
+    ['/cache?tab=settings', 'Cache'],
     ['/key-groups', 'Key groups'],
     ['/certificates', 'Certificates'],
     ['/dns-providers', 'DNS providers'],
     ['/healing', 'Healing'],
     ['/events', 'Event targets'],
     ['/keys', 'Encryption keys'],
+    ['/locks', 'Locks'],
     ['/settings', 'Settings'],
     ['/trace', 'Live requests'],
     ['/logs', 'Log'],

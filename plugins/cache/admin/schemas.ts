@@ -13,6 +13,7 @@ import {
   type StoredDistributionCache,
   type StoredPolicy,
   type StoredSettings,
+  unsetEtag,
 } from '../settings/documents.ts'
 import { type LevelFields, policyFields } from '../settings/fields.ts'
 
@@ -140,9 +141,6 @@ export const CacheSettings = Type.Object(
   { $id: 'GlobalCacheSettings' },
 )
 
-/** ETag of a document that nobody has stored yet. */
-export const unsetEtag = 'unset'
-
 export function describeSettings(stored: Stored<StoredSettings> | undefined): Static<typeof CacheSettings> {
   const { cache, nodeHeader, debug } = stored?.value ?? defaultSettings
   const secret = debug.secret === '' || isReference(debug.secret) ? debug.secret : maskedValue
@@ -258,13 +256,16 @@ export const InvalidationRequest = Type.Object(
     tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 100 })),
     all: Type.Optional(Type.Boolean()),
     soft: Type.Optional(Type.Boolean({ description: 'Expires instead of being dropped.' })),
+    dryRun: Type.Optional(
+      Type.Boolean({ description: 'Counts the answers in memory that it selects, in `removed`, and purges nothing.' }),
+    ),
   },
   { ...strict, $id: 'InvalidationRequest' },
 )
 
 export const Invalidation = Type.Object(
   {
-    id: Type.String(),
+    id: Type.String({ description: 'Empty after a dry run.' }),
     request: Type.Object({
       distribution: Type.Optional(Type.String()),
       domain: Type.Optional(Type.String()),

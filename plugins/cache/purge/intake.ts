@@ -53,7 +53,7 @@ export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger
   }
 }
 
-function ruleOf(number: number, { request, places, createdMs }: StoredPurge, log: Logger): PurgeRule {
+export function ruleOf(number: number, { request, places, createdMs }: StoredPurge, log: Logger): PurgeRule {
   const { distribution, domain, patterns, tags, all, soft } = request
   const rule = { number, atMs: createdMs, distribution, domain, paths: places, tags, isSoft: soft }
   try {

@@ -4,12 +4,11 @@
  */
 import type { Clock, Logger, Threads } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
-import type { Distribution } from 'svc/plugins/distributions/api'
 import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
 import type { Invalidation, InvalidationKind } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
 import { headId, idOfNumber, type PurgeDocuments, type StoredPurge } from './documents.ts'
-import { type PurgeInput, readSelection } from './selection.ts'
+import { type PurgeContext, type PurgeInput, readSelection } from './selection.ts'
 
 export interface PurgeFacts extends StoredPurge {
   readonly id: string
@@ -26,19 +25,16 @@ export interface PurgesOptions {
   readonly sweep: () => Promise<ReadonlyMap<number, number>>
   /** The same of the tiers, which threads share. */
   readonly sweepTiers: () => Promise<ReadonlyMap<number, number>>
+  /** How many answers in the memory of this thread, and in the tiers once, a purge would remove, or expire. */
+  readonly count: (purge: StoredPurge) => Promise<number>
   /** Tells caches in front of this server. */
   readonly tell: (invalidations: readonly Invalidation[]) => Promise<void>
 }
 
 export interface Purges {
-  request(
-    input: PurgeInput,
-    context: {
-      readonly distribution: Distribution | undefined
-      readonly indexDocuments: ReadonlySet<string>
-      readonly actor: string
-    },
-  ): Promise<PurgeFacts>
+  request(input: PurgeInput, context: PurgeContext): Promise<PurgeFacts>
+  /** The same without purging: facts of what it would be, without an id. */
+  preview(input: PurgeInput, context: PurgeContext): Promise<PurgeFacts>
   /** Throws `invalidation_not_found`. */
   get(id: string): Promise<PurgeFacts>
   /** Newest first. `before`: a number. */
@@ -55,6 +51,7 @@ export interface Purges {
 }
 
 const sweepMessage = 'cache.sweep'
+const countMessage = 'cache.count'
 const keptMs = 24 * 3_600_000
 const attemptsMax = 64
 const scannedMax = 10_000
@@ -63,13 +60,14 @@ const nameOf = (number: number) => `inv-${number}`
 const factsOf = ({ id, value }: StoredDocument<StoredPurge>): PurgeFacts => ({ ...value, id: nameOf(Number(id)) })
 
 export function createPurges(options: PurgesOptions): Purges {
-  const { store, documents, threads, clock, log, node, sweep, sweepTiers, tell } = options
+  const { store, documents, threads, clock, log, node, sweep, sweepTiers, count, tell } = options
   const { purges, heads } = documents
   let endWatch: (() => void) | undefined
   let isFinishing = false
   let isWanted = false
 
   threads.handle(sweepMessage, async () => [...(await sweep())])
+  threads.handle(countMessage, count)
 
   /** In the main thread: removes in all threads what open purges select, and writes down how many. */
   async function finishOpen(): Promise<void> {
@@ -147,6 +145,15 @@ export function createPurges(options: PurgesOptions): Purges {
       const facts = { ...value, id: nameOf(Number(id)) }
       await tell(invalidationsOf(facts))
       return facts
+    },
+    async preview(input, context) {
+      const { request, places } = readSelection(input, context)
+      const nowMs = clock.now()
+      const value: StoredPurge = { request, places, createdMs: nowMs, state: 'in-progress', nodes: [] }
+      const counts = [await count(value), ...(await threads.callOthers<number>(countMessage, value))]
+      const removed = counts.reduce((sum, one) => sum + one, 0)
+      const nodes = [{ node, state: 'done' as const, atMs: nowMs, removed }]
+      return { ...value, id: '', state: 'completed', finishedMs: nowMs, nodes }
     },
     async get(id) {
       const number = /^inv-(\d{1,16})$/.exec(id)?.[1]

@@ -1,9 +1,10 @@
 /** Removes dead answers from the memory of this thread, some at a time, and counts them by the purge that selects them. */
+import type { MaybePromise } from 'svc/kernel'
 import type { Memory } from '../engine/memory.ts'
 import { entryOf, expireAt, type Variant, variantsOf } from '../engine/variant.ts'
 import type { GuardedTier } from '../tiers/guarded-tier.ts'
 import { type HeadFacts, readHead } from '../tiers/record.ts'
-import type { PurgeMarks } from './marks.ts'
+import { PurgeMarks, type PurgeRule } from './marks.ts'
 
 const entriesPerTurn = 5000
 const headsPerTurn = 256
@@ -31,23 +32,46 @@ export async function sweepTiers(
   marks: PurgeMarks,
 ): Promise<ReadonlyMap<number, number>> {
   const removed = new Map<number, number>()
+  await visitHeads(tiers, async (facts, tier, id) => {
+    const number = facts === 'damaged' ? undefined : deadBy(marks, facts)
+    if (number === undefined && facts !== 'damaged') return
+    await tier.delete(id)
+    if (number !== undefined) removed.set(number, (removed.get(number) ?? 0) + 1)
+  })
+  return removed
+}
+
+/** Resolves with the number of entries of the tiers that this purge would remove, or expire. Removes nothing. */
+export async function countInTiers(tiers: readonly GuardedTier[], marks: PurgeMarks, rule: PurgeRule): Promise<number> {
+  const wanted = new PurgeMarks()
+  wanted.add(rule)
+  let count = 0
+  await visitHeads(tiers, facts => {
+    if (facts === 'damaged' || deadBy(marks, facts) !== undefined) return
+    const { space: distribution, host, path, tags } = facts
+    if (wanted.find({ distribution, host, path, tags }, 0) !== undefined) count++
+  })
+  return count
+}
+
+/** All entries of the tiers that can list, some at a time. */
+async function visitHeads(
+  tiers: readonly GuardedTier[],
+  visit: (facts: HeadFacts | 'damaged', tier: GuardedTier, id: Buffer) => MaybePromise<void>,
+): Promise<void> {
   for (const tier of tiers) {
     for (let after: Buffer | undefined; ; ) {
       const page = await tier.heads(after, headsPerTurn)
       for (const { id, head } of page) {
         const facts = readHead(id, head)
-        if (facts === undefined) continue
-        const number = facts === 'damaged' ? undefined : deadBy(marks, facts)
-        if (number === undefined && facts !== 'damaged') continue
-        await tier.delete(id)
-        if (number !== undefined) removed.set(number, (removed.get(number) ?? 0) + 1)
+        // A block.
+        if (facts !== undefined) await visit(facts, tier, id)
       }
       after = page.at(-1)?.id
       if (after === undefined) break
       await new Promise(resolve => setImmediate(resolve))
     }
   }
-  return removed
 }
 
 function deadBy(
@@ -63,23 +87,42 @@ function deadBy(
 export async function sweep(memory: Memory, marks: PurgeMarks): Promise<ReadonlyMap<number, number>> {
   const removed = new Map<number, number>()
   const count = (number: number) => removed.set(number, (removed.get(number) ?? 0) + 1)
+  await visitAll(memory, (id, variants) => {
+    const kept = variants.filter(variant => {
+      const before = variant.softSequence
+      const deadBy = applyMarks(marks, variant)
+      if (deadBy !== undefined) count(deadBy)
+      else if (variant.softSequence > before) count(variant.softSequence)
+      return deadBy === undefined
+    })
+    if (kept.length === 0) memory.delete(id)
+    else if (kept.length < variants.length) memory.put(id, entryOf(kept))
+  })
+  return removed
+}
+
+/** Resolves with the number of answers that this purge would remove, or expire. Removes nothing. */
+export async function countSelected(memory: Memory, marks: PurgeMarks, rule: PurgeRule): Promise<number> {
+  const wanted = new PurgeMarks()
+  wanted.add(rule)
+  let count = 0
+  await visitAll(memory, (_id, variants) => {
+    for (const variant of variants) {
+      const { space: distribution, host, path, record } = variant
+      const place = { distribution, host, path, tags: record?.tags ?? [] }
+      if (wanted.find(place, 0) !== undefined && applyMarks(marks, variant) === undefined) count++
+    }
+  })
+  return count
+}
+
+async function visitAll(memory: Memory, visit: (id: string, variants: readonly Variant[]) => void): Promise<void> {
   let left = entriesPerTurn
   for (const id of memory.ids()) {
     const entry = memory.peek(id)
-    if (entry !== undefined) {
-      const kept = variantsOf(entry).filter(variant => {
-        const before = variant.softSequence
-        const deadBy = applyMarks(marks, variant)
-        if (deadBy !== undefined) count(deadBy)
-        else if (variant.softSequence > before) count(variant.softSequence)
-        return deadBy === undefined
-      })
-      if (kept.length === 0) memory.delete(id)
-      else if (kept.length < variantsOf(entry).length) memory.put(id, entryOf(kept))
-    }
+    if (entry !== undefined) visit(id, variantsOf(entry))
     if (--left > 0) continue
     left = entriesPerTurn
     await new Promise(resolve => setImmediate(resolve))
   }
-  return removed
 }

@@ -29,6 +29,7 @@ import {
   type StoredDistributionCache,
   type StoredPolicy,
   type StoredSettings,
+  unsetEtag,
 } from './documents.ts'
 
 const attemptsMax = 64
@@ -153,7 +154,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
         requireDistribution(distribution, value, valuesOf(all))
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
-        if (isFormer && ifMatch !== undefined) throw cacheErrors.precondition_failed()
+        if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
         const document = withWebhooks(value, createdMs, isFormer ? undefined : stored?.value, told?.isChange === true)
         return tx => {
@@ -166,7 +167,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
 }
 
 function conditionsOf(current: Stored<unknown> | undefined, ifMatch: string | undefined): Preconditions {
-  if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag)))
-    throw cacheErrors.precondition_failed()
+  const isOther = ifMatch !== undefined && ifMatch !== (current?.etag ?? unsetEtag)
+  if (isOther && (current === undefined || ifMatch !== '*')) throw cacheErrors.precondition_failed()
   return current === undefined ? { ifNoneMatch: '*' } : { ifMatch: current.etag }
 }

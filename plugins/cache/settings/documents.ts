@@ -71,3 +71,6 @@ export function declareCacheDocuments(store: StoreService): CacheDocuments {
     }),
   }
 }
+
+/** ETag of settings that nobody has stored yet: a change that names it fails where somebody has. */
+export const unsetEtag = 'unset'

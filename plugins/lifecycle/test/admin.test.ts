@@ -69,6 +69,9 @@ t.test('rules are applied on demand', async t => {
   await lifecycle.replace('aging', [
     { id: 'm', enabled: true, prefix: '', expiration: { expiredObjectDeleteMarker: true } },
   ])
+  const dry = await signed({ method: 'POST', path: `${path}/run`, body: { dryRun: true } })
+  t.match(dry, { status: 200, json: { ...nothing, buckets: 1, versions: 1, deleted: 1 } })
+  t.equal((await objects.usage('aging')).deleteMarkers, 1, 'a dry run deletes nothing')
   const sums = { ...nothing }
   for (let tries = 0; tries < 100 && sums.deleted === 0 && (await objects.usage('aging')).deleteMarkers > 0; tries++) {
     const { status, json } = await run()

@@ -101,6 +101,22 @@ t.test('purges', async t => {
     })
   }
 
+  await t.test('a dry run tells the number that a purge would remove, and removes nothing', async t => {
+    await warm()
+    const before = await server.signed({ path: '/api/v1/cache/invalidations' })
+    for (const [title, target, body, expected] of cases) {
+      const { status, json } = await server.signed({
+        method: 'POST',
+        path: `/api/v1${target}`,
+        body: { ...body, dryRun: true },
+      })
+      t.equal(status, 202)
+      t.match(json, { id: '', state: 'completed', removed: expected.length }, title)
+    }
+    for (const [host, path] of places) t.equal(await ask(host, path), 'HIT', `${host}${path}`)
+    t.same((await server.signed({ path: '/api/v1/cache/invalidations' })).json, before.json, 'nothing is listed')
+  })
+
   await t.test('the number of removed answers is told', async t => {
     await warm()
     const { removed } = await ended(await purge(site, { paths: ['/other.html'] }))
@@ -249,6 +265,10 @@ t.test('policies and settings', async t => {
     'a document that was read can be sent back',
   )
 
+  const unset = (await call('GET', '/cache/settings')).json
+  const first = { 'if-match': `"${unset.etag}"` }
+  t.equal((await call('PUT', '/cache/settings', unset, first)).status, 200, 'also one that nobody has stored yet')
+  t.equal((await call('PUT', '/cache/settings', unset, first)).status, 412, 'but only until somebody has')
   const cluster = await call('PUT', '/cache/settings', { cache: { enabled: false }, debug: { secret: 'hush' } })
   t.match(cluster, { status: 200, json: { cache: { enabled: false }, debug: { header: 'X-Svc-Cache-Debug' } } })
   t.notMatch(cluster.text, 'hush')

@@ -23,6 +23,22 @@ import type getBucketVersioning from '../../../../buckets/admin/get-bucket-versi
 import type getUsage from '../../../../buckets/admin/get-usage.ts'
 import type listBuckets from '../../../../buckets/admin/list-buckets.ts'
 import type setBucketVersioning from '../../../../buckets/admin/set-bucket-versioning.ts'
+import type createCachePolicy from '../../../../cache/admin/create-cache-policy.ts'
+import type createDistributionInvalidation from '../../../../cache/admin/create-distribution-invalidation.ts'
+import type createInvalidation from '../../../../cache/admin/create-invalidation.ts'
+import type deleteCachePolicy from '../../../../cache/admin/delete-cache-policy.ts'
+import type getCachePolicy from '../../../../cache/admin/get-cache-policy.ts'
+import type getCacheSettings from '../../../../cache/admin/get-cache-settings.ts'
+import type getCacheStats from '../../../../cache/admin/get-cache-stats.ts'
+import type getDistributionCache from '../../../../cache/admin/get-distribution-cache.ts'
+import type getInvalidation from '../../../../cache/admin/get-invalidation.ts'
+import type inspectCache from '../../../../cache/admin/inspect-cache.ts'
+import type listCachePolicies from '../../../../cache/admin/list-cache-policies.ts'
+import type listInvalidations from '../../../../cache/admin/list-invalidations.ts'
+import type putCachePolicy from '../../../../cache/admin/put-cache-policy.ts'
+import type putCacheSettings from '../../../../cache/admin/put-cache-settings.ts'
+import type putDistributionCache from '../../../../cache/admin/put-distribution-cache.ts'
+import type validateCachePolicy from '../../../../cache/admin/validate-cache-policy.ts'
 import type createCertificate from '../../../../certificates/admin/create-certificate.ts'
 import type deleteCertificate from '../../../../certificates/admin/delete-certificate.ts'
 import type getCertificate from '../../../../certificates/admin/get-certificate.ts'
@@ -67,6 +83,9 @@ import type getKmsStatus from '../../../../kms/admin/get-kms-status.ts'
 import type listKmsKeys from '../../../../kms/admin/list-kms-keys.ts'
 import type getBucketLifecycle from '../../../../lifecycle/admin/get-bucket-lifecycle.ts'
 import type putBucketLifecycle from '../../../../lifecycle/admin/put-bucket-lifecycle.ts'
+import type runBucketLifecycle from '../../../../lifecycle/admin/run-bucket-lifecycle.ts'
+import type listLocks from '../../../../lock/admin/list-locks.ts'
+import type releaseLocks from '../../../../lock/admin/release-locks.ts'
 import type queryMetrics from '../../../../metrics-history/admin/query-metrics.ts'
 import type abortUpload from '../../../../multipart/admin/abort-upload.ts'
 import type completeUpload from '../../../../multipart/admin/complete-upload.ts'
@@ -93,6 +112,8 @@ import type listObjectVersions from '../../../../object-operations/admin/list-ob
 import type listObjects from '../../../../object-operations/admin/list-objects.ts'
 import type setObjectMetadata from '../../../../object-operations/admin/set-object-metadata.ts'
 import type statObject from '../../../../object-operations/admin/stat-object.ts'
+import type listDistributionWebhooks from '../../../../purge/admin/list-distribution-webhooks.ts'
+import type testDistributionWebhook from '../../../../purge/admin/test-distribution-webhook.ts'
 import type getBucketQuota from '../../../../quota/admin/get-bucket-quota.ts'
 import type setBucketQuota from '../../../../quota/admin/set-bucket-quota.ts'
 import type getServerInfo from '../../../../server/admin/get-server-info.ts'
@@ -180,6 +201,24 @@ interface Declarations {
   getBlockPublic: typeof getBlockPublic
   getBucket: typeof getBucket
   getBucketBlockPublic: typeof getBucketBlockPublic
+  createCachePolicy: typeof createCachePolicy
+  createDistributionInvalidation: typeof createDistributionInvalidation
+  createInvalidation: typeof createInvalidation
+  deleteCachePolicy: typeof deleteCachePolicy
+  getCachePolicy: typeof getCachePolicy
+  getCacheSettings: typeof getCacheSettings
+  getCacheStats: typeof getCacheStats
+  getDistributionCache: typeof getDistributionCache
+  getInvalidation: typeof getInvalidation
+  inspectCache: typeof inspectCache
+  listCachePolicies: typeof listCachePolicies
+  listInvalidations: typeof listInvalidations
+  putCachePolicy: typeof putCachePolicy
+  putCacheSettings: typeof putCacheSettings
+  putDistributionCache: typeof putDistributionCache
+  validateCachePolicy: typeof validateCachePolicy
+  listDistributionWebhooks: typeof listDistributionWebhooks
+  testDistributionWebhook: typeof testDistributionWebhook
   getBucketCors: typeof getBucketCors
   getBucketEncryption: typeof getBucketEncryption
   getBucketEvents: typeof getBucketEvents
@@ -248,6 +287,9 @@ interface Declarations {
   revokeShare: typeof revokeShare
   rotateAccessKey: typeof rotateAccessKey
   rotateOriginSecret: typeof rotateOriginSecret
+  runBucketLifecycle: typeof runBucketLifecycle
+  listLocks: typeof listLocks
+  releaseLocks: typeof releaseLocks
   runSpeedtest: typeof runSpeedtest
   searchAudit: typeof searchAudit
   setAccessPreset: typeof setAccessPreset

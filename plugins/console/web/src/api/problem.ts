@@ -47,7 +47,7 @@ export async function problemOf(response: Response): Promise<Problem> {
         title,
         detail,
         requestId,
-        fields: fieldsOf(given),
+        fields: fieldsOf({ ...given, detail }),
         retryAfter: response.headers.get('retry-after'),
       })
     }
@@ -74,9 +74,13 @@ interface GivenError {
   readonly message?: unknown
 }
 
-/** Of a body as a whole in `errors`, of documents that are lists of rules with the index of the rule. */
+/** Of a body as a whole in `errors`, of documents that are lists of rules with the index of the rule, of one field at the head of `detail`. */
 function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   const lists = [given.errors, given.ruleErrors, given.accessRuleErrors].filter(list => Array.isArray(list))
+  if (lists.length === 0) {
+    const [, field, message] = /^(\/[\w/~.-]+) (.+)$/s.exec(String(given.detail)) ?? []
+    return field === undefined ? [] : [{ field, message: message as string }]
+  }
   return (lists.flat() as GivenError[]).flatMap(({ element, rule, field, message }) => {
     if (typeof message !== 'string') return []
     if (typeof rule !== 'number') return [{ field: typeof element === 'string' ? element : '', message }]

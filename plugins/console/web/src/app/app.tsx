@@ -16,9 +16,13 @@ const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      // The server may be on this very machine, or in a network without the internet: what the browser thinks of that does not matter.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // What the server has refused it refuses again; what did not reach it may do so.
       retry: (failures, error) => failures < 2 && !(error instanceof Problem && error.status > 0 && error.status < 500),
     },
+    mutations: { networkMode: 'always' },
   },
 })
 const router = createConsoleRouter(queryClient)

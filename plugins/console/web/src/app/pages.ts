@@ -2,6 +2,7 @@
 import {
   IconActivity,
   IconBell,
+  IconBolt,
   IconBucket,
   IconCertificate,
   IconDashboard,
@@ -11,6 +12,7 @@ import {
   IconLink,
   IconListSearch,
   IconLock,
+  IconLockAccess,
   IconPlugConnected,
   IconRoute,
   IconSettings,
@@ -22,13 +24,14 @@ import {
   IconWorld,
 } from '@tabler/icons-react'
 import { texts } from '../texts/index.ts'
+import { needsOf } from './cache-tabs.ts'
 
 export interface Page {
   readonly to: string
   readonly label: string
   readonly icon: typeof IconUser
-  /** The action that the page's list needs; absent where everybody has something there. */
-  readonly action?: string
+  /** What the page needs, or any of several; absent where everybody has something there. */
+  readonly action?: string | readonly string[]
 }
 
 export interface PageGroup {
@@ -64,6 +67,12 @@ export const pageGroups: readonly PageGroup[] = [
         action: 'admin:ManageDistributions',
       },
       {
+        to: '/cache',
+        label: texts.cache.title,
+        icon: IconBolt,
+        action: needsOf.statistics,
+      },
+      {
         to: '/key-groups',
         label: texts.keyGroups.title,
         icon: IconSignature,
@@ -89,6 +98,7 @@ export const pageGroups: readonly PageGroup[] = [
       { to: '/healing', label: texts.operate.healing, icon: IconHeartbeat, action: 'admin:Heal' },
       { to: '/events', label: texts.events.title, icon: IconBell, action: 'admin:ServerInfo' },
       { to: '/keys', label: texts.keys.title, icon: IconLock, action: 'admin:KMSKeyStatus' },
+      { to: '/locks', label: texts.operate.locks, icon: IconLockAccess, action: 'admin:TopLocksInfo' },
       { to: '/settings', label: texts.operate.settings, icon: IconSettings, action: 'admin:GetConfig' },
       { to: '/trace', label: texts.operate.trace, icon: IconActivity, action: 'admin:ServerTrace' },
       { to: '/logs', label: texts.operate.logs, icon: IconFileText, action: 'admin:ConsoleLog' },
@@ -98,3 +108,6 @@ export const pageGroups: readonly PageGroup[] = [
     ],
   },
 ]
+
+export const mayOpen = ({ action = [] }: Page, allowed: ReadonlySet<string>): boolean =>
+  action.length === 0 || [action].flat().some(one => allowed.has(one))

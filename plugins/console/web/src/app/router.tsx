@@ -1,16 +1,11 @@
 /** The pages by their addresses. Each is loaded when it is first opened. */
 import type { QueryClient } from '@tanstack/react-query'
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router'
+import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
 import { sessionQuery } from '../api/session.ts'
 import { NotFound, PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
+import { type CacheTab, cacheTabs } from './cache-tabs.ts'
+import { lazyPage } from './lazy-page.ts'
 import { Shell } from './shell.tsx'
 
 interface Context {
@@ -24,7 +19,7 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>): { from?: string } =>
     typeof search.from === 'string' ? { from: search.from } : {},
-  component: lazyRouteComponent(() => import('../pages/sign-in.tsx'), 'SignIn'),
+  component: lazyPage(() => import('../pages/sign-in.tsx'), 'SignIn'),
 })
 
 /** Everything behind the sign-in. */
@@ -43,127 +38,141 @@ const inside = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  component: lazyRouteComponent(() => import('../pages/overview/overview.tsx'), 'Overview'),
+  component: lazyPage(() => import('../pages/overview/overview.tsx'), 'Overview'),
 })
 
 const buckets = createRoute({
   getParentRoute: () => inside,
   path: '/buckets',
-  component: lazyRouteComponent(() => import('../pages/buckets/buckets.tsx'), 'Buckets'),
+  component: lazyPage(() => import('../pages/buckets/buckets.tsx'), 'Buckets'),
 })
 
 const shares = createRoute({
   getParentRoute: () => inside,
   path: '/shares',
-  component: lazyRouteComponent(() => import('../pages/shares/shares.tsx'), 'Shares'),
+  component: lazyPage(() => import('../pages/shares/shares.tsx'), 'Shares'),
 })
 
 const users = createRoute({
   getParentRoute: () => inside,
   path: '/users',
-  component: lazyRouteComponent(() => import('../pages/users/users.tsx'), 'Users'),
+  component: lazyPage(() => import('../pages/users/users.tsx'), 'Users'),
 })
 
 const groups = createRoute({
   getParentRoute: () => inside,
   path: '/groups',
-  component: lazyRouteComponent(() => import('../pages/groups/groups.tsx'), 'Groups'),
+  component: lazyPage(() => import('../pages/groups/groups.tsx'), 'Groups'),
 })
 
 const policies = createRoute({
   getParentRoute: () => inside,
   path: '/policies',
-  component: lazyRouteComponent(() => import('../pages/policies/policies.tsx'), 'Policies'),
+  component: lazyPage(() => import('../pages/policies/policies.tsx'), 'Policies'),
 })
 
 const accessKeys = createRoute({
   getParentRoute: () => inside,
   path: '/access-keys',
-  component: lazyRouteComponent(() => import('../pages/access-keys/access-keys.tsx'), 'AccessKeys'),
+  component: lazyPage(() => import('../pages/access-keys/access-keys.tsx'), 'AccessKeys'),
 })
 
 const distributions = createRoute({
   getParentRoute: () => inside,
   path: '/distributions',
-  component: lazyRouteComponent(() => import('../pages/publishing/distributions.tsx'), 'Distributions'),
+  component: lazyPage(() => import('../pages/publishing/distributions.tsx'), 'Distributions'),
 })
 
 const distribution = createRoute({
   getParentRoute: () => inside,
   path: '/distributions/$id',
-  component: lazyRouteComponent(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
+  component: lazyPage(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
+})
+
+const cache = createRoute({
+  getParentRoute: () => inside,
+  path: '/cache',
+  validateSearch: (search: Record<string, unknown>): { tab?: CacheTab } =>
+    cacheTabs.includes(search.tab as CacheTab) ? { tab: search.tab as CacheTab } : {},
+  component: lazyPage(() => import('../pages/cache/cache.tsx'), 'Cache'),
 })
 
 const keyGroups = createRoute({
   getParentRoute: () => inside,
   path: '/key-groups',
-  component: lazyRouteComponent(() => import('../pages/publishing/key-groups.tsx'), 'KeyGroups'),
+  component: lazyPage(() => import('../pages/publishing/key-groups.tsx'), 'KeyGroups'),
 })
 
 const certificates = createRoute({
   getParentRoute: () => inside,
   path: '/certificates',
-  component: lazyRouteComponent(() => import('../pages/publishing/certificates.tsx'), 'Certificates'),
+  component: lazyPage(() => import('../pages/publishing/certificates.tsx'), 'Certificates'),
 })
 
 const dnsProviders = createRoute({
   getParentRoute: () => inside,
   path: '/dns-providers',
-  component: lazyRouteComponent(() => import('../pages/publishing/dns-providers.tsx'), 'DnsProviders'),
+  component: lazyPage(() => import('../pages/publishing/dns-providers.tsx'), 'DnsProviders'),
 })
 
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
-  component: lazyRouteComponent(() => import('../pages/events/events.tsx'), 'Events'),
+  component: lazyPage(() => import('../pages/events/events.tsx'), 'Events'),
 })
 
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/keys',
-  component: lazyRouteComponent(() => import('../pages/keys/keys.tsx'), 'Keys'),
+  component: lazyPage(() => import('../pages/keys/keys.tsx'), 'Keys'),
 })
 
 const healing = createRoute({
   getParentRoute: () => inside,
   path: '/healing',
-  component: lazyRouteComponent(() => import('../pages/operate/healing.tsx'), 'Healing'),
+  component: lazyPage(() => import('../pages/operate/healing.tsx'), 'Healing'),
+})
+
+const locks = createRoute({
+  getParentRoute: () => inside,
+  path: '/locks',
+  component: lazyPage(() => import('../pages/operate/locks.tsx'), 'Locks'),
 })
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../pages/operate/settings.tsx'), 'Settings'),
+  component: lazyPage(() => import('../pages/operate/settings.tsx'), 'Settings'),
 })
 
 const trace = createRoute({
   getParentRoute: () => inside,
   path: '/trace',
-  component: lazyRouteComponent(() => import('../pages/operate/trace.tsx'), 'Trace'),
+  component: lazyPage(() => import('../pages/operate/trace.tsx'), 'Trace'),
 })
 
 const logs = createRoute({
   getParentRoute: () => inside,
   path: '/logs',
-  component: lazyRouteComponent(() => import('../pages/operate/logs.tsx'), 'Logs'),
+  component: lazyPage(() => import('../pages/operate/logs.tsx'), 'Logs'),
 })
 
 const audit = createRoute({
   getParentRoute: () => inside,
   path: '/audit',
-  component: lazyRouteComponent(() => import('../pages/operate/audit.tsx'), 'Audit'),
+  component: lazyPage(() => import('../pages/operate/audit.tsx'), 'Audit'),
 })
 
 const plugins = createRoute({
   getParentRoute: () => inside,
   path: '/plugins',
-  component: lazyRouteComponent(() => import('../pages/operate/plugins.tsx'), 'Plugins'),
+  component: lazyPage(() => import('../pages/operate/plugins.tsx'), 'Plugins'),
 })
 
 const tools = createRoute({
   getParentRoute: () => inside,
   path: '/tools',
-  component: lazyRouteComponent(() => import('../pages/operate/tools.tsx'), 'Tools'),
+  component: lazyPage(() => import('../pages/operate/tools.tsx'), 'Tools'),
 })
 
 const bucket = createRoute({
@@ -173,7 +182,7 @@ const bucket = createRoute({
     ...(typeof search.prefix === 'string' && search.prefix !== '' && { prefix: search.prefix }),
     ...(bucketTabs.includes(search.tab as BucketTab) && { tab: search.tab as BucketTab }),
   }),
-  component: lazyRouteComponent(() => import('../pages/bucket/bucket.tsx'), 'Bucket'),
+  component: lazyPage(() => import('../pages/bucket/bucket.tsx'), 'Bucket'),
 })
 
 const pages = [
@@ -186,12 +195,14 @@ const pages = [
   accessKeys,
   distributions,
   distribution,
+  cache,
   keyGroups,
   certificates,
   dnsProviders,
   events,
   keys,
   healing,
+  locks,
   settings,
   trace,
   logs,

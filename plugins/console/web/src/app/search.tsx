@@ -8,7 +8,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { Tool } from '../parts/tool.tsx'
 import { texts } from '../texts/index.ts'
-import { pageGroups } from './pages.ts'
+import { mayOpen, pageGroups } from './pages.ts'
 import { useSignedIn } from './signed-in.ts'
 
 const foundMax = 6
@@ -92,7 +92,7 @@ function useHits(text: string): { readonly label: string; readonly hits: readonl
   })
   const pages = pageGroups
     .flatMap(group => group.pages)
-    .filter(({ action, label }) => (action === undefined || allowed.has(action)) && matches(label, text))
+    .filter(page => mayOpen(page, allowed) && matches(page.label, text))
     .slice(0, foundMax)
   return [
     { label: texts.search.pages, hits: pages.map(({ label, to }) => ({ label, href: to })) },

@@ -23,7 +23,7 @@ import { notifyFailure } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { UploadPanel } from '../parts/uploads/upload-panel.tsx'
 import { texts } from '../texts/index.ts'
-import { type Page, pageGroups } from './pages.ts'
+import { mayOpen, type Page, pageGroups } from './pages.ts'
 import { Search } from './search.tsx'
 import { useSignedIn } from './signed-in.ts'
 
@@ -32,7 +32,6 @@ export function Shell() {
   const signedIn = useSignedIn()
   const user = signedIn.session.identity.accessKey
   useEffect(() => void uploadQueue.open(user), [user])
-  const mayOpen = ({ action }: Page) => action === undefined || signedIn.allowed.has(action)
   return (
     <AppShell
       header={{ height: 52 }}
@@ -61,7 +60,12 @@ export function Shell() {
       <AppShell.Navbar p="xs" aria-label={texts.navigation.label}>
         <AppShell.Section grow component={ScrollArea}>
           {pageGroups.map(({ label, pages }) => (
-            <PageLinks key={label} label={label} pages={pages.filter(mayOpen)} onOpen={close} />
+            <PageLinks
+              key={label}
+              label={label}
+              pages={pages.filter(page => mayOpen(page, signedIn.allowed))}
+              onOpen={close}
+            />
           ))}
         </AppShell.Section>
       </AppShell.Navbar>

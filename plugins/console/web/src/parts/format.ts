@@ -34,3 +34,8 @@ export function formatDuration(seconds: number): string {
     .map(([value, unit]) => `${value} ${unit}`)
     .join(' ')
 }
+
+/** `0.934` is `93.4 %`. */
+export function formatPercent(ratio: number): string {
+  return `${(ratio * 100).toFixed(1)} %`
+}

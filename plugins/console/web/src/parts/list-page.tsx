@@ -17,6 +17,8 @@ export interface Column<Item> {
 
 export interface ListPageProps<Item> {
   readonly title: string
+  /** Of a list that is a part of a page. */
+  readonly isPart?: boolean
   /** Beside the title: the buttons of the page. */
   readonly actions?: ReactNode
   /** Under the title. */
@@ -33,11 +35,12 @@ export interface ListPageProps<Item> {
   readonly idOf: (item: Item) => string
   readonly none: string
   /** Milliseconds, of a list that changes by itself. */
-  readonly refetchInterval?: number
+  readonly refetchInterval?: number | false
 }
 
 export function ListPage<Item>(props: ListPageProps<Item>) {
   const { title, actions, head, queryKey, load, hasFilter = false, columns, idOf, none, refetchInterval } = props
+  const { isPart = false } = props
   const [prefix, setPrefix] = useState('')
   const [asked] = useDebouncedValue(prefix.trim(), 200)
   const list = useInfiniteQuery({
@@ -53,7 +56,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
   return (
     <Stack>
       <Group justify="space-between">
-        <Title order={1} size="h2">
+        <Title order={isPart ? 2 : 1} size={isPart ? 'h4' : 'h2'}>
           {title}
         </Title>
         <Group gap="xs">{actions}</Group>
@@ -72,7 +75,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
       )}
       {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
-      {!isEmpty && list.error === null && (
+      {!isEmpty && (list.error === null || items.length > 0) && (
         <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />
       )}
       {list.hasNextPage && (
@@ -87,15 +90,24 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
 /** Who scrolls by keyboard has to get there first. */
 export const focusable = { viewportProps: { tabIndex: 0 } }
 
-interface ItemTableProps<Item> extends Pick<ListPageProps<Item>, 'columns' | 'idOf'> {
+export interface ItemTableProps<Item> extends Pick<ListPageProps<Item>, 'columns' | 'idOf'> {
   readonly label: string
   readonly items: readonly Item[]
-  readonly isLoading: boolean
+  readonly isLoading?: boolean
+  /** Pixels: where there is less the table scrolls. */
+  readonly minWidth?: number
 }
 
-function ItemTable<Item>({ label, items, columns, idOf, isLoading }: ItemTableProps<Item>) {
+export function ItemTable<Item>({
+  label,
+  items,
+  columns,
+  idOf,
+  isLoading = false,
+  minWidth = 640,
+}: ItemTableProps<Item>) {
   return (
-    <Table.ScrollContainer minWidth={640} scrollAreaProps={focusable}>
+    <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={focusable}>
       <Table verticalSpacing="xs" highlightOnHover aria-label={label}>
         <Table.Thead>
           <Table.Tr>

@@ -6,7 +6,7 @@ export function Names({ names }: { names: readonly string[] }) {
   return (
     <Group gap={4}>
       {names.map(name => (
-        <Badge key={name} className="state" variant="light" color="gray" tt="none">
+        <Badge key={name} className="state name" title={name} variant="light" color="gray" tt="none">
           {name}
         </Badge>
       ))}

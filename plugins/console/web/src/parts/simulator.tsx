@@ -1,14 +1,13 @@
 /** Why something is allowed or denied: every statement that was looked at. */
-import { Autocomplete, Button, Drawer, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Autocomplete, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, withoutEmpty } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
-import { ProblemAlert } from './failure.tsx'
-import { focusable } from './list-page.tsx'
 import { State } from './names.tsx'
+import { Question, QuestionDrawer, Reasons } from './question.tsx'
 
 const words = texts.simulator
 
@@ -32,8 +31,12 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
     onError: error => form.setErrors(formErrorsOf(error)),
   })
   return (
-    <form onSubmit={form.onSubmit(() => simulation.mutate())}>
-      <Stack>
+    <Question
+      submit={words.run}
+      isAsking={simulation.isPending}
+      error={simulation.error}
+      onAsk={form.onSubmit(() => simulation.mutate())}
+      fields={
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput label={words.user} description={words.userHint} {...form.getInputProps('user')} />
           <Autocomplete
@@ -48,30 +51,18 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
           <TextInput label={words.object} {...form.getInputProps('object')} />
           <TextInput label={words.sourceIp} {...form.getInputProps('sourceIp')} />
         </SimpleGrid>
-        <div>
-          <Button type="submit" loading={simulation.isPending}>
-            {words.run}
-          </Button>
-        </div>
-        {simulation.error !== null && <ProblemAlert error={simulation.error} />}
-        {simulation.data !== undefined && <Decision decision={simulation.data} />}
-      </Stack>
-    </form>
+      }
+    >
+      {simulation.data !== undefined && <Decision decision={simulation.data} />}
+    </Question>
   )
 }
 
 export function SimulatorDrawer({ user = '', onClose }: SimulatorProps & { readonly onClose: () => void }) {
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      position="right"
-      size="xl"
-      title={words.title}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
-    >
+    <QuestionDrawer title={words.title} onClose={onClose}>
       <Simulator user={user} />
-    </Drawer>
+    </QuestionDrawer>
   )
 }
 
@@ -84,33 +75,19 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
       </div>
       <Text size="sm">{reason}</Text>
       {evaluated.length > 0 && (
-        <Table.ScrollContainer minWidth={480} scrollAreaProps={focusable}>
-          <Table aria-label={words.statements}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{words.policy}</Table.Th>
-                <Table.Th>{words.statement}</Table.Th>
-                <Table.Th>{words.effect}</Table.Th>
-                <Table.Th>{words.fits}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {evaluated.map(({ source, policyName, group, index, sid, effect, matched, mismatch }) => (
-                <Table.Tr key={`${source} ${policyName} ${group} ${index}`}>
-                  <Table.Td>
-                    {policyName === '' ? words.sources[source] : policyName}
-                    {group !== '' && ` (${words.ofGroup(group)})`}
-                  </Table.Td>
-                  <Table.Td>{sid === '' ? index + 1 : sid}</Table.Td>
-                  <Table.Td>{effect}</Table.Td>
-                  <Table.Td>
-                    {matched ? <State text={words.yes} is="neutral" /> : words.mismatch(mismatch ?? '')}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <Reasons label={words.statements} heads={[words.policy, words.statement, words.effect, words.fits]}>
+          {evaluated.map(({ source, policyName, group, index, sid, effect, matched, mismatch }) => (
+            <Table.Tr key={`${source} ${policyName} ${group} ${index}`}>
+              <Table.Td>
+                {policyName === '' ? words.sources[source] : policyName}
+                {group !== '' && ` (${words.ofGroup(group)})`}
+              </Table.Td>
+              <Table.Td>{sid === '' ? index + 1 : sid}</Table.Td>
+              <Table.Td>{effect}</Table.Td>
+              <Table.Td>{matched ? <State text={words.yes} is="neutral" /> : words.mismatch(mismatch ?? '')}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Reasons>
       )}
     </Stack>
   )

@@ -2,10 +2,18 @@
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
+import { cache, cacheInspect, cachePolicies, cachePurge, cacheSettings, cacheStatistics } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
-import { objects, shares, uploads } from './en/objects.ts'
+import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
+
+/** What the state of a set means for what is stored in it. */
+const setStates: Readonly<Record<string, string>> = {
+  degraded: 'degraded: everything can be read and written, with less redundancy',
+  read_only: 'read-only: what is stored can be read, and nothing can be written',
+  unavailable: 'unavailable: what is stored in it can be neither read nor written now',
+}
 
 export const en = {
   product: 'Console',
@@ -109,7 +117,7 @@ export const en = {
     driveLost: (path: string, state: string, error: string) => `${path} is ${state}${error === '' ? '' : `: ${error}`}`,
     healing: (path: string) => `${path} is being rebuilt`,
     setState: (pool: number, set: number, state: string) =>
-      `Set ${set + 1} of pool ${pool + 1} is ${state.replace('_', ' ')}`,
+      `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
       `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should; repair is under way`,
     chart: 'A chart of the last hour',
@@ -140,6 +148,7 @@ export const en = {
       `This deletes ${objects.toLocaleString('en')} objects with ${versions.toLocaleString('en')} versions (${size}). It cannot be undone.`,
   },
   objects,
+  presign,
   uploads,
   shares,
   secrets,
@@ -155,6 +164,12 @@ export const en = {
   accessRules,
   distributions,
   keyGroups,
+  cache,
+  cacheInspect,
+  cachePolicies,
+  cachePurge,
+  cacheSettings,
+  cacheStatistics,
   operate,
   bucket,
   search: {

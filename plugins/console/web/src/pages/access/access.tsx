@@ -105,12 +105,20 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
       </Paper>
       {open?.dialog === 'test' && <TestRules bucket={bucket} onClose={close} />}
       {open?.dialog === 'add' && (
-        <EditRule place={rules.length} onSave={rule => save([...rules, rule])} onClose={close} />
+        <EditRule
+          bucket={bucket}
+          place={rules.length}
+          within={rule => [...rules, rule]}
+          onSave={rule => save([...rules, rule])}
+          onClose={close}
+        />
       )}
       {open?.dialog === 'edit' && (
         <EditRule
+          bucket={bucket}
           place={open.index}
           rule={rules[open.index]!}
+          within={rule => rules.with(open.index, rule)}
           onSave={rule => save(rules.with(open.index, rule))}
           onClose={close}
         />

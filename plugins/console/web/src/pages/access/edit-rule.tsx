@@ -1,10 +1,24 @@
-import { Accordion, Checkbox, NativeSelect, NumberInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core'
+import {
+  Accordion,
+  Button,
+  Checkbox,
+  Group,
+  NativeSelect,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  TextInput,
+} from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
+import { IconFlask } from '@tabler/icons-react'
+import { useState } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
+import { TestRules } from './test-rules.tsx'
 
 const words = texts.accessRules
 
@@ -13,6 +27,9 @@ export interface EditRuleProps {
   readonly rule?: Rule
   /** Index that the rule has, or gets, in the list: errors of the server name it. */
   readonly place: number
+  readonly bucket: string
+  /** All rules of the bucket with this one in its place. */
+  readonly within: (rule: Rule) => readonly Rule[]
   readonly onSave: (rule: Rule) => Promise<void>
   readonly onClose: () => void
 }
@@ -90,7 +107,8 @@ function ruleOf({ id, effect, priority, principals, actions, match, conditions, 
   } as Rule
 }
 
-export function EditRule({ rule, place, onSave, onClose }: EditRuleProps) {
+export function EditRule({ rule, place, bucket, within, onSave, onClose }: EditRuleProps) {
+  const [isTesting, setTesting] = useState(false)
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
   const prefix = `rules.${place}.`
   // The server speaks of the list, the form is one of its rules.
@@ -152,6 +170,14 @@ export function EditRule({ rule, place, onSave, onClose }: EditRuleProps) {
         </Accordion.Item>
       </Accordion>
       <TextInput label={words.description} {...form.getInputProps('description')} />
+      <Group>
+        <Button variant="default" leftSection={<IconFlask size={16} aria-hidden />} onClick={() => setTesting(true)}>
+          {words.testDraft}
+        </Button>
+      </Group>
+      {isTesting && (
+        <TestRules bucket={bucket} draft={() => within(ruleOf(form.getValues()))} onClose={() => setTesting(false)} />
+      )}
     </FormDialog>
   )
 }

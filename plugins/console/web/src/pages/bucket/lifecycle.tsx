@@ -1,13 +1,15 @@
 /** What is deleted by itself, and when: in words, and as JSON to change it. */
-import { Button, Group, List, Paper, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Conflict } from '../../parts/conflict.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { JsonEditor } from '../../parts/json-editor.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -58,6 +60,7 @@ function Editor({ bucket, rules, etag, onChanged }: EditorProps) {
         // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
         <RuleInWords key={index} rule={rule} />
       ))}
+      {rules.length > 0 && <Preview bucket={bucket} />}
       <Conflict error={saving.error} onLoad={onChanged} />
       <JsonEditor label={texts.bucket.tabs.lifecycle} value={text} onChange={setText} />
       <Group>
@@ -65,6 +68,31 @@ function Editor({ bucket, rules, etag, onChanged }: EditorProps) {
           {texts.common.save}
         </Button>
       </Group>
+    </Stack>
+  )
+}
+
+/** What the stored rules would do now. */
+function Preview({ bucket }: { bucket: string }) {
+  const preview = useMutation({
+    mutationFn: () => call('runBucketLifecycle', { params: { bucket }, body: { dryRun: true } }),
+  })
+  if (!useRights(bucket).has('s3:PutLifecycleConfiguration')) return null
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+        {words.preview}
+      </Button>
+      {preview.error !== null && <ProblemAlert error={preview.error} />}
+      {preview.data !== undefined && (
+        <Alert color={preview.data.deleted > 0 ? 'orange' : 'gray'} role="status">
+          <List size="sm">
+            {words.wouldDo(preview.data).map(effect => (
+              <List.Item key={effect}>{effect}</List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
     </Stack>
   )
 }

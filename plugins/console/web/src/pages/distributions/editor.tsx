@@ -4,12 +4,14 @@ import { notifications } from '@mantine/notifications'
 import { IconKey } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
-import { useMay } from '../../app/signed-in.ts'
+import { needsOf } from '../../app/cache-tabs.ts'
+import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
@@ -22,6 +24,11 @@ import { SignLink } from './sign-link.tsx'
 import { TestRequest } from './test-request.tsx'
 
 const words = texts.distributions
+const DistributionSettings = lazy(async () => ({
+  default: (await import('../cache/distribution-settings.tsx')).DistributionSettings,
+}))
+const Purge = lazy(async () => ({ default: (await import('../cache/purge.tsx')).Purge }))
+const Statistics = lazy(async () => ({ default: (await import('../cache/statistics.tsx')).Statistics }))
 
 export function DistributionPage() {
   const { id } = useParams({ from: '/inside/distributions/$id' })
@@ -59,6 +66,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
   const queryClient = useQueryClient()
   const form = useDraftForm({ initialValues: draftOf(stored) })
   const [isSigning, setSigning] = useState(false)
+  const [tab, setTab] = useState<string>('general')
   const maySign = useMay('admin:SignDistributionURL')
   const saving = useMutation({
     mutationFn: () => call('putDistribution', { params: { id }, body: documentOf(form.getValues()), ifMatch: etag }),
@@ -69,73 +77,111 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
     },
     onError: error => form.setErrors(formErrorsOf(error)),
   })
+  const save = form.onSubmit(() => saving.mutate())
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
     <DraftProvider form={form}>
-      <form onSubmit={form.onSubmit(() => saving.mutate())}>
-        <Stack>
-          <Group justify="space-between">
-            <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-              {id}
-            </Title>
-            <Group gap="xs">
-              {maySign && isSigned && (
-                <Button
-                  variant="default"
-                  leftSection={<IconKey size={16} aria-hidden />}
-                  onClick={() => setSigning(true)}
-                >
-                  {words.sign}
-                </Button>
-              )}
-              <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+      <Stack>
+        <Group justify="space-between">
+          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+            {id}
+          </Title>
+          <Group gap="xs">
+            {maySign && isSigned && (
+              <Button
+                variant="default"
+                leftSection={<IconKey size={16} aria-hidden />}
+                onClick={() => setSigning(true)}
+              >
+                {words.sign}
+              </Button>
+            )}
+            {isDraftTab(tab) && (
+              <Button loading={saving.isPending} disabled={!form.isDirty()} onClick={() => save()}>
                 {texts.common.save}
               </Button>
-            </Group>
+            )}
           </Group>
-          {form.isDirty() && (
-            <Text size="sm" c="dimmed">
-              {texts.common.unsaved}
-            </Text>
-          )}
-          <Conflict error={saving.error} onLoad={() => onSaved()} />
-          <Warnings warnings={warnings} />
-          <Sections id={id} onRotated={() => void onSaved()} />
-        </Stack>
-      </form>
+        </Group>
+        {form.isDirty() && (
+          <Text size="sm" c="dimmed">
+            {texts.common.unsaved}
+          </Text>
+        )}
+        <Conflict error={saving.error} onLoad={() => onSaved()} />
+        <Warnings warnings={warnings} />
+        <Sections
+          id={id}
+          bucket={stored.origin.bucket}
+          tab={tab}
+          onTab={setTab}
+          onSave={save}
+          onRotated={() => void onSaved()}
+        />
+      </Stack>
       {isSigning && <SignLink id={id} domains={stored.aliases} onClose={() => setSigning(false)} />}
     </DraftProvider>
   )
 }
 
-function Sections({ id, onRotated }: { id: string; onRotated: () => void }) {
+interface SectionsProps {
+  readonly id: string
+  readonly bucket: string
+  readonly tab: string
+  readonly onTab: (tab: string) => void
+  readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
+  readonly onRotated: () => void
+}
+
+/** Tabs that are no part of the draft: what they change they change at once. */
+const ofCache = ['cache', 'purge', 'statistics'] as const
+const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
+
+function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) {
+  const rights = useRights(bucket)
+  const { allowed } = useSignedIn()
+  const may: Readonly<Record<string, boolean>> = {
+    cache: needsOf.settings.some(action => rights.has(action)),
+    purge: needsOf.purge.some(action => rights.has(action)),
+    // Its figures are of the whole server.
+    statistics: needsOf.statistics.some(action => allowed.has(action)),
+  }
+  const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
+  const panels = {
+    general: <General />,
+    behaviors: <Behaviors />,
+    pages: <ErrorsAndRedirects />,
+    headers: <AllHeaders />,
+    restrictions: <Restrictions id={id} onRotated={onRotated} />,
+  }
   return (
-    <Tabs defaultValue="general" keepMounted={false}>
+    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false}>
       <Tabs.List mb="md">
-        {Object.entries(words.tabs).map(([tab, label]) => (
-          <Tabs.Tab key={tab} value={tab}>
+        {shown.map(([name, label]) => (
+          <Tabs.Tab key={name} value={name}>
             {label}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Tabs.Panel value="general">
-        <General />
-      </Tabs.Panel>
-      <Tabs.Panel value="behaviors">
-        <Behaviors />
-      </Tabs.Panel>
-      <Tabs.Panel value="pages">
-        <ErrorsAndRedirects />
-      </Tabs.Panel>
-      <Tabs.Panel value="headers">
-        <AllHeaders />
-      </Tabs.Panel>
-      <Tabs.Panel value="restrictions">
-        <Restrictions id={id} onRotated={onRotated} />
-      </Tabs.Panel>
+      {Object.entries(panels).map(([name, panel]) => (
+        <Tabs.Panel key={name} value={name}>
+          <form onSubmit={onSave}>{panel}</form>
+        </Tabs.Panel>
+      ))}
       <Tabs.Panel value="test">
         <TestRequest id={id} />
       </Tabs.Panel>
+      <Suspense fallback={<Skeleton h={240} />}>
+        <Tabs.Panel value="cache">
+          <DistributionSettings id={id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="purge">
+          <Purge distribution={id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="statistics">
+          <Statistics distribution={id} />
+        </Tabs.Panel>
+      </Suspense>
     </Tabs>
   )
 }

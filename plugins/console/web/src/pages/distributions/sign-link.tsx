@@ -2,6 +2,7 @@ import { Button, CopyButton, NativeSelect, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -26,15 +27,7 @@ export function SignLink({ id, domains, onClose }: SignLinkProps) {
     <FormDialog title={words.sign} submit={words.sign} form={form} onSubmit={sign} onClose={onClose}>
       <TextInput label={words.signPath} data-autofocus {...form.getInputProps('path')} />
       <NativeSelect label={words.signDomain} data={[...domains]} {...form.getInputProps('domain')} />
-      <NativeSelect
-        label={words.signExpiry}
-        data={[
-          { value: '3600', label: texts.shares.expiries.hour },
-          { value: '86400', label: texts.shares.expiries.day },
-          { value: '604800', label: texts.shares.expiries.week },
-        ]}
-        {...form.getInputProps('expiresInSeconds')}
-      />
+      <NativeSelect label={words.signExpiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       <TextInput label={words.signIp} {...form.getInputProps('ip')} />
       {url !== undefined && (
         <>

@@ -1,6 +1,6 @@
 /** One object: what is known of it, how it looks, its versions, and what can be done with it. */
 import { Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/core'
-import { IconCopy, IconDownload, IconLink, IconPencil } from '@tabler/icons-react'
+import { IconCopy, IconDownload, IconLink, IconPencil, IconSignature } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { urlOf } from '../../api/client.ts'
@@ -17,6 +17,7 @@ import { detailsQuery } from './queries.ts'
 import { Versions } from './versions.tsx'
 
 const ShareObject = lazy(async () => ({ default: (await import('../shares/share-object.tsx')).ShareObject }))
+const PresignUrl = lazy(async () => ({ default: (await import('../shares/presign-url.tsx')).PresignUrl }))
 const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
 const EditDescription = lazy(async () => ({ default: (await import('./edit-description.tsx')).EditDescription }))
 
@@ -29,7 +30,7 @@ export interface DetailsDrawerProps {
 export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps) {
   const [versionId, setVersionId] = useState<string>()
   const [tab, setTab] = useState<string | null>('details')
-  const [open, setOpen] = useState<'share' | 'copy' | 'edit'>()
+  const [open, setOpen] = useState<'share' | 'presign' | 'copy' | 'edit'>()
   const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
   const rights = useRights(bucket, objectKey)
   const mayWrite = rights.has('s3:PutObject')
@@ -63,6 +64,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             {texts.objects.download}
           </Button>
           <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />
+          <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
           {mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
           {(mayWrite || mayTag) && data !== undefined && (
             <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
@@ -96,6 +98,9 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
       <Suspense>
         {open === 'share' && (
           <ShareObject bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
+        )}
+        {open === 'presign' && (
+          <PresignUrl bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
         )}
         {open === 'copy' && (
           <CopyEntries

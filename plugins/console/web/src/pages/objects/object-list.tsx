@@ -1,9 +1,9 @@
 /** A list that draws only the rows in view, so that a million keys scroll as ten do. */
-import { ActionIcon, Anchor, Checkbox, Skeleton, Text, Tooltip, VisuallyHidden } from '@mantine/core'
+import { Anchor, Checkbox, Skeleton, Text, VisuallyHidden } from '@mantine/core'
 import { IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { memo, useCallback, useEffect, useRef } from 'react'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import type { Entry } from './entries.ts'
@@ -37,11 +37,14 @@ export function ObjectList(props: ObjectListProps) {
   useEffect(() => {
     if (last >= entries.length - ahead) onEnd()
   }, [last, entries.length, onEnd])
-  const toggle = (id: string) => {
-    const next = new Set(selected)
+  const latest = useRef({ selected, onSelect, onShow })
+  latest.current = { selected, onSelect, onShow }
+  const toggle = useCallback((id: string) => {
+    const next = new Set(latest.current.selected)
     if (!next.delete(id)) next.add(id)
-    onSelect(next)
-  }
+    latest.current.onSelect(next)
+  }, [])
+  const show = useCallback((id: string) => latest.current.onShow(id), [])
   return (
     <div ref={place} role="table" aria-rowcount={entries.length} aria-label={bucket}>
       <div role="row" className="object-row" style={{ height: rowHeight }}>
@@ -83,7 +86,7 @@ export function ObjectList(props: ObjectListProps) {
               entry={entries[index]!}
               isSelected={selected.has(entries[index]!.id)}
               onToggle={toggle}
-              onShow={onShow}
+              onShow={show}
             />
           </div>
         ))}
@@ -109,12 +112,19 @@ interface RowProps {
   readonly onShow: (key: string) => void
 }
 
-function Row({ bucket, entry, isSelected, onToggle, onShow }: RowProps) {
+/** Drawn once, and of plain elements: a page full of them is drawn while one scrolls. */
+const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: RowProps) {
   const { id, name } = entry
   return (
     <>
       <span role="cell">
-        <Checkbox aria-label={texts.objects.select(name)} checked={isSelected} onChange={() => onToggle(id)} />
+        <input
+          type="checkbox"
+          className="object-check"
+          aria-label={texts.objects.select(name)}
+          checked={isSelected}
+          onChange={() => onToggle(id)}
+        />
       </span>
       <span role="cell" className="object-name">
         {entry.kind === 'folder' ? (
@@ -123,41 +133,33 @@ function Row({ bucket, entry, isSelected, onToggle, onShow }: RowProps) {
             to="/buckets/$bucket"
             {...({ params: { bucket }, search: { prefix: id } } as object)}
           >
-            <IconFolder size={16} aria-hidden style={{ verticalAlign: 'text-bottom' }} /> {name}
+            <IconFolder size={16} aria-hidden className="object-icon" /> {name}
           </Anchor>
         ) : (
-          <Anchor
-            component="button"
-            type="button"
-            c="inherit"
-            onClick={() => onShow(id)}
-            className="object-name"
-            maw="100%"
-          >
-            <IconFile size={16} aria-hidden style={{ verticalAlign: 'text-bottom' }} /> {name}
-          </Anchor>
+          <button type="button" className="object-name object-open" onClick={() => onShow(id)}>
+            <IconFile size={16} aria-hidden className="object-icon" /> {name}
+          </button>
         )}
       </span>
-      <Text role="cell" size="sm" ta="right" className="numbers">
+      <span role="cell" className="object-fact object-size numbers">
         {entry.kind === 'object' ? formatBytes(entry.object.size) : ''}
-      </Text>
-      <Text role="cell" size="sm" c="dimmed" className="wide-only">
+      </span>
+      <span role="cell" className="object-fact object-date wide-only">
         {entry.kind === 'object' ? formatDate(entry.object.lastModified) : texts.objects.folder}
-      </Text>
+      </span>
       <span role="cell">
         {entry.kind === 'object' && (
-          <Tooltip label={texts.objects.details}>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`${texts.objects.details} ${name}`}
-              onClick={() => onShow(id)}
-            >
-              <IconInfoCircle size={16} />
-            </ActionIcon>
-          </Tooltip>
+          <button
+            type="button"
+            className="object-info"
+            aria-label={`${texts.objects.details} ${name}`}
+            title={texts.objects.details}
+            onClick={() => onShow(id)}
+          >
+            <IconInfoCircle size={16} aria-hidden />
+          </button>
         )}
       </span>
     </>
   )
-}
+})

@@ -7,7 +7,7 @@ import type { Answer } from '../../api/operations.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -93,5 +93,12 @@ const columns: Column<Entry>[] = [
         is={status >= 500 ? 'bad' : status >= 400 ? 'poor' : 'good'}
       />
     ),
+  },
+  {
+    title: texts.operate.decidedBy,
+    render: ({ tags }) => {
+      const { deniedBy = '', accessRule = '' } = tags as Readonly<Record<string, string>>
+      return accessRule === '' ? deniedBy : <Titled name={accessRule} note={deniedBy} />
+    },
   },
 ]

@@ -1,10 +1,11 @@
 /** Server-sent events of an operation, newest last, of which the last few are kept. */
 import { useEffect, useRef, useState } from 'react'
-import { urlOf, withoutEmpty } from '../../api/client.ts'
+import { call, urlOf, withoutEmpty } from '../../api/client.ts'
 
 const keptMax = 500
 /** Lines come faster than they can be drawn: they are shown together. */
 const tellMs = 250
+const retryMs = 3000
 
 export interface EventStream<Line> {
   readonly lines: readonly (Line & { readonly id: number })[]
@@ -26,16 +27,28 @@ export function useEventStream<Line>(
     if (isPaused) return
     let waiting: (Line & { id: number })[] = []
     let dropped = 0
-    const source = new EventSource(new URL(url, document.baseURI))
-    source.onopen = () => setStream(before => ({ ...before, isOpen: true }))
-    source.onerror = () => setStream(before => ({ ...before, isOpen: false }))
-    source.addEventListener(event, ({ data }) => {
-      waiting.push({ ...JSON.parse(data), id: next.current++ })
-      if (waiting.length > keptMax) waiting = waiting.slice(-keptMax)
-    })
-    source.addEventListener('dropped', ({ data }) => {
-      dropped += JSON.parse(data).count ?? 0
-    })
+    let source: EventSource
+    let retry: ReturnType<typeof setTimeout> | undefined
+    const open = () => {
+      source = new EventSource(new URL(url, document.baseURI))
+      source.onopen = () => setStream(before => ({ ...before, isOpen: true }))
+      source.onerror = () => {
+        setStream(before => ({ ...before, isOpen: false }))
+        // The browser tries again by itself, unless it got an answer that is no stream: of a proxy, or of a server that starts.
+        if (source.readyState !== EventSource.CLOSED) return
+        retry = setTimeout(open, retryMs)
+        // If the session has ended, this leads to the sign-in.
+        call('getPermissions').catch(() => undefined)
+      }
+      source.addEventListener(event, ({ data }) => {
+        waiting.push({ ...JSON.parse(data), id: next.current++ })
+        if (waiting.length > keptMax) waiting = waiting.slice(-keptMax)
+      })
+      source.addEventListener('dropped', ({ data }) => {
+        dropped += JSON.parse(data).count ?? 0
+      })
+    }
+    open()
     const timer = setInterval(() => {
       if (waiting.length === 0 && dropped === 0) return
       const [added, lost] = [waiting, dropped]
@@ -49,6 +62,7 @@ export function useEventStream<Line>(
     }, tellMs)
     return () => {
       clearInterval(timer)
+      clearTimeout(retry)
       source.close()
     }
   }, [url, event, isPaused])

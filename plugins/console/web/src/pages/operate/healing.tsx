@@ -53,12 +53,12 @@ export function Healing() {
 }
 
 function Redundancy({ ledger }: { ledger: Answer<'getRedundancy'> }) {
-  const { summary, records, belowRecords } = ledger
+  const { summary, records, belowRecords, isFull } = ledger
   const whole = records === 0 ? 100 : ((records - belowRecords) / records) * 100
   return (
     <Stack gap={4}>
       <Text>{summary}</Text>
-      <Progress value={whole} color={belowRecords === 0 ? 'teal' : 'orange'} aria-label={summary} />
+      <Progress value={whole} color={isFull ? 'teal' : 'orange'} aria-label={summary} />
     </Stack>
   )
 }

@@ -1,40 +1,21 @@
-import { Button, Group, NativeSelect, NumberInput, Progress, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Group, Progress, Stack, Text } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { choicesOf } from '../../parts/choices.ts'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
+import { Measurement } from '../../parts/measurement.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.tools
 
-type Kind = keyof typeof words.speedKinds
-
 export function SpeedTest() {
-  const [kind, setKind] = useState<Kind>('object')
-  const [seconds, setSeconds] = useState<number | string>(10)
-  const test = useMutation({
-    mutationFn: () => call('runSpeedtest', { params: { kind }, body: { durationSeconds: Number(seconds) } }),
-  })
   return (
-    <Stack gap="sm">
-      <Group align="flex-end">
-        <NativeSelect
-          label={words.measure}
-          data={choicesOf(words.speedKinds)}
-          value={kind}
-          onChange={event => setKind(event.currentTarget.value as Kind)}
-        />
-        <NumberInput label={words.seconds} min={1} max={60} w={100} value={seconds} onChange={setSeconds} />
-        <Button loading={test.isPending} onClick={() => test.mutate()}>
-          {words.run}
-        </Button>
-      </Group>
-      {test.error !== null && <ProblemAlert error={test.error} />}
-      {test.data !== undefined && <Bars bars={barsOf(test.data)} />}
-    </Stack>
+    <Measurement
+      kinds={words.speedKinds}
+      submit={words.run}
+      run={(kind, durationSeconds) => call('runSpeedtest', { params: { kind }, body: { durationSeconds } })}
+    >
+      {result => <Bars bars={barsOf(result)} />}
+    </Measurement>
   )
 }
 

@@ -1,8 +1,9 @@
 /** How much there is. */
-import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Figure } from '../../parts/figure.tsx'
 import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery, usageQuery } from './queries.ts'
@@ -21,20 +22,5 @@ export function Figures() {
       <Figure label={texts.overview.buckets} value={data && formatCount(data.bucketsCount)} />
       <Figure label={texts.overview.uptime} value={info.data && formatDuration(info.data.uptimeSeconds)} />
     </SimpleGrid>
-  )
-}
-
-function Figure({ label, value }: { label: string; value: string | undefined }) {
-  return (
-    <Paper withBorder p="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Skeleton visible={value === undefined}>
-        <Text size="xl" fw={700} className="numbers">
-          {value ?? '…'}
-        </Text>
-      </Skeleton>
-    </Paper>
   )
 }

@@ -4,16 +4,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { QRCodeSVG } from 'qrcode.react'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
-
-const expiries = [
-  { label: texts.shares.expiries.hour, value: '3600' },
-  { label: texts.shares.expiries.day, value: '86400' },
-  { label: texts.shares.expiries.week, value: '604800' },
-  { label: texts.shares.expiries.month, value: '2592000' },
-]
 
 export interface ShareObjectProps {
   readonly bucket: string
@@ -53,7 +47,7 @@ export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObje
         <>
           <NativeSelect
             label={texts.shares.expiry}
-            data={expiries}
+            data={[...expiries, { label: texts.shares.expiries.month, value: '2592000' }]}
             value={expiresIn}
             onChange={event => setExpiresIn(event.currentTarget.value)}
           />

@@ -68,6 +68,8 @@ export const accessRules = {
   test: 'Test',
   testTitle: 'Test the rules',
   testHint: 'What would be answered now, with policies and blocks of public access.',
+  testDraft: 'Test before saving',
+  testDraftHint: 'What would be answered with the rule as it is typed, and with policies and blocks of public access.',
   keys: 'Keys of objects',
   action: 'What',
   principal: 'Who (empty: without credentials)',

@@ -43,5 +43,21 @@ export const bucket = {
     noncurrent: (days: number) => `old versions are deleted ${days} days after they were replaced`,
     uploads: (days: number) => `uploads that were never completed are removed after ${days} days`,
     disabled: '(disabled)',
+    preview: 'What would they delete now?',
+    wouldDo: (counts: {
+      readonly deleted: number
+      readonly deleteMarkers: number
+      readonly uploadsAborted: number
+      readonly locked: number
+    }) => {
+      const { deleted, deleteMarkers, uploadsAborted, locked } = counts
+      const lines = [
+        deleted > 0 && `${deleted.toLocaleString('en')} versions and delete markers would be deleted for good`,
+        deleteMarkers > 0 && `${deleteMarkers.toLocaleString('en')} objects would be deleted, and stay as old versions`,
+        uploadsAborted > 0 && `${uploadsAborted.toLocaleString('en')} uploads would be removed`,
+        locked > 0 && `${locked.toLocaleString('en')} versions are protected and would stay`,
+      ].filter(line => line !== false)
+      return lines.length === 0 ? ['Nothing is old enough now.'] : lines
+    },
   },
 }

@@ -110,6 +110,22 @@ export const uploads = {
   cancelled: 'cancelled',
 }
 
+/** URLs for one request to the S3 API. */
+export const presign = {
+  action: 'Presigned URL',
+  title: 'Make a presigned URL',
+  hint: 'For one kind of request to the S3 API, signed with your rights. It cannot be revoked by itself: it works until it expires, or until your credentials change.',
+  method: 'It is for',
+  methods: { GET: 'reading (GET)', HEAD: 'its head (HEAD)', PUT: 'writing (PUT)', DELETE: 'deleting (DELETE)' },
+  key: 'Key of the object',
+  expiry: 'It works for',
+  fileName: 'Name of the file when it is saved (empty: that of the key)',
+  make: 'Make URL',
+  url: 'URL',
+  until: (date: string) => `It works until ${date}.`,
+  command: 'As a command',
+}
+
 export const shares = {
   title: 'Shares',
   none: 'Nothing is shared. Share an object from its bucket: the link works for whoever has it, until it expires or you revoke it.',

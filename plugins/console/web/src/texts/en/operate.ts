@@ -1,5 +1,18 @@
 /** Operation, events and encryption keys. */
 export const operate = {
+  decidedBy: 'Refused by',
+  locks: 'Locks',
+  noLocks: 'Nothing is locked. An operation that must not run twice holds a lock while it runs.',
+  lockType: 'Type',
+  resource: 'Resource',
+  heldFor: 'Held for',
+  holder: 'Holder',
+  since: 'Since',
+  renewed: 'Renewed',
+  release: 'Release',
+  releaseTitle: (resource: string) => `Release ${resource}?`,
+  releaseText: (source: string) =>
+    `${source} stops before its next change. What it has done so far stays; it can be started again.`,
   trace: 'Live requests',
   logs: 'Log',
   audit: 'Audit',
@@ -145,7 +158,7 @@ export const tools = {
   replaceText: 'What is not in the file is removed from this server. It cannot be undone: export everything first.',
   speedTitle: 'Speed test',
   speedHint: 'Writes and reads for some seconds; requests of clients are slower meanwhile.',
-  speedKinds: { drive: 'the drives', object: 'objects, as clients would', net: 'the network between nodes' },
+  speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
   measure: 'Measure',
   seconds: 'Seconds',
   run: 'Run',

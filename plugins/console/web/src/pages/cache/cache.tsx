@@ -1,0 +1,54 @@
+import { Skeleton, Stack, Tabs, Title } from '@mantine/core'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { type CacheTab, cacheTabs, needsOf } from '../../app/cache-tabs.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
+import { texts } from '../../texts/index.ts'
+import { Inspect } from './inspect.tsx'
+import { Purge } from './purge.tsx'
+import { Statistics } from './statistics.tsx'
+
+const Policies = lazy(async () => ({ default: (await import('./policies.tsx')).Policies }))
+const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
+
+export function Cache() {
+  const { allowed } = useSignedIn()
+  const shown = cacheTabs.filter(tab => needsOf[tab].some(action => allowed.has(action)))
+  const { tab = shown[0] ?? 'statistics' } = useSearch({ from: '/inside/cache' })
+  const navigate = useNavigate()
+  const choose = (chosen: string | null) =>
+    void navigate({ to: '/cache', search: chosen === null ? {} : { tab: chosen as CacheTab } })
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {texts.cache.title}
+      </Title>
+      <Tabs value={tab} onChange={choose} keepMounted={false}>
+        <Tabs.List mb="md">
+          {shown.map(name => (
+            <Tabs.Tab key={name} value={name}>
+              {texts.cache.tabs[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Suspense fallback={<Skeleton h={240} />}>
+          <Tabs.Panel value="statistics">
+            <Statistics />
+          </Tabs.Panel>
+          <Tabs.Panel value="purge">
+            <Purge />
+          </Tabs.Panel>
+          <Tabs.Panel value="inspect">
+            <Inspect />
+          </Tabs.Panel>
+          <Tabs.Panel value="policies">
+            <Policies />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings">
+            <Settings />
+          </Tabs.Panel>
+        </Suspense>
+      </Tabs>
+    </Stack>
+  )
+}

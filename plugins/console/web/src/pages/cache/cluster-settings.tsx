@@ -1,0 +1,111 @@
+import {
+  Button,
+  Checkbox,
+  Fieldset,
+  Group,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { call, callTagged } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { Conflict } from '../../parts/conflict.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
+import { texts } from '../../texts/index.ts'
+import { LevelFields, levelDraftOf, levelOf } from './level-fields.tsx'
+
+const words = texts.cacheSettings
+
+type Document = Answer<'getCacheSettings'>
+
+export function ClusterSettings() {
+  return (
+    <StoredDocument queryKey={['cache-settings']} load={signal => callTagged('getCacheSettings', { signal })}>
+      {({ document, etag }, reload) => <Editor stored={document} etag={etag} reload={reload} />}
+    </StoredDocument>
+  )
+}
+
+interface EditorProps {
+  readonly stored: Document
+  readonly etag: string | undefined
+  readonly reload: () => Promise<void>
+}
+
+function Editor({ stored, etag, reload }: EditorProps) {
+  const queryClient = useQueryClient()
+  const form = useForm({
+    initialValues: {
+      cache: levelDraftOf(stored.cache),
+      nodeHeader: stored.nodeHeader,
+      debug: { header: stored.debug.header, secret: '' },
+    },
+  })
+  const saving = useMutation({
+    mutationFn: () => {
+      const { cache, nodeHeader, debug } = form.getValues()
+      const body = { cache: levelOf(cache), nodeHeader, debug: debugOf(debug) }
+      return call('putCacheSettings', { body, ...(etag !== undefined && { ifMatch: etag }) })
+    },
+    async onSuccess() {
+      notifications.show({ color: 'teal', message: words.saved })
+      await queryClient.invalidateQueries({ queryKey: ['cache-policy-check'] })
+      await reload()
+    },
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+  return (
+    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+      <Stack>
+        <Conflict error={saving.error} onLoad={reload} />
+        <div>
+          <Title order={2} size="h4">
+            {words.level}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {words.clusterHint}
+          </Text>
+        </div>
+        <LevelFields form={form} path="cache" level={form.values.cache} isTop />
+        <Checkbox label={words.nodeHeader} {...form.getInputProps('nodeHeader', { type: 'checkbox' })} />
+        <Fieldset legend={words.debug}>
+          <Text size="sm" c="dimmed" mb="xs">
+            {words.debugHint}
+          </Text>
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <TextInput label={words.debugHeader} {...form.getInputProps('debug.header')} />
+            <PasswordInput
+              label={words.debugSecret}
+              {...(stored.debug.secret !== '' && { placeholder: words.secretKept })}
+              autoComplete="new-password"
+              {...form.getInputProps('debug.secret')}
+            />
+          </SimpleGrid>
+        </Fieldset>
+        <Group>
+          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+            {texts.common.save}
+          </Button>
+          {form.isDirty() && (
+            <Text size="sm" c="dimmed">
+              {texts.common.unsaved}
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+/** What is left out stays as it is. */
+const debugOf = ({ header, secret }: { header: string; secret: string }) => ({
+  ...(header !== '' && { header }),
+  ...(secret !== '' && { secret }),
+})

@@ -1,0 +1,24 @@
+/** Which distribution: chosen from what the caller may see, or typed. */
+import { Autocomplete, type AutocompleteProps } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { texts } from '../../texts/index.ts'
+
+export type ListedDistribution = Answer<'listDistributions'>['items'][number]
+
+/** Empty for whoever may not list them. */
+export function useDistributions(): readonly ListedDistribution[] {
+  const { data = [] } = useQuery({
+    queryKey: ['names', 'distributions'],
+    queryFn: async ({ signal }) => (await call('listDistributions', { signal })).items,
+    enabled: useMay('admin:ManageDistributions'),
+  })
+  return data
+}
+
+export function DistributionName(props: Omit<AutocompleteProps, 'data' | 'label'>) {
+  const names = useDistributions().map(({ id }) => id)
+  return <Autocomplete label={texts.cache.distribution} data={names} {...props} />
+}

@@ -1,0 +1,154 @@
+/** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
+import { Autocomplete, Button, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { call, callTagged } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { Conflict } from '../../parts/conflict.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
+import { texts } from '../../texts/index.ts'
+import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
+import { type ListedDistribution, useDistributions } from './distribution-names.tsx'
+import { EffectiveAt } from './effective-at.tsx'
+import { LevelFields } from './level-fields.tsx'
+import { Levels } from './levels.tsx'
+import { Webhooks } from './webhooks.tsx'
+
+const words = texts.cacheSettings
+
+export function DistributionSettings({ id }: { id: string }) {
+  const load = (signal: AbortSignal) => callTagged('getDistributionCache', { params: { id }, signal })
+  return (
+    <StoredDocument queryKey={['distribution-cache', id]} load={load}>
+      {({ document, etag }, reload) => <Editor id={id} stored={document} etag={etag} reload={reload} />}
+    </StoredDocument>
+  )
+}
+
+interface EditorProps {
+  readonly id: string
+  readonly stored: DistributionCache
+  readonly etag: string | undefined
+  readonly reload: () => Promise<void>
+}
+
+export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
+
+function Editor({ id, stored, etag, reload }: EditorProps) {
+  const queryClient = useQueryClient()
+  const form = useForm<DistributionDraft>({ initialValues: draftOf(stored) })
+  const distribution = useDistributions().find(each => each.id === id)
+  const saving = useMutation({
+    mutationFn: () => {
+      const body = documentOf(form.getValues())
+      return call('putDistributionCache', { params: { id }, body, ...(etag !== undefined && { ifMatch: etag }) })
+    },
+    async onSuccess() {
+      notifications.show({ color: 'teal', message: words.saved })
+      await queryClient.invalidateQueries({ queryKey: ['cache-effective', id] })
+      await queryClient.invalidateQueries({ queryKey: ['cache-webhooks', id] })
+      await reload()
+    },
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+  return (
+    <Stack gap="xl">
+      <form onSubmit={form.onSubmit(() => saving.mutate())}>
+        <Stack gap="xl">
+          <Conflict error={saving.error} onLoad={reload} />
+          <Stack>
+            <Title order={2} size="h4">
+              {words.level}
+            </Title>
+            <LevelFields form={form} path="cache" level={form.values.cache} />
+          </Stack>
+          <Domains form={form} distribution={distribution} />
+          <Behaviors form={form} distribution={distribution} />
+          <Webhooks
+            id={id}
+            form={form}
+            stored={stored.webhooks.map(each => each.id)}
+            aliases={distribution?.aliases ?? []}
+          />
+          <Group>
+            <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+              {texts.common.save}
+            </Button>
+            {form.isDirty() && (
+              <Text size="sm" c="dimmed">
+                {texts.common.unsaved}
+              </Text>
+            )}
+          </Group>
+        </Stack>
+      </form>
+      <EffectiveAt id={id} domains={distribution?.aliases ?? []} />
+    </Stack>
+  )
+}
+
+interface PartProps {
+  readonly form: DistributionForm
+  /** Undefined for whoever may not see it. */
+  readonly distribution: ListedDistribution | undefined
+}
+
+function Domains({ form, distribution }: PartProps) {
+  return (
+    <Levels
+      form={form}
+      list="domains"
+      title={words.domains}
+      add={words.addDomain}
+      name={words.domain}
+      initial={() => ({ host: '', cache: newLevel() })}
+    >
+      {path => (
+        <Autocomplete
+          label={words.domainName}
+          data={[...(distribution?.aliases ?? [])]}
+          required
+          {...form.getInputProps(`${path}.host`)}
+        />
+      )}
+    </Levels>
+  )
+}
+
+function Behaviors({ form, distribution }: PartProps) {
+  const patterns = distribution?.behaviors.map(({ pathPattern }) => pathPattern) ?? []
+  const choose = (path: string, pattern: string) => {
+    form.setFieldValue(`${path}.pathPattern.pattern`, pattern)
+    const known = patterns.find(each => each.pattern === pattern)
+    if (known !== undefined) form.setFieldValue(`${path}.pathPattern`, known)
+  }
+  return (
+    <Levels
+      form={form}
+      list="behaviors"
+      title={words.behaviors}
+      add={words.addBehavior}
+      name={words.behavior}
+      initial={() => ({ pathPattern: { type: 'prefix', pattern: '' }, cache: newLevel() })}
+    >
+      {path => (
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <Autocomplete
+            label={words.behaviorPath}
+            required
+            data={[...new Set(patterns.map(({ pattern }) => pattern))]}
+            {...form.getInputProps(`${path}.pathPattern.pattern`)}
+            onChange={pattern => choose(path, pattern)}
+          />
+          <NativeSelect
+            label={words.fitsAs}
+            data={choicesOf(texts.distributions.patternTypes)}
+            {...form.getInputProps(`${path}.pathPattern.type`)}
+          />
+        </SimpleGrid>
+      )}
+    </Levels>
+  )
+}

@@ -1,0 +1,135 @@
+/** What the cache would do with a request: by which policy, each field with the level that it is from, and what the nodes have. */
+import { Accordion, Code, Group, Stack, Table, Text, Title } from '@mantine/core'
+import type { Answer } from '../../api/operations.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
+import { type Column, focusable, ItemTable } from '../../parts/list-page.tsx'
+import { State, Titled } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+import { allFields, textOf, valueAt } from './fields.ts'
+
+const words = texts.cacheInspect
+
+export type Inspection = Answer<'inspectCache'>
+
+const levelOf = (level: string): string => texts.cache.levels[level as 'cluster'] ?? level
+const behaviorOf = (index: number): string =>
+  index < 0 ? words.defaultBehavior : texts.distributions.behavior(index + 1)
+
+export function Effective({ inspection }: { inspection: Inspection }) {
+  const { bypass, reason, distribution, host, path, bucket, key, cacheKey, policy, nodes } = inspection
+  return (
+    <Stack aria-live="polite">
+      <Group gap="xs">
+        <State
+          text={bypass ? words.wouldBypass(words.reasons[reason] ?? reason) : words.wouldCache}
+          is={bypass ? 'poor' : 'good'}
+        />
+      </Group>
+      <Facts
+        facts={[
+          [texts.cache.distribution, distribution],
+          [words.domain, host],
+          [texts.cacheStatistics.page, path],
+          [words.behavior, behaviorOf(policy.behavior)],
+          [words.object, `${bucket}/${key}`],
+          [words.cacheKey, cacheKey],
+          [words.enabled, words.from(policy.enabled ? words.on : words.off, levelOf(policy.enabledLevel))],
+          [words.policy, words.from(policy.policyName, levelOf(policy.policyLevel))],
+          [words.browsers, policy.cacheControl],
+          [words.autoInvalidate, policy.autoInvalidate ? words.autoInvalidates : words.autoInvalidateOff],
+        ]}
+      />
+      <Stack gap="xs">
+        <Title order={2} size="h5">
+          {words.nodes}
+        </Title>
+        <ItemTable label={words.nodes} items={nodes} columns={nodeColumns} idOf={({ node }) => node} />
+      </Stack>
+      <Accordion variant="contained" keepMounted={false}>
+        <Accordion.Item value="fields">
+          <Accordion.Control>{words.fields}</Accordion.Control>
+          <Accordion.Panel>
+            <FieldOrigins policy={policy} />
+          </Accordion.Panel>
+        </Accordion.Item>
+      </Accordion>
+    </Stack>
+  )
+}
+
+export function FieldOrigins({ policy }: { policy: Inspection['policy'] }) {
+  const fields = policy.fields as Readonly<Record<string, string>>
+  return (
+    <Table.ScrollContainer minWidth={420} scrollAreaProps={focusable}>
+      <Table aria-label={words.fields} verticalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{words.field}</Table.Th>
+            <Table.Th>{words.value}</Table.Th>
+            <Table.Th>{words.origin}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {allFields.map(([path, kind]) => (
+            <Table.Tr key={path}>
+              <Table.Td>{texts.cachePolicies.fields[path]}</Table.Td>
+              <Table.Td>
+                <Code style={{ overflowWrap: 'anywhere' }}>{shown(textOf(kind, valueAt(policy.policy, path)))}</Code>
+              </Table.Td>
+              <Table.Td>
+                <State
+                  text={levelOf(fields[path] ?? 'default')}
+                  is={fields[path] === undefined || fields[path] === 'default' ? 'neutral' : 'good'}
+                />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+const booleans: Readonly<Record<string, string>> = { true: texts.cache.yes, false: texts.cache.no, '': words.nothing }
+const shown = (text: string): string => booleans[text] ?? text
+
+type Node = Inspection['nodes'][number]
+
+const nodeColumns: Column<Node>[] = [
+  {
+    title: texts.cacheStatistics.node,
+    render: ({ node, error, owner }) => (
+      <Titled name={node} note={error || (owner ? words.owner : '')} isBad={error !== ''} />
+    ),
+  },
+  {
+    title: texts.common.state,
+    render: ({ entry }) => (
+      <State
+        text={entry?.present === true ? words.present : words.absent}
+        is={entry?.present === true ? (entry.stale ? 'poor' : 'good') : 'neutral'}
+      />
+    ),
+  },
+  { title: words.tier, render: ({ entry }) => entry?.tier ?? '' },
+  { title: words.age, isNumber: true, render: ({ entry }) => (entry ? formatDuration(entry.ageSeconds) : '') },
+  { title: words.expires, isNumber: true, render: ({ entry }) => (entry ? freshFor(entry.expiresInSeconds) : '') },
+  { title: words.size, isNumber: true, render: ({ entry }) => (entry ? formatBytes(entry.sizeBytes) : '') },
+  {
+    title: words.forms,
+    render: ({ entry }) => (
+      <>
+        {entry?.encodings.map(each => each || 'identity').join(', ')}
+        {entry !== undefined && entry.blocks > 0 && (
+          <Text size="xs" c="dimmed">
+            {words.blocks}: {formatCount(entry.blocks)}
+          </Text>
+        )}
+      </>
+    ),
+  },
+]
+
+const freshFor = (seconds: number): string =>
+  seconds < 0 ? words.expired(formatDuration(-seconds)) : formatDuration(seconds)

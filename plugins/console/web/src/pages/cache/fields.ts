@@ -1,0 +1,121 @@
+/** The fields of cache policies, once: what forms and tables are made of. By their paths in the document. */
+export type FieldKind = 'duration' | 'size' | 'text' | 'switch' | 'names'
+
+export const policyFields = {
+  freshness: {
+    'ttl.default': 'duration',
+    'ttl.min': 'duration',
+    'ttl.max': 'duration',
+    respectObjectCacheControl: 'switch',
+    browserCacheControl: 'text',
+    staleWhileRevalidate: 'duration',
+    staleIfError: 'duration',
+    negativeCaching: 'duration',
+  },
+  key: {
+    'cacheKey.queryString': 'text',
+    'cacheKey.headers': 'names',
+    'cacheKey.cookies': 'names',
+    'cacheKey.normalize': 'switch',
+    'cacheKey.includeHost': 'switch',
+  },
+  bypass: {
+    'bypass.always': 'switch',
+    'bypass.authorization': 'switch',
+    'bypass.cookies': 'names',
+    'bypass.queryParams': 'names',
+    'bypass.headers': 'names',
+  },
+  stored: {
+    minSize: 'size',
+    maxObjectSize: 'size',
+    'contentTypes.allow': 'names',
+    'contentTypes.deny': 'names',
+    'rangeCaching.enabled': 'switch',
+    'rangeCaching.blockSize': 'size',
+  },
+  compression: {
+    'compression.enabled': 'switch',
+    'compression.algorithms': 'names',
+    'compression.contentTypes': 'names',
+    'compression.minSize': 'size',
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, FieldKind>>>>
+
+export type Section = keyof typeof policyFields
+export type FieldPath = { [Name in Section]: keyof (typeof policyFields)[Name] }[Section]
+
+export const sections = Object.keys(policyFields) as Section[]
+export const fieldsOf = (section: Section) => Object.entries(policyFields[section]) as [FieldPath, FieldKind][]
+export const allFields = sections.flatMap(fieldsOf)
+
+/** Names that are null are inherited; an empty list is one. */
+export type FieldValue = string | readonly string[] | null
+type Tree = { [name: string]: FieldValue | Tree }
+
+/** A policy or a level while it is edited: every field is there, empty where it is inherited. */
+export interface LevelDraft {
+  readonly [name: string]: unknown
+}
+
+const units = {
+  duration: [
+    ['d', 86_400],
+    ['h', 3600],
+    ['m', 60],
+  ],
+  size: [
+    ['GiB', 1024 ** 3],
+    ['MiB', 1024 ** 2],
+    ['KiB', 1024],
+  ],
+} as const
+
+/** As one would type it: `3600` seconds are `1h`. */
+export function textOf(kind: FieldKind, value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  if (typeof value !== 'number' || (kind !== 'duration' && kind !== 'size')) return String(value ?? '')
+  const [unit, size] = units[kind].find(([, size]) => value > 0 && value % size === 0) ?? ['', 1]
+  return `${value / size}${unit}`
+}
+
+export function valueAt(document: object, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
+}
+
+function put(tree: Tree, path: string, value: unknown): void {
+  const names = path.split('.')
+  const last = names.pop() as string
+  let at = tree
+  for (const name of names) {
+    at[name] ??= {}
+    at = at[name] as Tree
+  }
+  at[last] = value as FieldValue
+}
+
+export function draftOf(document: object): LevelDraft {
+  const draft: Tree = {}
+  for (const [path, kind] of allFields) {
+    const value = valueAt(document, path)
+    put(draft, path, kind === 'names' ? (value ?? null) : textOf(kind, value))
+  }
+  return draft
+}
+
+/** Only what is not inherited. */
+export function documentOf(draft: LevelDraft): object {
+  const document: Tree = {}
+  for (const [path, kind] of allFields) {
+    const value = valueAt(draft, path) as FieldValue
+    if (value === '' || value === null || value === undefined) continue
+    put(document, path, kind === 'switch' ? value === 'true' : value)
+  }
+  return document
+}
+
+export const changedIn = (draft: LevelDraft, section: Section): number =>
+  fieldsOf(section).filter(([path]) => {
+    const value = valueAt(draft, path)
+    return value !== '' && value !== null && value !== undefined
+  }).length

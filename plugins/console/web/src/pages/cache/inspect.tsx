@@ -1,0 +1,68 @@
+import { Button, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { texts } from '../../texts/index.ts'
+import { DistributionName } from './distribution-names.tsx'
+import { Effective } from './effective.tsx'
+
+const words = texts.cacheInspect
+
+/** `distribution`: whose addresses are looked at; absent: one may choose. */
+export function Inspect({ distribution }: { distribution?: string }) {
+  const form = useForm({
+    initialValues: {
+      url: distribution === undefined ? '' : '/',
+      distribution: distribution ?? '',
+      headers: [] as readonly Pair[],
+    },
+  })
+  const inspection = useMutation({
+    mutationFn: () => {
+      const { url, headers, distribution: chosen } = form.getValues()
+      const header = headers.filter(([name]) => name !== '').map(([name, value]) => `${name}: ${value}`)
+      return call('inspectCache', {
+        query: { url: url.trim(), header, ...(chosen.trim() !== '' && { distribution: chosen.trim() }) },
+      })
+    },
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+  return (
+    <Stack>
+      <form onSubmit={form.onSubmit(() => inspection.mutate())}>
+        <Stack>
+          <Text size="sm" c="dimmed">
+            {words.hint}
+          </Text>
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <TextInput
+              label={words.url}
+              description={words.urlHint}
+              placeholder="https://www.example.test/docs/"
+              required
+              {...form.getInputProps('url')}
+            />
+            {distribution === undefined && (
+              <DistributionName description={texts.cache.distributionHint} {...form.getInputProps('distribution')} />
+            )}
+          </SimpleGrid>
+          <PairsInput
+            of={words.header}
+            value={form.values.headers}
+            onChange={headers => form.setFieldValue('headers', headers)}
+          />
+          <div>
+            <Button type="submit" loading={inspection.isPending}>
+              {words.submit}
+            </Button>
+          </div>
+        </Stack>
+      </form>
+      {inspection.error !== null && <ProblemAlert error={inspection.error} />}
+      {inspection.data !== undefined && <Effective inspection={inspection.data} />}
+    </Stack>
+  )
+}

@@ -1,0 +1,72 @@
+/** What one level says: on or off, which policy, and single fields. */
+import { Autocomplete, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { texts } from '../../texts/index.ts'
+import type { LevelDraft } from './fields.ts'
+import { documentOf, draftOf } from './fields.ts'
+import { type FieldsForm, PolicyFields } from './policy-fields.tsx'
+
+const words = texts.cacheSettings
+
+export type Level = LevelDraft & { readonly enabled: string; readonly policy: string; readonly autoInvalidate: string }
+
+interface LevelDocument {
+  readonly enabled?: boolean
+  readonly policy?: string
+  readonly autoInvalidate?: boolean
+}
+
+export const levelDraftOf = (level: LevelDocument): Level => ({
+  ...draftOf(level),
+  enabled: String(level.enabled ?? ''),
+  policy: level.policy ?? '',
+  autoInvalidate: String(level.autoInvalidate ?? ''),
+})
+
+export const levelOf = ({ enabled, policy, autoInvalidate, ...fields }: Level): LevelDocument => ({
+  ...documentOf(fields),
+  ...(enabled !== '' && { enabled: enabled === 'true' }),
+  ...(policy.trim() !== '' && { policy: policy.trim() }),
+  ...(autoInvalidate !== '' && { autoInvalidate: autoInvalidate === 'true' }),
+})
+
+const statesOf = (isTop: boolean) =>
+  (['', 'true', 'false'] as const).map(value => ({
+    value,
+    label: value === '' && isTop ? words.defaultOn : words.states[value],
+  }))
+
+export interface LevelFieldsProps {
+  readonly form: FieldsForm
+  readonly path: string
+  readonly level: Level
+  /** Of the whole cluster: nothing is above it. */
+  readonly isTop?: boolean
+}
+
+export function LevelFields({ form, path, level, isTop = false }: LevelFieldsProps) {
+  const { data: policies = [] } = useQuery({
+    queryKey: ['names', 'cache-policies'],
+    queryFn: async ({ signal }) => (await call('listCachePolicies', { signal })).items.map(({ name }) => name),
+  })
+  const states = statesOf(isTop)
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <NativeSelect label={words.enabled} data={states} {...form.getInputProps(`${path}.enabled`)} />
+        <Autocomplete
+          label={words.policy}
+          placeholder={isTop ? texts.cache.levels.default : texts.cache.inherited}
+          data={policies}
+          {...form.getInputProps(`${path}.policy`)}
+        />
+        <NativeSelect label={words.autoInvalidate} data={states} {...form.getInputProps(`${path}.autoInvalidate`)} />
+      </SimpleGrid>
+      <Text size="sm" c="dimmed">
+        {words.single}
+      </Text>
+      <PolicyFields form={form} path={path} draft={level} />
+    </Stack>
+  )
+}

@@ -1,0 +1,70 @@
+import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { IconPlus, IconX } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { choicesOf } from '../../parts/choices.ts'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.cachePurge
+
+export interface PatternDraft {
+  readonly type: 'prefix' | 'glob' | 'regex'
+  readonly pattern: string
+  readonly caseInsensitive: boolean
+}
+
+export interface PatternsProps {
+  readonly value: readonly PatternDraft[]
+  /** By path: `patterns.0.pattern`. */
+  readonly errors: Readonly<Record<string, ReactNode>>
+  readonly onChange: (value: readonly PatternDraft[]) => void
+}
+
+export function Patterns({ value, errors, onChange }: PatternsProps) {
+  const change = (index: number, changed: Partial<PatternDraft>) =>
+    onChange(value.map((each, at) => (at === index ? { ...each, ...changed } : each)))
+  return (
+    <Stack gap="sm">
+      {value.map(({ type, pattern, caseInsensitive }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a pattern has no identity but its place while it is typed
+        <Group key={index} align="flex-end" wrap="nowrap">
+          <SimpleGrid cols={{ base: 1, sm: 2 }} flex={1} verticalSpacing="xs">
+            <TextInput
+              label={words.patternText(index + 1)}
+              placeholder={type === 'prefix' ? '/docs/' : type === 'glob' ? '/docs/**/*.html' : '^/docs/.*\\.html$'}
+              value={pattern}
+              error={errors[`patterns.${index}.pattern`]}
+              onChange={event => change(index, { pattern: event.currentTarget.value })}
+            />
+            <NativeSelect
+              label={words.patternType(index + 1)}
+              data={choicesOf(words.patternTypes)}
+              value={type}
+              onChange={event => change(index, { type: event.currentTarget.value as PatternDraft['type'] })}
+            />
+            <Checkbox
+              label={words.caseInsensitive(index + 1)}
+              checked={caseInsensitive}
+              onChange={event => change(index, { caseInsensitive: event.currentTarget.checked })}
+            />
+          </SimpleGrid>
+          <Tool
+            label={`${texts.common.remove} ${words.pattern(index + 1)}`}
+            icon={IconX}
+            onClick={() => onChange(value.toSpliced(index, 1))}
+          />
+        </Group>
+      ))}
+      <Group>
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          onClick={() => onChange([...value, { type: 'prefix', pattern: '', caseInsensitive: false }])}
+        >
+          {words.addPattern}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,130 @@
+/** The fields of a policy, or of a level that changes single ones: in sections, each empty where it is inherited. */
+import { Accordion, Checkbox, NativeSelect, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core'
+import { texts } from '../../texts/index.ts'
+import {
+  changedIn,
+  type FieldKind,
+  type FieldPath,
+  fieldsOf,
+  type LevelDraft,
+  sections,
+  textOf,
+  valueAt,
+} from './fields.ts'
+
+const words = texts.cachePolicies
+
+/** What a form has for its fields, whatever its document is. */
+export interface FieldsForm {
+  // biome-ignore lint/suspicious/noExplicitAny: the properties of an input of any kind, as the form gives them
+  getInputProps(path: string, options?: { type?: 'input' | 'checkbox' }): any
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  setFieldValue(path: any, value: any): void
+}
+
+export interface PolicyFieldsProps {
+  readonly form: FieldsForm
+  /** Where they are in the form: `cache`; empty: at its root. */
+  readonly path: string
+  readonly draft: LevelDraft
+  /** A policy with every field: what is in force where this one says nothing. */
+  readonly inherited?: object
+  readonly isReadOnly?: boolean
+}
+
+export function PolicyFields({ form, path, draft, inherited, isReadOnly = false }: PolicyFieldsProps) {
+  return (
+    <Accordion variant="contained" multiple keepMounted={false} order={3}>
+      {sections.map(section => (
+        <Accordion.Item key={section} value={section}>
+          <Accordion.Control>
+            {words.sections[section]}
+            <Text span size="xs" c="dimmed" ml="xs">
+              {texts.cacheSettings.changedFields(changedIn(draft, section))}
+            </Text>
+          </Accordion.Control>
+          <Accordion.Panel>
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              {fieldsOf(section).map(([name, kind]) => (
+                <Field
+                  key={name}
+                  form={form}
+                  name={name}
+                  kind={kind}
+                  path={path === '' ? name : `${path}.${name}`}
+                  inherited={inherited && valueAt(inherited, name)}
+                  isReadOnly={isReadOnly}
+                />
+              ))}
+            </SimpleGrid>
+          </Accordion.Panel>
+        </Accordion.Item>
+      ))}
+    </Accordion>
+  )
+}
+
+interface FieldProps {
+  readonly form: FieldsForm
+  readonly name: FieldPath
+  readonly kind: FieldKind
+  readonly path: string
+  readonly inherited: unknown
+  readonly isReadOnly: boolean
+}
+
+const hints: Partial<Record<FieldKind, string>> = { duration: texts.cache.durationHint, size: texts.cache.sizeHint }
+
+function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
+  const label = words.fields[name]
+  const { value, ...props } = form.getInputProps(path)
+  const placeholder = inherited === undefined ? texts.cache.inherited : placeholderOf(kind, inherited)
+  if (kind === 'switch') {
+    const labels = { '': placeholder, true: texts.cache.yes, false: texts.cache.no }
+    const data = Object.entries(labels).map(([each, text]) => ({ value: each, label: text }))
+    return <NativeSelect label={label} data={data} value={value ?? ''} {...props} disabled={isReadOnly} />
+  }
+  if (kind === 'names') {
+    const names: readonly string[] | null = value ?? null
+    const change = (next: readonly string[] | null) => form.setFieldValue(path, next)
+    return (
+      <Stack gap={4}>
+        <TagsInput
+          label={label}
+          {...(names === null && { placeholder })}
+          value={[...(names ?? [])]}
+          error={props.error}
+          onChange={next => change(next.length === 0 ? null : next)}
+          readOnly={isReadOnly}
+        />
+        {(names === null || names.length === 0) && !isReadOnly && (
+          <Checkbox
+            size="xs"
+            label={texts.cache.noneAtAll}
+            aria-label={`${label}: ${texts.cache.noneAtAll}`}
+            checked={names !== null}
+            onChange={event => change(event.currentTarget.checked ? [] : null)}
+          />
+        )}
+      </Stack>
+    )
+  }
+  return (
+    <TextInput
+      label={label}
+      placeholder={placeholder}
+      {...(hints[kind] !== undefined && { description: hints[kind] })}
+      value={value ?? ''}
+      {...props}
+      readOnly={isReadOnly}
+    />
+  )
+}
+
+function placeholderOf(kind: FieldKind, inherited: unknown): string {
+  const isEmpty = inherited === '' || (Array.isArray(inherited) && inherited.length === 0)
+  const text = isEmpty ? texts.cacheInspect.nothing : kind === 'switch' ? yesOrNo(inherited) : textOf(kind, inherited)
+  return `${text} (${texts.cache.inherited})`
+}
+
+const yesOrNo = (value: unknown): string => (value === true ? texts.cache.yes : texts.cache.no)

@@ -1,0 +1,196 @@
+/** Purges: by path, pattern, tag, domain, or everything; what they would hit, and what became of the last ones. */
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  Paper,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { needsOf } from '../../app/cache-tabs.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatCount } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import { DistributionName } from './distribution-names.tsx'
+import { Invalidations } from './invalidations.tsx'
+import { type PatternDraft, Patterns } from './patterns.tsx'
+
+const words = texts.cachePurge
+
+export interface PurgeDraft {
+  readonly distribution: string
+  readonly domain: string
+  /** One a line. */
+  readonly paths: string
+  readonly patterns: readonly PatternDraft[]
+  readonly tags: string[]
+  readonly all: boolean
+  readonly soft: boolean
+}
+
+type Invalidation = Answer<'createInvalidation'>
+
+const empty = { domain: '', paths: '', patterns: [], tags: [], all: false, soft: false }
+
+/** `distribution`: the only one whose answers are purged; absent: one may choose. */
+export function Purge({ distribution }: { distribution?: string }) {
+  const form = useForm<PurgeDraft>({ initialValues: { ...empty, distribution: distribution ?? '' } })
+  const queryClient = useQueryClient()
+  // Of one bucket alone one may purge and not look at what others have purged.
+  const { allowed } = useSignedIn()
+  const mayWatch = needsOf.inspect.some(action => allowed.has(action))
+  const [isConfirming, setConfirming] = useState(false)
+  const preview = useMutation({
+    mutationFn: () => send(form.getValues(), true),
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+  const purging = useMutation({
+    mutationFn: () => send(form.getValues(), false),
+    onError: error => form.setErrors(formErrorsOf(error)),
+    async onSuccess({ id }) {
+      notifications.show({ color: 'teal', message: words.sent(id) })
+      preview.reset()
+      form.setValues({ ...empty, distribution: form.values.distribution })
+      await queryClient.invalidateQueries({ queryKey: ['invalidations'] })
+      await queryClient.invalidateQueries({ queryKey: ['cache-stats'] })
+    },
+  })
+  const submit = () => (form.values.all ? setConfirming(true) : purging.mutate())
+  const error = purging.error ?? preview.error
+  return (
+    <Stack gap="xl">
+      <Paper withBorder p="md">
+        <form onSubmit={form.onSubmit(submit)}>
+          <Stack>
+            <Text size="sm" c="dimmed">
+              {words.whatHint}
+            </Text>
+            <Selectors form={form} isFixed={distribution !== undefined} />
+            {error !== null && <ProblemAlert error={error} />}
+            {preview.data !== undefined && <WouldHit invalidation={preview.data} />}
+            <Group>
+              <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+                {words.preview}
+              </Button>
+              <Button type="submit" loading={purging.isPending}>
+                {words.submit}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Paper>
+      {mayWatch && <Invalidations {...(distribution !== undefined && { distribution })} />}
+      {isConfirming && (
+        <ConfirmAll
+          draft={form.values}
+          onConfirm={async () => void (await purging.mutateAsync())}
+          onClose={() => setConfirming(false)}
+        />
+      )}
+    </Stack>
+  )
+}
+
+function Selectors({ form, isFixed }: { form: ReturnType<typeof useForm<PurgeDraft>>; isFixed: boolean }) {
+  const { all } = form.values
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {!isFixed && (
+          <DistributionName description={texts.cache.distributionHint} {...form.getInputProps('distribution')} />
+        )}
+        <TextInput label={words.domain} description={words.domainHint} {...form.getInputProps('domain')} />
+      </SimpleGrid>
+      <Checkbox label={words.all} {...form.getInputProps('all', { type: 'checkbox' })} />
+      {!all && (
+        <>
+          <Textarea
+            label={words.paths}
+            description={words.pathsHint}
+            autosize
+            minRows={2}
+            maxRows={12}
+            {...form.getInputProps('paths')}
+            error={form.errors.paths ?? firstOf(form.errors, 'paths.')}
+          />
+          <Patterns
+            value={form.values.patterns}
+            errors={form.errors}
+            onChange={patterns => form.setFieldValue('patterns', patterns)}
+          />
+          <TagsInput label={words.tags} description={words.tagsHint} {...form.getInputProps('tags')} />
+        </>
+      )}
+      <Checkbox label={words.soft} {...form.getInputProps('soft', { type: 'checkbox' })} />
+    </>
+  )
+}
+
+/** Of lines that are one field here. */
+const firstOf = (errors: Readonly<Record<string, React.ReactNode>>, prefix: string) =>
+  Object.entries(errors).find(([path]) => path.startsWith(prefix))?.[1]
+
+function WouldHit({ invalidation }: { invalidation: Invalidation }) {
+  return (
+    <Alert color={invalidation.removed === 0 ? 'gray' : 'cyan'} role="status">
+      {words.wouldHit(invalidation.removed, invalidation.request.soft)}
+    </Alert>
+  )
+}
+
+interface ConfirmAllProps {
+  readonly draft: PurgeDraft
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+}
+
+function ConfirmAll({ draft, onConfirm, onClose }: ConfirmAllProps) {
+  const [count, setCount] = useState<number>()
+  useState(() => void send(draft, true).then(({ removed }) => setCount(removed)))
+  const where = draft.domain || draft.distribution || words.here
+  return (
+    <ConfirmDeletion
+      title={words.confirmTitle}
+      action={words.submit}
+      isReady={count !== undefined}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <Text size="sm">{words.confirmText(count === undefined ? '…' : formatCount(count), where)}</Text>
+    </ConfirmDeletion>
+  )
+}
+
+function send(draft: PurgeDraft, dryRun: boolean): Promise<Invalidation> {
+  const body = { ...bodyOf(draft), ...(dryRun && { dryRun }) }
+  const id = draft.distribution.trim()
+  return id === ''
+    ? call('createInvalidation', { body })
+    : call('createDistributionInvalidation', { params: { id }, body })
+}
+
+function bodyOf({ domain, paths, patterns, tags, all, soft }: PurgeDraft) {
+  const lines = paths
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+  return {
+    ...(domain.trim() !== '' && { domain: domain.trim() }),
+    ...(all ? { all } : { paths: lines, patterns: [...patterns], tags }),
+    ...(soft && { soft }),
+  }
+}

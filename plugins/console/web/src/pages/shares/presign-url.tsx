@@ -1,0 +1,89 @@
+/** A URL for one kind of request to the S3 API, for programs and curl. */
+import { Button, Code, CopyButton, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { IconCopy } from '@tabler/icons-react'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { expiries } from '../../parts/expiries.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.presign
+
+type Method = keyof typeof words.methods
+
+export interface PresignUrlProps {
+  readonly bucket: string
+  readonly objectKey: string
+  /** Absent: whatever is the current one. */
+  readonly versionId?: string | undefined
+  readonly onClose: () => void
+}
+
+export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrlProps) {
+  const form = useForm({
+    initialValues: { method: 'GET' as Method, key: objectKey, expiresInSeconds: '3600', fileName: '' },
+  })
+  const [made, setMade] = useState<Answer<'presignUrl'>>()
+  const make = async () => {
+    const { method, key, expiresInSeconds, fileName } = form.getValues()
+    const isOfVersion = versionId !== undefined && key === objectKey && method !== 'PUT'
+    const body = {
+      method,
+      bucket,
+      key,
+      expiresInSeconds: Number(expiresInSeconds),
+      ...(isOfVersion && { versionId }),
+      ...(method === 'GET' && fileName !== '' && { responseHeaders: { contentDisposition: attachment(fileName) } }),
+    }
+    setMade(await call('presignUrl', { body }))
+    return 'stay' as const
+  }
+  const { method } = form.values
+  return (
+    <FormDialog title={words.title} size="lg" submit={words.make} form={form} onSubmit={make} onClose={onClose}>
+      <Text size="sm" c="dimmed">
+        {words.hint}
+      </Text>
+      <NativeSelect label={words.method} data={choicesOf(words.methods)} {...form.getInputProps('method')} />
+      <TextInput label={words.key} required {...form.getInputProps('key')} />
+      <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
+      {method === 'GET' && <TextInput label={words.fileName} {...form.getInputProps('fileName')} />}
+      {made !== undefined && <Made made={made} />}
+    </FormDialog>
+  )
+}
+
+function Made({ made: { url, method, expiresAt } }: { made: Answer<'presignUrl'> }) {
+  const command =
+    method === 'PUT' ? `curl -T FILE '${url}'` : `curl ${method === 'GET' ? '-O ' : optionOf(method)}'${url}'`
+  return (
+    <Stack gap="xs">
+      <TextInput label={words.url} value={url} readOnly onFocus={event => event.currentTarget.select()} />
+      <Text size="sm">{words.until(formatDate(expiresAt))}</Text>
+      <Text size="sm" fw={600}>
+        {words.command}
+      </Text>
+      <Code block tabIndex={0} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {command}
+      </Code>
+      <Group>
+        <CopyButton value={url}>
+          {({ copied, copy }) => (
+            <Button variant="default" leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
+              {copied ? texts.common.copied : texts.common.copy}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+    </Stack>
+  )
+}
+
+const optionOf = (method: string): string => (method === 'HEAD' ? '-I ' : `-X ${method} `)
+
+/** RFC 6266, with every name. */
+const attachment = (name: string): string => `attachment; filename*=UTF-8''${encodeURIComponent(name)}`

@@ -1,0 +1,10 @@
+/** How long links work, in seconds. */
+import { texts } from '../texts/index.ts'
+
+const { expiries: words } = texts.shares
+
+export const expiries = [
+  { label: words.hour, value: '3600' },
+  { label: words.day, value: '86400' },
+  { label: words.week, value: '604800' },
+]

@@ -1,0 +1,47 @@
+/** Something that the server does for some seconds when it is asked to. */
+import { Button, Group, NativeSelect, NumberInput, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts/index.ts'
+import { choicesOf } from './choices.ts'
+import { ProblemAlert } from './failure.tsx'
+
+const words = texts.tools
+
+export interface MeasurementProps<Kind extends string, Result> {
+  /** The first is chosen at first. */
+  readonly kinds: Readonly<Record<Kind, string>>
+  /** Those that take no time have no field for it. */
+  readonly takesTime?: (kind: Kind) => boolean
+  readonly submit: string
+  readonly icon?: ReactNode
+  readonly run: (kind: Kind, seconds: number) => Promise<Result>
+  readonly children?: (result: Result) => ReactNode
+}
+
+export function Measurement<Kind extends string, Result>(props: MeasurementProps<Kind, Result>) {
+  const { kinds, takesTime = () => true, submit, icon, run, children } = props
+  const [kind, setKind] = useState(Object.keys(kinds)[0] as Kind)
+  const [seconds, setSeconds] = useState<number | string>(10)
+  const measuring = useMutation({ mutationFn: () => run(kind, Number(seconds)) })
+  return (
+    <Stack gap="sm">
+      <Group align="flex-end">
+        <NativeSelect
+          label={words.measure}
+          data={choicesOf(kinds)}
+          value={kind}
+          onChange={event => setKind(event.currentTarget.value as Kind)}
+        />
+        {takesTime(kind) && (
+          <NumberInput label={words.seconds} min={1} max={60} w={100} value={seconds} onChange={setSeconds} />
+        )}
+        <Button leftSection={icon} loading={measuring.isPending} onClick={() => measuring.mutate()}>
+          {submit}
+        </Button>
+      </Group>
+      {measuring.error !== null && <ProblemAlert error={measuring.error} />}
+      {measuring.data !== undefined && children?.(measuring.data)}
+    </Stack>
+  )
+}

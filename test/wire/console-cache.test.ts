@@ -1,0 +1,230 @@
+/** The cache in the web console: policies, settings with their levels, purges, inspection, statistics and caches in front, as an operator uses them. */
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { eventually, startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8' }
+  const { server, url: console, admin, browser, signIn } = await startConsole(t, { environment })
+  const host = 'www.example.test'
+  await admin.call('POST', '/buckets', { name: 'site' })
+  for (const key of ['index.html', 'docs/a.html', 'docs/b.html'])
+    await admin.call('POST', `/buckets/site/objects/upload?key=${key}`, key)
+  await admin.call('POST', '/distributions', {
+    id: 'www',
+    aliases: [host],
+    origin: { bucket: 'site' },
+    defaultBehavior: { access: 'public', indexDocument: 'index.html' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/docs/' } }],
+  })
+  const visit = (path: string) =>
+    new Promise<string>((done, fail) => {
+      get(`http://${server.startup.web}${path}`, { headers: { host } }, answer => {
+        answer.resume().on('end', () => done(String(answer.headers['x-cache'])))
+      }).on('error', fail)
+    })
+  const warm = (path: string) => eventually(`${path} is cached`, async () => (await visit(path)) === 'HIT')
+
+  t.test('a policy is checked as it is typed, and says in words what it comes to', async t => {
+    const { page, flaws } = await browser.open({}, /400 POST .*validate|400 POST .*policies|409 DELETE/)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/cache?tab=policies')
+    await page.getByRole('cell', { name: /^immutable-assets/ }).waitFor()
+    await page.getByRole('button', { name: 'Create policy' }).click()
+    await dialog.getByLabel('Name').fill('news')
+    await dialog.getByRole('button', { name: /^How long/ }).click()
+    const fresh = dialog.getByLabel('Fresh for, where the object does not say')
+    t.equal(await fresh.getAttribute('placeholder'), '1h (inherited)')
+    await fresh.fill('soon')
+    await dialog.getByText('is no duration').waitFor()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('invalid_cache_request').waitFor()
+    t.equal(await fresh.getAttribute('aria-invalid'), 'true', 'the server’s words are at the field')
+    await fresh.fill('2m')
+    await dialog.getByText('otherwise for 2m').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: 'news', exact: true }).waitFor()
+    t.match(await admin.call('GET', '/cache/policies/news'), { ttl: { default: '2m' }, builtin: false })
+
+    await page.getByRole('button', { name: 'Show standard' }).click()
+    await dialog.getByRole('button', { name: /^What is stored/ }).click()
+    t.equal(await dialog.getByLabel('Objects of at most').inputValue(), '1GiB')
+    t.equal(await dialog.getByRole('button', { name: 'Save' }).count(), 0)
+    t.same(flaws, [])
+  })
+
+  t.test('levels of a distribution inherit, and each field says where it is from', async t => {
+    const { page, flaws } = await browser.open({}, /400 PUT .*cache|412 PUT .*cache/)
+    await signIn(page, '/distributions/www')
+    await page.getByRole('tab', { name: 'Cache' }).click()
+    await page.getByRole('combobox', { name: 'Policy', exact: true }).fill('news')
+    await page.getByRole('button', { name: 'Add domain' }).click()
+    const domain = page.getByRole('group', { name: 'domain 1' })
+    await domain.getByRole('combobox', { name: 'Domain' }).fill('other.example.test')
+    await domain.getByRole('button', { name: /^How long/ }).click()
+    await domain.getByLabel('At most').fill('3d')
+    await page.getByRole('button', { name: 'Add behaviour' }).click()
+    const behavior = page.getByRole('group', { name: 'behaviour 1' })
+    await behavior.getByRole('combobox', { name: 'Path' }).fill('/docs/')
+    await behavior.getByRole('button', { name: /^What makes/ }).click()
+    await behavior.getByLabel('Request headers: none at all').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('/domains/0/host').first().waitFor()
+    t.equal(await domain.getByRole('combobox', { name: 'Domain' }).getAttribute('aria-invalid'), 'true')
+    await domain.getByRole('combobox', { name: 'Domain' }).fill(host)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The settings of the cache are saved').waitFor()
+    t.match(await admin.call('GET', '/distributions/www/cache/settings'), {
+      cache: { policy: 'news' },
+      domains: [{ host, cache: { ttl: { max: '3d' } } }],
+      behaviors: [{ pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] } } }],
+    })
+    await page.getByRole('row', { name: /^Fresh for, where.* 2m distribution/ }).waitFor()
+    await page.getByRole('row', { name: /^At most 3d domain/ }).waitFor()
+    await page.getByLabel('Path', { exact: true }).fill('/docs/a.html')
+    await page.getByRole('row', { name: /^Request headers none behaviour/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+
+    const stored = await admin.call('GET', '/distributions/www/cache/settings')
+    await admin.call('PUT', '/distributions/www/cache/settings', { ...stored, cache: { policy: 'aggressive' } })
+    await page.getByRole('combobox', { name: 'Policy', exact: true }).first().fill('standard')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await eventually(
+      'the stored policy',
+      async () =>
+        (await page.getByRole('combobox', { name: 'Policy', exact: true }).first().inputValue()) === 'aggressive',
+    )
+    t.same(flaws, [])
+  })
+
+  t.test('settings of the cluster: the secret is kept unless another is typed', async t => {
+    const { page, flaws } = await browser.open()
+    await signIn(page, '/cache?tab=settings')
+    await page.getByLabel('Its value').fill('look-inside')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The settings of the cache are saved').waitFor()
+    await page.getByLabel('Answers name the node').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('it is stored', async () => (await admin.call('GET', '/cache/settings')).nodeHeader === true)
+    t.match(await admin.call('GET', '/cache/settings'), { debug: { secret: '*REDACTED*' } })
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+
+  t.test('a purge says what it would hit, hits it, and is listed; statistics and inspection agree', async t => {
+    const { page, flaws } = await browser.open({}, /400 POST .*invalidations/)
+    for (const path of ['/', '/docs/a.html', '/docs/b.html']) await warm(path)
+    await signIn(page, '/cache')
+    await page
+      .getByRole('row', { name: new RegExp(`^${host}/docs/a.html`) })
+      .first()
+      .waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('tab', { name: 'Inspect' }).click()
+    await page.getByLabel('Address').fill(`http://${host}/docs/a.html`)
+    await page.keyboard.press('Enter')
+    await page.getByText('would be answered through the cache').waitFor()
+    await page.getByRole('row', { name: / cached / }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+
+    await page.getByRole('tab', { name: 'Purge' }).click()
+    await page.getByRole('button', { name: 'What would it hit?' }).click()
+    await page.getByText('selects nothing').waitFor()
+    await page.getByRole('button', { name: 'Add pattern' }).click()
+    await page.getByLabel('Pattern 1', { exact: true }).fill('/docs/')
+    await page.getByRole('button', { name: 'What would it hit?' }).click()
+    await page.getByText('2 cached answers would be dropped').waitFor()
+    t.equal(await visit('/docs/a.html'), 'HIT', 'nothing has been purged yet')
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Purge', exact: true }).click()
+    await page.getByRole('row', { name: /inv-1 prefix \/docs\/ .* done .* 2 / }).waitFor()
+    t.equal(await visit('/docs/a.html'), 'MISS')
+    t.equal(await visit('/'), 'HIT')
+
+    await page.getByLabel('Everything').check()
+    await page.getByRole('button', { name: 'Purge', exact: true }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/\d cached answers of this server go/)
+      .waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click()
+    await page.getByRole('row', { name: /inv-2 everything/ }).waitFor()
+    t.not(await visit('/'), 'HIT')
+    t.same(flaws, [])
+  })
+
+  t.test('a cache in front is tested, told of purges, and its secret is not shown again', async t => {
+    const purged: string[] = []
+    let status = 503
+    const front = createServer(({ method, url, headers }, response) => {
+      if (headers.authorization === 'Bearer tok3n') purged.push(`${method} ${headers.host}${url}`)
+      response.writeHead(status).end()
+    })
+    await new Promise<void>(done => front.listen(0, '127.0.0.1', done))
+    t.teardown(() => front.close())
+    const { port } = front.address() as AddressInfo
+    const { page, flaws } = await browser.open({}, /400 PUT .*cache/)
+    await signIn(page, '/distributions/www')
+    await page.getByRole('tab', { name: 'Cache' }).click()
+    await page.getByRole('button', { name: 'Add cache in front' }).click()
+    const webhook = page.getByRole('group', { name: 'cache in front 1' })
+    await webhook.getByRole('textbox', { name: 'Name', exact: true }).fill('proxy')
+    await webhook.getByLabel('Method').selectOption('PURGE')
+    await webhook.getByRole('button', { name: 'Add header' }).click()
+    await webhook.getByLabel('Name of header 1').fill('Authorization')
+    await webhook.getByLabel('Value of header 1').fill('Bearer {token}')
+    await webhook.locator('input[type=password]').first().fill('tok3n')
+    await webhook.getByRole('textbox', { name: 'Address' }).fill('nowhere')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('must be an absolute URL').first().waitFor()
+    await webhook.getByRole('textbox', { name: 'Address' }).fill(`http://127.0.0.1:${port}{path}`)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The settings of the cache are saved').waitFor()
+    await webhook.getByRole('button', { name: 'Test proxy' }).click()
+    await page.getByText(/The test failed: .*503/).waitFor()
+    status = 200
+    await webhook.getByRole('button', { name: 'Test proxy' }).click()
+    await page.getByText(/proxy answered 200/).waitFor()
+    t.equal(await webhook.locator('input[type=password]').first().inputValue(), '')
+    t.same(await accessibilityFlaws(page), [])
+
+    await webhook.getByRole('textbox', { name: 'Name', exact: true }).fill('front')
+    await page.getByRole('tab', { name: 'Purge' }).click()
+    await page.getByLabel('Paths').fill('/docs/b.html')
+    await page.getByRole('button', { name: 'Purge', exact: true }).click()
+    await eventually('the cache in front is told', async () => purged.some(line => line.endsWith('/docs/b.html')))
+    t.same(flaws, [])
+  })
+
+  t.test('who may only purge sees what purging needs, and no page that refuses', async t => {
+    await admin.putPolicy('purge-only', { Effect: 'Allow', Action: 'admin:InvalidateCache', Resource: '*' })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('deploy', { policyNames: ['purge-only'] })
+    const { page, flaws } = await browser.open()
+    await signIn(page, '/', accessKeyId, secretAccessKey)
+    await page.getByRole('link', { name: 'Cache' }).click()
+    for (const name of ['Statistics', 'Inspect', 'Purge']) {
+      await page.getByRole('tab', { name }).click()
+      await page.getByRole('tabpanel', { name }).waitFor()
+      await page.waitForLoadState('networkidle')
+    }
+    t.equal(await page.getByRole('tab').count(), 3)
+    await page.getByRole('combobox', { name: 'Distribution' }).fill('www')
+    await page.getByRole('combobox', { name: 'Tags' }).fill('news')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Purge', exact: true }).click()
+    await page.getByRole('row', { name: /tag news.* www/ }).waitFor()
+    t.equal(new URL(page.url()).origin, console)
+    t.same(flaws, [])
+  })
+}
