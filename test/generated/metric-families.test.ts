@@ -27,7 +27,7 @@ type Row = readonly [type: FamilySamples['type'], labels: string, proof: Proof]
 
 const drives = 'plugins/storage/test/drive-families.test.ts'
 const sets = 'test/wire/several-drives.test.ts'
-const delivery = 'plugins/notify/test/delivery.test.ts'
+const delivery = 'plugins/notify/test/delivery.slow.test.ts'
 const rebuild: Proof = ['plugins/heal/test/rebuild-families.test.ts', 'svc_heal_drive_']
 const healing: Proof = ['plugins/heal/test/families.test.ts']
 const queue = 'plugins/queue/test/families.test.ts'
@@ -40,7 +40,7 @@ const table: Readonly<Record<string, Row>> = {
   svc_s3_requests_4xx_errors_total: ['counter', 'api', 'grows'],
   svc_s3_requests_5xx_errors_total: ['counter', 'api', ['plugins/s3/test/families.test.ts']],
   svc_s3_request_duration_seconds: ['histogram', 'api', 'grows'],
-  svc_s3_requests_inflight: ['gauge', '', ['plugins/settings/test/effects.test.ts']],
+  svc_s3_requests_inflight: ['gauge', '', ['plugins/settings/test/effects.slow.test.ts']],
   svc_s3_traffic_received_bytes_total: ['counter', '', 'grows'],
   svc_s3_traffic_sent_bytes_total: ['counter', '', 'grows'],
   svc_ratelimit_throttled_total: ['counter', 'api kind', 'grows'],
@@ -91,8 +91,8 @@ const table: Readonly<Record<string, Row>> = {
   svc_events_sent_total: ['counter', 'target', [delivery]],
   svc_events_failed_total: ['counter', 'target', [delivery]],
   svc_lock_acquire_timeouts_total: ['counter', 'type', 'grows'],
-  svc_kms_online: ['gauge', '', ['plugins/kms/test/kms.test.ts']],
-  svc_kms_errors_total: ['counter', 'op reason', ['plugins/kms/test/kms.test.ts']],
+  svc_kms_online: ['gauge', '', ['plugins/kms/test/kms.slow.test.ts']],
+  svc_kms_errors_total: ['counter', 'op reason', ['plugins/kms/test/kms.slow.test.ts']],
   svc_tls_server_certificate_reloads_total: ['counter', 'result', ['test/generated/metric-families.test.ts']],
   svc_tls_certificate_expiry_seconds: ['gauge', 'certificate', ['plugins/certificates/test/certificates.test.ts']],
   svc_node_uptime_seconds: ['gauge', '', 'grows'],
@@ -103,7 +103,7 @@ const table: Readonly<Record<string, Row>> = {
   // Ours, beside those that every deployment of this kind has.
   svc_acme_orders_total: ['counter', 'result', ['plugins/acme/test/acme.slow.test.ts']],
   svc_dns_changes_total: ['counter', 'type result', ['plugins/dns/test/providers.test.ts']],
-  svc_cache_webhook_calls_total: ['counter', 'type result', ['plugins/purge/test/purge.test.ts']],
+  svc_cache_webhook_calls_total: ['counter', 'type result', ['plugins/purge/test/purge.slow.test.ts']],
   svc_outbound_requests_total: ['counter', 'purpose result', ['plugins/http-client/test/http-client.test.ts']],
   svc_store_quarantined_documents: ['gauge', 'collection', ['plugins/store/test/status.test.ts']],
   svc_events_not_queued_total: ['counter', 'target', [delivery]],

@@ -449,11 +449,11 @@ export const elsewhere: Readonly<Record<string, Readonly<Record<string, string>>
   },
   CompleteMultipartUpload: { EntityTooLarge: 'more than 50 TB: plugins/objects/test/objects.test.ts' },
   PutBucketEncryption: {
-    'KMS.NotFoundException': 'there are no keys here: plugins/encryption/test/encryption.test.ts',
+    'KMS.NotFoundException': 'there are no keys here: plugins/encryption/test/encryption.slow.test.ts',
   },
   UpdateObjectEncryption: {
-    'KMS.NotFoundException': 'there are no keys here: plugins/encryption/test/encryption.test.ts',
-    NotImplemented: 'an object from when there were keys: plugins/encryption/test/encryption.test.ts',
+    'KMS.NotFoundException': 'there are no keys here: plugins/encryption/test/encryption.slow.test.ts',
+    NotImplemented: 'an object from when there were keys: plugins/encryption/test/encryption.slow.test.ts',
   },
 }
 

@@ -196,10 +196,12 @@ t.test('invalid bodies', async t => {
     const bytesMax = operation.bodyBytesMax ?? 1024 * 1024
     isProblem(t, await send({ ...call, body: `"${'x'.repeat(bytesMax)}"` }), 413, 'entity_too_large')
     const unknown = await send({ ...call, body: { ...(bodies[operation.id] as object), 'no/such': 1 } })
-    isProblem(t, unknown, 400, 'invalid_argument')
+    // Documents of a format of its own have errors of their own.
+    if (operation.body.type === undefined) t.match(unknown, { status: 400, json: { errors: [{ message: String }] } })
+    else isProblem(t, unknown, 400, 'invalid_argument')
     // A map accepts every name, but not every value.
     const message = operation.body.type === 'object' && operation.body.properties ? /not a field/ : /must be object/
-    t.match(unknown.json.errors[0], { element: '/no~1such', message })
+    if (operation.body.type !== undefined) t.match(unknown.json.errors[0], { element: '/no~1such', message })
     if (operation.bodyOptional !== true) {
       isProblem(t, await send(call), 400, 'malformed_request')
       const empty = { 'content-type': 'application/json' }

@@ -45,10 +45,12 @@ const versionCount = async () => {
   return (await objects.listVersions(all)).versions.length
 }
 
-/** In steps, so that what a timer begins is done before the next is due. */
+/** In steps, so that what a timer begins is done before the next is due: its commit before one that comes after it. */
 async function pass(milliseconds: number): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += 1000) {
     clock.advance(1000)
+    await turn()
+    await store.transaction(tx => tx.put(collections.notes!, 'passed', { text: `${passed}` }))
     for (let i = 0; i < 20; i++) await turn()
   }
 }
