@@ -34,7 +34,16 @@ import {
   withoutConditions,
 } from './requests.ts'
 import { type Holds, type Received, receive, renewedRecord, type Times } from './storing.ts'
-import { type Entry, findVariant, freshForMs, renewVariant, type Variant, withVariant } from './variant.ts'
+import {
+  confirm,
+  type Entry,
+  findVariant,
+  freshForMs,
+  isNeverFresh,
+  renewVariant,
+  type Variant,
+  withVariant,
+} from './variant.ts'
 
 export interface EngineOptions {
   readonly clock: Clock
@@ -64,6 +73,7 @@ const readsMax = 4096
 const unfinishedBytesMax = 64 * 1024 * 1024
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 const generationSlots = 4096
+const confirmedDetail = 'svc; fwd=stale; fwd-status=304'
 const noPurges: Purges = { sequence: 0, current: () => undefined, isDead: () => false }
 
 const slotOf = (id: string) => ((id.charCodeAt(0) << 8) | id.charCodeAt(1)) % generationSlots
@@ -117,6 +127,10 @@ export class CacheEngine {
         this.#readLater(visit, variant)
         return storedLookup(this, visit, variant, 'STALE', nowMs)
       }
+      if (isNeverFresh(variant) && names.size === 0 && this.#isUntouched(visit, variant)) {
+        confirm(variant, nowMs)
+        return storedLookup(this, visit, variant, 'REVALIDATED', nowMs, confirmedDetail)
+      }
     }
     if (names.has('only-if-cached')) return notCached
     const isUnknown = variant === undefined || variant.record === undefined
@@ -136,6 +150,13 @@ export class CacheEngine {
   /** Whether the origin would say the same now, as far as fences tell. */
   #isCurrent({ request }: Visit, { record }: Variant): boolean {
     return record === undefined || !request.policy.autoInvalidate || this.#holds(record.fences)
+  }
+
+  /** The fences of an object hold: to read it again would find the same. */
+  #isUntouched({ request, asked }: Visit, { record }: Variant): boolean {
+    return (
+      record !== undefined && record.fences.length > 0 && request.policy.autoInvalidate && asked.maxAge === undefined
+    )
   }
 
   /** Nothing is read from or put into the cache. */
@@ -315,7 +336,7 @@ export class CacheEngine {
     const head = { status: renewed.status, headers: joined(renewed.record === undefined ? renewed.lines : lines) }
     const entry = withVariant(this.memory.peek(visit.id), renewed, variant)
     if (mayPut() && isStorable(head, lifetime, authorizationOf(request))) this.memory.put(visit.id, entry)
-    return this.#stored(visit, renewed, 'REVALIDATED', 'svc; fwd=stale; fwd-status=304', source)
+    return this.#stored(visit, renewed, 'REVALIDATED', confirmedDetail, source)
   }
 
   async #receive(

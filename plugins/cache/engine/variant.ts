@@ -33,8 +33,8 @@ export interface Variant {
   freshMs: number
   readonly staleWhileRevalidateMs: number
   readonly staleIfErrorMs: number
-  readonly receivedMs: number
-  readonly initialAgeMs: number
+  receivedMs: number
+  initialAgeMs: number
 }
 
 /** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
@@ -170,6 +170,14 @@ export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
 
 /** Milliseconds that it is fresh; from 0 downwards it has expired. */
 export const freshForMs = (variant: Variant, nowMs: number) => variant.freshMs - ageMs(variant, nowMs)
+
+/** Answers that are never fresh, as those with `no-cache`, and that nobody has purged: when they are confirmed, only their age changes. */
+export const isNeverFresh = ({ freshMs, softSequence }: Variant) => freshMs === 0 && softSequence === 0
+
+export function confirm(variant: Variant, nowMs: number): void {
+  variant.receivedMs = nowMs
+  variant.initialAgeMs = 0
+}
 
 /** A soft purge: expired as of then, so that its stale windows count from then. */
 export function expireAt(variant: Variant, { atMs, number }: { readonly atMs: number; readonly number: number }): void {

@@ -47,10 +47,10 @@ t.test('a website through the cache', async t => {
     server.s3.send(new PutObjectCommand({ Bucket: 'pages', Key: key, Body: body, ...more }))
 
   /** The answer when it is a hit: until a write before has settled its answers are read, and not cached. */
-  const hit = async (target: string, options = {}) => {
+  const hit = async (target: string, options = {}, result = 'HIT') => {
     for (let tries = 0; tries < 500; tries++) {
       const answer = await server.get(target, options)
-      if (answer.headers['x-cache'] === 'HIT') return answer
+      if (answer.headers['x-cache'] === result) return answer
     }
     return server.get(target, options)
   }
@@ -132,6 +132,24 @@ t.test('a website through the cache', async t => {
     await new Promise(resolve => setTimeout(resolve, 1100))
     await put('short.txt', 'other')
     t.match(await server.get('/short.txt'), { body: 'other', headers: { 'x-cache': 'EXPIRED' } })
+  })
+
+  await t.test('what must be confirmed at each use is, without a read as long as nobody has touched it', async t => {
+    await put('always.txt', 'one', { CacheControl: 'no-cache' })
+    t.match(await server.get('/always.txt'), { body: 'one', headers: { 'x-cache': 'MISS' } })
+    t.equal((await hit('/always.txt', {}, 'REVALIDATED')).body, 'one')
+    const before = { ...count }
+    for (let i = 0; i < 3; i++)
+      t.match(await server.get('/always.txt'), { body: 'one', headers: { 'x-cache': 'REVALIDATED', age: '0' } })
+    t.same(count, before)
+    for (const text of ['two', 'three']) {
+      await put('always.txt', text, { CacheControl: 'no-cache' })
+      t.equal((await server.get('/always.txt')).body, text)
+      t.equal((await hit('/always.txt', {}, 'REVALIDATED')).body, text)
+    }
+    await put('always.txt', 'four', { CacheControl: 'max-age=60' })
+    t.equal((await server.get('/always.txt')).body, 'four')
+    t.match(await hit('/always.txt'), { body: 'four', headers: { 'x-cache': 'HIT' } })
   })
 
   await t.test('large objects in blocks: every range has the bytes of the object', async t => {
