@@ -8,14 +8,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
-import { type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded, testRounds } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer, type TestServer } from '../wire/server.ts'
 import { type Answer, Bucket, get, Host, recordFiles, tierStats } from './cache-tier.ts'
 
-const roundCount = 4
+/** After every second kill the records on disk are harmed. */
+const roundCount = testRounds({ laptop: 2, ci: 2, long: 20 })
 const writesPerRound = 50
 /** Whole entries, and one that is kept in blocks. */
 const pages = new Map([
@@ -210,7 +211,7 @@ async function killRounds(t: Test, world: World, dir: string): Promise<void> {
 for (const workers of ['0', '2']) {
   t.test(
     `${workers} workers: after kills, and on harmed records, no answer is torn or old`,
-    { timeout: 600_000 },
+    { timeout: 240_000 * roundCount },
     async t => {
       const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: workers, SVC_CACHE_MEMORY: '1MiB' }
       await seeded(t, async random => {
