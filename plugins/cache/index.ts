@@ -32,7 +32,7 @@ import type { Holds } from './engine/storing.ts'
 import { createFencing } from './fence/fencing.ts'
 import { debugHeaders } from './inspect/debug.ts'
 import { createInspect } from './inspect/inspect.ts'
-import { registerFamilies } from './metrics.ts'
+import { countOrigins, registerFamilies } from './metrics.ts'
 import { cachePoints } from './points.ts'
 import { declarePurgeDocuments } from './purge/documents.ts'
 import { createPurgeIntake, ruleOf } from './purge/intake.ts'
@@ -111,6 +111,7 @@ export default definePlugin({
       budgetBytes,
       holds,
       tiers: behind.tiers,
+      counts: countOrigins(metrics),
       purges: {
         get sequence() {
           return intake.marks.sequence

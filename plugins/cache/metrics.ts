@@ -1,7 +1,8 @@
-/** The families of this plugin that are read at a scrape. */
+/** The families of this plugin, beside those of requests (`stats/counters.ts`). */
 import type { Threads } from 'svc/kernel'
-import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { MetricFamilies, MetricsService } from 'svc/plugins/metrics/api'
 import type { TierUsage } from './api.ts'
+import type { OriginCounts } from './engine/engine.ts'
 import type { createStats } from './stats/stats.ts'
 import type { NamedUsage } from './tiers/tiers.ts'
 
@@ -49,4 +50,21 @@ export function registerFamilies({ metrics, threads, stats, usage, tiers, purgeC
       counter.inc(await purgeCount())
     },
   })
+}
+
+export function countOrigins(metrics: MetricFamilies): OriginCounts {
+  const fills = metrics.counter({
+    name: 'svc_cache_fills_total',
+    help: 'Answers that were read from the bucket for the cache: stored, passed (not kept), failed.',
+    labels: ['result'],
+  })
+  const confirms = metrics.counter({
+    name: 'svc_cache_confirms_total',
+    help: 'Cached answers that the bucket was asked about: same, other (it was changed), failed.',
+    labels: ['result'],
+  })
+  return {
+    fill: result => fills.inc({ result }),
+    confirm: result => confirms.inc({ result }),
+  }
 }

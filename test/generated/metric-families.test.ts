@@ -139,6 +139,8 @@ const table: Readonly<Record<string, Row>> = {
   svc_cache_entries: ['gauge', 'tier', cache],
   svc_cache_hit_ratio: ['gauge', '', cache],
   svc_cache_invalidations_total: ['counter', '', cache],
+  svc_cache_fills_total: ['counter', 'result', ['plugins/website/test/cached.test.ts']],
+  svc_cache_confirms_total: ['counter', 'result', ['plugins/website/test/cached.test.ts']],
   svc_cache_warmed_total: ['counter', 'result', ['plugins/website/test/warmups.test.ts']],
   svc_cache_tier_failures_total: ['counter', 'tier', ['test/wire/cache-keyv.test.ts']],
 }

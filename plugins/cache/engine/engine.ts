@@ -56,6 +56,13 @@ export interface EngineOptions {
   readonly purges?: Purges
   /** Behind memory. */
   readonly tiers?: Tiers
+  readonly counts?: OriginCounts
+}
+
+/** What became of what was asked of origins: `stored`, `passed` (not kept) or `failed`; `same`, `other` or `failed`. */
+export interface OriginCounts {
+  fill(result: 'stored' | 'passed' | 'failed'): void
+  confirm(result: 'same' | 'other' | 'failed'): void
 }
 
 export interface Purges {
@@ -74,6 +81,7 @@ const unfinishedBytesMax = 64 * 1024 * 1024
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 const generationSlots = 4096
 const confirmedDetail = 'svc; fwd=stale; fwd-status=304'
+const noCounts: OriginCounts = { fill() {}, confirm() {} }
 const noPurges: Purges = { sequence: 0, current: () => undefined, isDead: () => false }
 
 const slotOf = (id: string) => ((id.charCodeAt(0) << 8) | id.charCodeAt(1)) % generationSlots
@@ -83,6 +91,7 @@ export class CacheEngine {
   readonly #holds: Holds
   readonly #purges: Purges
   readonly #refresh: Refresh
+  readonly #counts: OriginCounts
   readonly memory: Memory
   readonly tiers: Tiers
   readonly collapsing: Collapsing
@@ -91,7 +100,17 @@ export class CacheEngine {
   /** By slots of ids. Rises with each unsafe request that succeeds: an answer that was asked for before is not stored after it. */
   readonly #generations = new Uint32Array(generationSlots)
 
-  constructor({ clock, log, budgetBytes, holds = () => true, purges = noPurges, tiers = noTiers }: EngineOptions) {
+  constructor(options: EngineOptions) {
+    const {
+      clock,
+      log,
+      budgetBytes,
+      holds = () => true,
+      purges = noPurges,
+      tiers = noTiers,
+      counts = noCounts,
+    } = options
+    this.#counts = counts
     this.#clock = clock
     this.#holds = holds
     this.#purges = purges
@@ -289,19 +308,24 @@ export class CacheEngine {
       const answer = await origin.fetch({ method: 'GET', headers })
       const times: Times = { requestedMs, receivedMs: this.#clock.now(), purgeSequence }
       if (variant !== undefined && failures.has(answer.status) && mayBeStale()) {
+        this.#counts.confirm('failed')
         await drained(answer.body)
         return this.#stored(visit, variant, 'STALE')
       }
       const mayPut = () => generation === this.#generationOf(visit.id)
       if (variant !== undefined) {
         const confirmed = await this.#confirmed(visit, { variant, source }, answer, times, mayPut)
+        this.#counts.confirm(confirmed === undefined ? 'other' : 'same')
         if (confirmed !== undefined) return confirmed
       }
       // A fresh object that was replaced is no expired one.
       const isMiss = variant === undefined || (variant.record !== undefined && freshForMs(variant, requestedMs) > 0)
       const received = await this.#receive(visit, answer, times, variant, mayPut)
+      this.#counts.fill(received.isStored ? 'stored' : 'passed')
       return originLookup(this, visit, received, isMiss ? 'MISS' : 'EXPIRED')
     } catch (error) {
+      if (variant === undefined) this.#counts.fill('failed')
+      else this.#counts.confirm('failed')
       if (variant === undefined || !mayBeStale() || (isCatalogError(error) && error.status < 500)) throw error
       return this.#stored(visit, variant, 'STALE')
     } finally {
