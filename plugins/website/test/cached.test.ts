@@ -155,11 +155,11 @@ t.test('a website through the cache', async t => {
   await t.test('what was read for the cache, and what was confirmed, is counted', async t => {
     const text = await server.kernel.services.metrics.scrape()
     const value = (name: string, result: string) =>
-      Number(new RegExp(`^svc_cache_${name}_total\\{.*result="${result}".*\\} (\\d+)`, 'm').exec(text)?.[1])
-    t.ok(value('fills', 'stored') > 5)
-    t.ok(value('fills', 'passed') > 0, 'of no-store')
-    t.ok(value('confirms', 'same') > 0)
-    t.ok(value('confirms', 'other') > 0)
+      Number(new RegExp(`^${name}\\{.*result="${result}".*\\} (\\d+)`, 'm').exec(text)?.[1])
+    t.ok(value('svc_cache_fills_total', 'stored') > 5)
+    t.ok(value('svc_cache_fills_total', 'passed') > 0, 'of no-store')
+    t.ok(value('svc_cache_confirms_total', 'same') > 0)
+    t.ok(value('svc_cache_confirms_total', 'other') > 0)
   })
 
   await t.test('large objects in blocks: every range has the bytes of the object', async t => {
