@@ -138,6 +138,9 @@ function startFailure(error: unknown): object {
   return isCatalogError(cause) || typeof code === 'string' ? { code } : { err: error }
 }
 
+/** Ctrl+C in a terminal reaches `npm start` and the server, and npm passes it on: the second one is the same. */
+const SAME_SIGNAL_MS = 500
+
 /** The first signal stops gracefully, the second at once; SIGHUP reloads certificates; an uncaught error is fatal. Returns the undo. */
 function handleProcessEvents(
   log: Logger,
@@ -146,11 +149,14 @@ function handleProcessEvents(
   isStopping: () => boolean,
   reload: () => void,
 ) {
+  let firstMs = 0
   const onSignal = (signal: (typeof stopSignals)[number]): void => {
     if (!isStopping()) {
+      firstMs = performance.now()
       stop(signal)
       return
     }
+    if (performance.now() - firstMs < SAME_SIGNAL_MS) return
     log.warn({ reason: signal }, 'stopped at once by a second signal')
     sink.flushSync()
     endWithin(LAST_MS)

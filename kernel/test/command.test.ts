@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { runCli } from '../program/cli.ts'
@@ -236,6 +237,9 @@ t.test('a second signal stops at once; a drain that hangs is cut off', async t =
   await hasty.logged('ready')
   hasty.child.kill('SIGTERM')
   await hasty.logged('last customers')
+  hasty.child.kill('SIGTERM')
+  await wait(600)
+  t.equal(hasty.child.exitCode, null, 'npm passes on what the terminal has sent to all')
   hasty.child.kill('SIGTERM')
   t.match(await hasty.ended, { code: 143 })
   t.notOk(hasty.log().some(({ msg }) => msg === 'closed'))
