@@ -39,7 +39,15 @@ t.test('a default start knows the packages of contrib, and loads none of their c
   t.teardown(() => hooks.deregister())
   const loadedOfClients = () => clients.filter(name => seen.some(url => url.includes(`/node_modules/${name}/`)))
 
-  t.same(byDefault, ['kafka', 'kms-remote', 'notify-amqp', 'notify-nats', 'notify-postgres', 'notify-redis'])
+  t.same(byDefault, [
+    'cache-keyv',
+    'kafka',
+    'kms-remote',
+    'notify-amqp',
+    'notify-nats',
+    'notify-postgres',
+    'notify-redis',
+  ])
   const selection = selectPlugins([], base)
   t.same(
     selection.modules.map(({ name }) => name),

@@ -76,7 +76,8 @@ export function createWarming({
         if (object !== undefined && opened === undefined) continue
         if (opened !== undefined) await drain(opened.data)
         if (object === undefined && kind !== 'folder') return failed(404, 'there is no object for it')
-        const isHit = found.cache === 'HIT' && opened?.isCached !== false
+        // What must be confirmed at each use is kept, too.
+        const isHit = (found.cache === 'HIT' || found.cache === 'REVALIDATED') && opened?.isCached !== false
         if (isHit)
           return {
             result: tries === 0 ? 'hit' : 'fetched',

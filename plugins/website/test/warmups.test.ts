@@ -67,6 +67,12 @@ t.test('objects by pattern, a sitemap, and one alias alone', async t => {
   t.match(await warm({ patterns: [{ type: 'prefix', pattern: '/' }], maxObjects: 2 }), { total: 4 })
 })
 
+t.test('pages that are confirmed at each use are kept, and need no read', async t => {
+  await server.put('pages', { 'always/x.html': { body: 'x', CacheControl: 'no-cache' } })
+  t.match(await warm({ paths: ['/always/x.html'] }), { total: 2, fetched: 2, skipped: 0 })
+  for (const host of hosts) t.equal(await ask('/always/x.html', host), 'REVALIDATED')
+})
+
 t.test('what is not for everybody, or not for the cache, is skipped; what is missing is told', async t => {
   const done = await warm({ paths: ['/secret/s.html', '/never.html', '/missing.html', '/a%'], domains: [hosts[0]] })
   t.match(done, { total: 4, fetched: 0, skipped: 2, failed: 2 })
