@@ -18,7 +18,8 @@ export interface Folder {
   release(): void
 }
 
-const refused = (problem: string) => new Error(`SVC_CACHE_DIR: ${problem}`)
+/** With a code, as errors have whose message is enough: no stack is shown. */
+const refused = (problem: string) => Object.assign(new Error(`SVC_CACHE_DIR: ${problem}`), { code: 'cache_folder' })
 
 /** Throws a sentence where the folder cannot be that of this deployment. Changes nothing. `deploymentId`: undefined where it is not known. */
 export async function checkFolder(dir: string, deploymentId: string | undefined): Promise<'new' | 'ours'> {

@@ -20,6 +20,14 @@ interface Page {
   readonly misses: number
 }
 
+interface Tier {
+  readonly tier: string
+  readonly entries: number
+  readonly bytes: number
+  readonly limitBytes: number
+  readonly paused: boolean
+}
+
 interface Stats {
   readonly requests: Counts
   readonly bytesCache: number
@@ -27,13 +35,14 @@ interface Stats {
   readonly hitRatio: number
   readonly entries: number
   readonly memoryBytes: number
-  readonly diskBytes: number
   readonly topObjects: readonly Page[]
   readonly topMisses: readonly Page[]
   readonly nodes: readonly {
     readonly memoryLimitBytes: number
     readonly evictions: number
     readonly webhookQueue: number
+    /** Behind memory; missing in answers of older servers. */
+    readonly tiers?: readonly Tier[]
   }[]
 }
 
@@ -128,8 +137,13 @@ function lineOf({ requests, hitRatio, bytesCache, bytesOrigin, entries, memoryBy
   return cells.map(([text, width]) => String(text).padStart(width)).join('')
 }
 
+function describeTier({ tier, entries, bytes, limitBytes, paused }: Tier): string {
+  const state = paused ? ', paused: it has failed and is left alone for 10 s' : ''
+  return `${`tier ${tier}`.padEnd(12)} ${entries}, ${formatBytes(bytes)} of ${formatBytes(limitBytes)}${state}`
+}
+
 function describe(stats: Stats): string[] {
-  const { requests, hitRatio, bytesCache, bytesOrigin, entries, memoryBytes, diskBytes, nodes } = stats
+  const { requests, hitRatio, bytesCache, bytesOrigin, entries, memoryBytes, nodes } = stats
   const limit = sum(nodes.map(node => node.memoryLimitBytes))
   const pages = (title: string, list: readonly Page[]) =>
     list.length === 0
@@ -148,7 +162,8 @@ function describe(stats: Stats): string[] {
     `hit ratio    ${percent(hitRatio)}`,
     `from cache   ${formatBytes(bytesCache)}`,
     `from origin  ${formatBytes(bytesOrigin)}`,
-    `entries      ${entries}, ${formatBytes(memoryBytes)} of ${formatBytes(limit)} in memory${diskBytes > 0 ? `, ${formatBytes(diskBytes)} on disk` : ''}`,
+    `entries      ${entries}, ${formatBytes(memoryBytes)} of ${formatBytes(limit)} in memory`,
+    ...nodes.flatMap(({ tiers = [] }) => tiers.map(describeTier)),
     `evictions    ${sum(nodes.map(node => node.evictions))}`,
     ...pages('Asked for most:', stats.topObjects),
     ...pages('Missed most:', stats.topMisses),
