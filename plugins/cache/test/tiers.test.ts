@@ -312,3 +312,28 @@ t.test('a tier that takes 50 ms is a miss; after 5 failures it is left alone for
   t.equal(asked, 6)
   t.equal(clock.pending(), 0, 'no timer is left')
 })
+
+t.test('a tier that hangs for hours is left with a bounded number of calls', async t => {
+  const unanswered: (() => void)[] = []
+  const hangs = () => new Promise<never>((_resolve, reject) => unanswered.push(() => reject(new Error('gone'))))
+  const { tier } = openTier()
+  const clock = createFakeClock()
+  const hanging: CacheTier = { ...tier, get: hangs, hasAll: hangs, delete: hangs, put: hangs }
+  const failures = { count: 0 }
+  const onFailure = () => failures.count++
+  const guarded = guardTier({ name: 'shelf', tier: hanging, budgetBytes: MiB, clock, log, onFailure })
+  const id = Buffer.alloc(32)
+  for (let round = 0; round < 50; round++) {
+    for (let i = 0; i < 100; i++) {
+      void guarded.get(id)
+      void guarded.delete(id)
+    }
+    await clock.advance(60_000)
+  }
+  t.ok(unanswered.length <= 1200, `${unanswered.length} calls`)
+  for (const reject of unanswered.splice(0)) reject()
+  await clock.advance(10_000)
+  t.not(guarded.get(id), undefined, 'it is asked again when they have ended')
+  t.equal(unanswered.length, 1)
+  for (const reject of unanswered) reject()
+})
