@@ -39,9 +39,9 @@ export interface GuardedTierOptions {
 
 export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: GuardedTierOptions): GuardedTier {
   let failures = 0
-  let pausedUntilMs = 0
+  let pausedUntilNs = 0n
   let unanswered = 0
-  const isPaused = () => pausedUntilMs > clock.now() || unanswered >= unansweredMax
+  const isPaused = () => pausedUntilNs > clock.monotonicNs() || unanswered >= unansweredMax
 
   function countUntilAnswered(running: Promise<unknown>): void {
     unanswered++
@@ -53,7 +53,7 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
     onFailure()
     if (++failures < failuresMax) return
     failures = 0
-    pausedUntilMs = clock.now() + pauseMs
+    pausedUntilNs = clock.monotonicNs() + BigInt(pauseMs) * 1_000_000n
     log.warn(
       { err: error, tier: name },
       `a tier of the cache has failed ${failuresMax} times: it is left alone for 10 s`,
