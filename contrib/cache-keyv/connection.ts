@@ -36,11 +36,19 @@ async function openStore({ adapter, url = '' }: CacheKeyvConfig): Promise<Keyv> 
   return keyv
 }
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Errors of drivers may have the URL with its password. */
 function withoutSecrets(error: unknown, url: string): string {
   const text = String((error as Error)?.message ?? error)
   const password = URL.canParse(url) ? new URL(url).password : ''
-  const secrets = [url, password, decodeURIComponent(password)].filter(one => one !== '')
+  const secrets = [url, password, decoded(password)].filter(one => one !== '')
   return secrets.reduce((told, secret) => told.replaceAll(secret, '***'), text)
 }
 

@@ -129,3 +129,23 @@ t.test('a value of another key is none', t => {
   for (const value of ['', 'AAAA', 7, null, undefined]) t.equal(decodeValue(idOf('a'), value), undefined)
   t.end()
 })
+
+t.test('a password that is not encoded as URLs need it is told, without itself', async t => {
+  const url = 'redis://:top%secret@127.0.0.1:1'
+  const config = { url, adapter: '@keyv/redis', size: 16 * 2 ** 20, valueSize: 2 ** 20, ttl: 60_000 }
+  const told: string[] = []
+  const say = (facts: unknown, text: string) => void told.push(`${text} ${JSON.stringify(facts)}`)
+  const log = { info: say, warn: say, error: say, debug: say } as never
+  const { promise: warned, resolve } = Promise.withResolvers<void>()
+  const after = () => {
+    resolve()
+    return () => undefined
+  }
+  const clock = { ...createFakeClock(), after }
+  const tier = createKeyvTier({ config, budgetBytes: 2 ** 24, deploymentId: 'one', clock, log })
+  await tier.start()
+  await warned
+  t.match(told, [/does not answer/])
+  t.notMatch(told.join(), /top%secret/)
+  await tier.stop()
+})

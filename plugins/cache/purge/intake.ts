@@ -19,13 +19,22 @@ export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger
   const marks = new PurgeMarks()
   let running: Promise<void> | undefined
 
+  /** The log is cleared by age, so that one may be gone before an older one: after the clock was set back, for example. */
+  function unknownUpTo(number: number): void {
+    if (number > marks.sequence) marks.base = Math.max(marks.base, number)
+  }
+
   async function takeIn(head: number): Promise<void> {
     let startAfter: string | undefined = idOfNumber(marks.sequence)
     while (startAfter !== undefined) {
       const page: Awaited<ReturnType<typeof purges.list>> = await purges.list({ startAfter })
-      for (const { id, value } of page.documents) marks.add(ruleOf(Number(id), value, log))
+      for (const { id, value } of page.documents) {
+        unknownUpTo(Number(id) - 1)
+        marks.add(ruleOf(Number(id), value, log))
+      }
       startAfter = page.next
     }
+    unknownUpTo(head)
     marks.sequence = Math.max(marks.sequence, head)
   }
 
