@@ -361,6 +361,7 @@ if (withoutBrowser !== false) {
     ['/distributions', 'Distributions'],
     ['/cache', 'Cache'],
     ['/cache?tab=purge', 'Cache'],
+    ['/cache?tab=warmup', 'Cache'],
     ['/cache?tab=inspect', 'Cache'],
     ['/cache?tab=policies', 'Cache'],
     ['/cache?tab=settings', 'Cache'],

@@ -26,12 +26,14 @@ import type setBucketVersioning from '../../../../buckets/admin/set-bucket-versi
 import type createCachePolicy from '../../../../cache/admin/create-cache-policy.ts'
 import type createDistributionInvalidation from '../../../../cache/admin/create-distribution-invalidation.ts'
 import type createInvalidation from '../../../../cache/admin/create-invalidation.ts'
+import type createWarmup from '../../../../cache/admin/create-warmup.ts'
 import type deleteCachePolicy from '../../../../cache/admin/delete-cache-policy.ts'
 import type getCachePolicy from '../../../../cache/admin/get-cache-policy.ts'
 import type getCacheSettings from '../../../../cache/admin/get-cache-settings.ts'
 import type getCacheStats from '../../../../cache/admin/get-cache-stats.ts'
 import type getDistributionCache from '../../../../cache/admin/get-distribution-cache.ts'
 import type getInvalidation from '../../../../cache/admin/get-invalidation.ts'
+import type getWarmup from '../../../../cache/admin/get-warmup.ts'
 import type inspectCache from '../../../../cache/admin/inspect-cache.ts'
 import type listCachePolicies from '../../../../cache/admin/list-cache-policies.ts'
 import type listInvalidations from '../../../../cache/admin/list-invalidations.ts'
@@ -204,12 +206,14 @@ interface Declarations {
   createCachePolicy: typeof createCachePolicy
   createDistributionInvalidation: typeof createDistributionInvalidation
   createInvalidation: typeof createInvalidation
+  createWarmup: typeof createWarmup
   deleteCachePolicy: typeof deleteCachePolicy
   getCachePolicy: typeof getCachePolicy
   getCacheSettings: typeof getCacheSettings
   getCacheStats: typeof getCacheStats
   getDistributionCache: typeof getDistributionCache
   getInvalidation: typeof getInvalidation
+  getWarmup: typeof getWarmup
   inspectCache: typeof inspectCache
   listCachePolicies: typeof listCachePolicies
   listInvalidations: typeof listInvalidations
