@@ -164,6 +164,47 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a warm-up fetches what it is told to, shows how far it is, and what is missing', async t => {
+    await admin.call('POST', '/cache/invalidations', { all: true })
+    const sitemap = `<urlset><url><loc>https://${host}/docs/b.html</loc></url></urlset>`
+    await admin.call('POST', '/buckets/site/objects/upload?key=sitemap.xml', sitemap)
+    const { page, flaws } = await browser.open({}, /400 POST .*warmups/)
+    await signIn(page, '/cache?tab=warmup')
+    await page.getByText('You have begun none').waitFor()
+    const submit = page.getByRole('button', { name: 'Warm up', exact: true })
+    t.ok(await submit.isDisabled(), 'of which distribution?')
+    await page.getByRole('combobox', { name: 'Distribution' }).fill('www')
+    await page.getByRole('combobox', { name: 'Domains' }).fill('other.example.test')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Paths').fill('no-slash')
+    await submit.click()
+    await page.getByText('must be a path that begins with /').first().waitFor()
+    t.equal(await page.getByLabel('Paths').getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('Paths').fill('/none.html')
+    await submit.click()
+    await page.getByText('is no exact alias').first().waitFor()
+    await page.getByRole('combobox', { name: 'Domains' }).press('Backspace')
+    await page.getByRole('button', { name: 'Add pattern' }).click()
+    await page.getByLabel('Pattern 1', { exact: true }).fill('/docs/a')
+    await page.getByLabel('Sitemap').fill('/sitemap.xml')
+    await page.getByLabel('At most').fill('50')
+    await page.getByLabel('At once').fill('2')
+    await submit.click()
+    await page.getByRole('row', { name: /^warm-.* www .* done 3 of 3 pages .*none\.html 404/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    for (const path of ['/docs/a.html', '/docs/b.html']) t.equal(await visit(path), 'HIT', path)
+    t.not(await visit('/'), 'HIT', 'nothing else was fetched')
+
+    await page.getByRole('link', { name: 'Distributions' }).click()
+    await page.getByRole('link', { name: 'www' }).click()
+    await page.getByRole('tab', { name: 'Warm up' }).click()
+    await page.getByLabel('Paths').fill('/docs/a.html')
+    await submit.click()
+    await page.getByRole('row', { name: /^warm-.* done 1 of 1 pages 0 1 / }).waitFor()
+    await page.getByRole('row', { name: /^warm-.* done 3 of 3 pages / }).waitFor()
+    t.same(flaws, [])
+  })
+
   t.test('a cache in front is tested, told of purges, and its secret is not shown again', async t => {
     const purged: string[] = []
     let status = 503
@@ -213,12 +254,12 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open()
     await signIn(page, '/', accessKeyId, secretAccessKey)
     await page.getByRole('link', { name: 'Cache' }).click()
-    for (const name of ['Statistics', 'Inspect', 'Purge']) {
+    for (const name of ['Statistics', 'Inspect', 'Warm up', 'Purge']) {
       await page.getByRole('tab', { name }).click()
       await page.getByRole('tabpanel', { name }).waitFor()
       await page.waitForLoadState('networkidle')
     }
-    t.equal(await page.getByRole('tab').count(), 3)
+    t.equal(await page.getByRole('tab').count(), 4)
     await page.getByRole('combobox', { name: 'Distribution' }).fill('www')
     await page.getByRole('combobox', { name: 'Tags' }).fill('news')
     await page.keyboard.press('Enter')

@@ -6,17 +6,40 @@ import { buffer } from 'node:stream/consumers'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { noticeScripts, startConsole } from './console.ts'
+import { eventually, noticeScripts, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
 
+/** A plugin with work that ends when its lock is taken away, and not before. */
+const lockHolder = `export default {
+  name: 'holder',
+  requires: ['locks'],
+  setup: ({ services: { locks }, threads }) => ({
+    start() {
+      if (!threads.isMain) return
+      const untilLost = ({ signal }) => new Promise(done => signal.addEventListener('abort', done))
+      void locks.hold('svc/long-work', { source: 'longWork' }, untilLost)
+    },
+  }),
+}`
+
 if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, url: console, admin, browser, signIn } = await startConsole(t)
+  const holder = join(temporaryFolder(t), 'holder.mjs')
+  writeFileSync(holder, lockHolder)
+  const {
+    server,
+    url: console,
+    admin,
+    browser,
+    signIn,
+  } = await startConsole(t, {
+    environment: { SVC_PLUGINS: `svc/plugins/standard,${holder}`, SVC_LOCK_REFRESH_INTERVAL: '1s' },
+  })
   const markup = '<img src=x onerror=alert(1)>'
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
@@ -258,6 +281,20 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a lock that is held is listed with its holder, and is released', async t => {
+    const { page, flaws } = await browser.open()
+    await signIn(page, '/locks')
+    await page.getByRole('row', { name: /^svc\/long-work longWork write / }).waitFor()
+    await page.getByRole('button', { name: 'Release svc/long-work' }).click()
+    await page.getByRole('dialog').getByText('longWork').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
+    await page.getByText('Nothing is locked').waitFor()
+    t.same((await admin.call('GET', '/locks')).items, [])
+    await eventually('its holder notices', async () => server.log().includes('a lock is lost'))
+    t.same(flaws, [])
+  })
+
   t.test('live requests and the log appear as they happen', async t => {
     const { page, flaws } = await browser.open()
     await signIn(page, '/trace')
@@ -271,133 +308,4 @@ if (withoutBrowser !== false) {
     await page.getByRole('cell', { name: 'GetObject', exact: true }).first().waitFor()
     t.same(flaws, [])
   })
-
-  t.test('search finds pages and buckets by keyboard alone', async t => {
-    const { page, flaws } = await browser.open()
-    await signIn(page)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    await page.keyboard.press('ControlOrMeta+K')
-    await page.getByLabel('Search', { exact: true }).fill('phot')
-    await page.getByRole('option', { name: 'photos' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'photos' }).waitFor()
-    t.same(flaws, [])
-  })
-
-  t.test('one signs in, uploads and shares by keyboard alone', async t => {
-    const { page, flaws } = await browser.open()
-    const { keyboard } = page
-    // Long before it comes: the browser has to be told that it is waited for.
-    const choosing = page.waitForEvent('filechooser')
-    const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'
-    /** Presses Tab until what has the focus is called so. */
-    const tabTo = async (name: RegExp) => {
-      for (let tries = 0; tries < 120; tries++) {
-        if (name.test(String(await page.evaluate(focused)))) return
-        await keyboard.press('Tab')
-      }
-      throw new Error(`Tab does not lead to ${name}`)
-    }
-    await page.goto(`${console}/sign-in?from=/buckets/photos`)
-    await page.getByLabel('Access key').waitFor()
-    await page.getByLabel('Access key').focus()
-    await keyboard.type(accessKey)
-    await keyboard.press('Tab')
-    await keyboard.type(secretKey)
-    await keyboard.press('Enter')
-    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
-
-    await tabTo(/^Upload files$/)
-    await keyboard.press('Enter')
-    await (await choosing).setFiles({ name: 'typed.txt', mimeType: 'text/plain', buffer: Buffer.from('by keyboard') })
-    await page.getByRole('button', { name: 'typed.txt', exact: true }).waitFor()
-    await tabTo(/^\s*typed\.txt$/)
-    await keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'typed.txt' }).waitFor()
-    await tabTo(/^Share$/)
-    await keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor()
-    await tabTo(/^Make link$/)
-    await keyboard.press('Enter')
-    const link = await page.getByLabel('Link', { exact: true }).inputValue()
-    t.equal(await (await fetch(link)).text(), 'by keyboard')
-    await keyboard.press('Escape')
-    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor({ state: 'detached' })
-    await keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    t.same(flaws, [])
-  })
-
-  t.test('a page that is opened while the connection is cut opens when it is back', async t => {
-    const { page, flaws } = await browser.open({}, /no answer|ERR_INTERNET_DISCONNECTED/)
-    await signIn(page, '/buckets')
-    await page.getByRole('link', { name: 'photos' }).waitFor()
-    await page.evaluate('globalThis.isSamePage = true')
-    await page.context().setOffline(true)
-    await page.getByRole('link', { name: 'Event targets' }).click()
-    await page.getByText('The server cannot be reached').first().waitFor()
-    await page.context().setOffline(false)
-    await page.getByRole('heading', { name: 'Event targets', level: 1 }).waitFor()
-    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
-    t.equal(await page.evaluate('globalThis.isSamePage'), true, 'nothing was loaded anew: uploads would have been lost')
-    t.same(flaws, [])
-  })
-
-  const pages = [
-    ['/', 'Overview'],
-    ['/buckets', 'Buckets'],
-    ['/buckets/photos', 'photos'],
-    ['/buckets/photos?tab=settings', 'photos'],
-    ['/buckets/photos?tab=access', 'photos'],
-    ['/buckets/photos?tab=policy', 'photos'],
-    ['/buckets/photos?tab=lifecycle', 'photos'],
-    ['/buckets/photos?tab=events', 'photos'],
-    ['/shares', 'Shares'],
-    ['/users', 'Users'],
-    ['/groups', 'Groups'],
-    ['/policies', 'Policies'],
-    ['/access-keys', 'Access keys'],
-    ['/distributions', 'Distributions'],
-    ['/cache', 'Cache'],
-    ['/cache?tab=purge', 'Cache'],
-    ['/cache?tab=inspect', 'Cache'],
-    ['/cache?tab=policies', 'Cache'],
-    ['/cache?tab=settings', 'Cache'],
-    ['/key-groups', 'Key groups'],
-    ['/certificates', 'Certificates'],
-    ['/dns-providers', 'DNS providers'],
-    ['/healing', 'Healing'],
-    ['/events', 'Event targets'],
-    ['/keys', 'Encryption keys'],
-    ['/locks', 'Locks'],
-    ['/settings', 'Settings'],
-    ['/trace', 'Live requests'],
-    ['/logs', 'Log'],
-    ['/audit', 'Audit'],
-    ['/tools', 'Tools'],
-    ['/plugins', 'Plugins'],
-  ] as const
-  for (const colorScheme of ['light', 'dark'] as const) {
-    t.test(`axe finds nothing serious on any page, ${colorScheme}, on a phone`, async t => {
-      const { page, flaws } = await browser.open(
-        { colorScheme, viewport: { width: 360, height: 740 } },
-        /404 GET .*(encryption|policy)/,
-      )
-      await page.goto(`${console}/sign-in`)
-      await page.getByLabel('Access key').waitFor()
-      const found = await accessibilityFlaws(page)
-      await signIn(page)
-      for (const [path, heading] of pages) {
-        await page.goto(console + path)
-        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
-        await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' })
-        found.push(...(await accessibilityFlaws(page)))
-        const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-        t.ok(overflow <= 0, `${path} is as wide as the phone`)
-      }
-      t.same(found, [])
-      t.same(flaws, [])
-    })
-  }
 }

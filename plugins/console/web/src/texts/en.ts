@@ -2,7 +2,15 @@
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
-import { cache, cacheInspect, cachePolicies, cachePurge, cacheSettings, cacheStatistics } from './en/cache.ts'
+import {
+  cache,
+  cacheInspect,
+  cachePolicies,
+  cachePurge,
+  cacheSettings,
+  cacheStatistics,
+  cacheWarmup,
+} from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
@@ -170,6 +178,7 @@ export const en = {
   cachePurge,
   cacheSettings,
   cacheStatistics,
+  cacheWarmup,
   operate,
   bucket,
   search: {

@@ -9,6 +9,7 @@ import { Purge } from './purge.tsx'
 import { Statistics } from './statistics.tsx'
 
 const Policies = lazy(async () => ({ default: (await import('./policies.tsx')).Policies }))
+const WarmUp = lazy(async () => ({ default: (await import('./warm-up.tsx')).WarmUp }))
 const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
 
 export function Cache() {
@@ -37,6 +38,9 @@ export function Cache() {
           </Tabs.Panel>
           <Tabs.Panel value="purge">
             <Purge />
+          </Tabs.Panel>
+          <Tabs.Panel value="warmup">
+            <WarmUp />
           </Tabs.Panel>
           <Tabs.Panel value="inspect">
             <Inspect />

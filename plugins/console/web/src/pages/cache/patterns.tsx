@@ -7,20 +7,24 @@ import { texts } from '../../texts/index.ts'
 
 const words = texts.cachePurge
 
+const patternTypes = ['prefix', 'glob', 'regex'] as const
+
 export interface PatternDraft {
-  readonly type: 'prefix' | 'glob' | 'regex'
+  readonly type: (typeof patternTypes)[number]
   readonly pattern: string
   readonly caseInsensitive: boolean
 }
 
 export interface PatternsProps {
+  /** Those that the server takes here; what is no purge knows no regular expression, and always tells A from a. */
+  readonly types?: readonly PatternDraft['type'][]
   readonly value: readonly PatternDraft[]
   /** By path: `patterns.0.pattern`. */
   readonly errors: Readonly<Record<string, ReactNode>>
   readonly onChange: (value: readonly PatternDraft[]) => void
 }
 
-export function Patterns({ value, errors, onChange }: PatternsProps) {
+export function Patterns({ types = patternTypes, value, errors, onChange }: PatternsProps) {
   const change = (index: number, changed: Partial<PatternDraft>) =>
     onChange(value.map((each, at) => (at === index ? { ...each, ...changed } : each)))
   return (
@@ -38,15 +42,19 @@ export function Patterns({ value, errors, onChange }: PatternsProps) {
             />
             <NativeSelect
               label={words.patternType(index + 1)}
-              data={choicesOf(words.patternTypes)}
+              data={choicesOf(words.patternTypes).filter(choice =>
+                types.includes(choice.value as PatternDraft['type']),
+              )}
               value={type}
               onChange={event => change(index, { type: event.currentTarget.value as PatternDraft['type'] })}
             />
-            <Checkbox
-              label={words.caseInsensitive(index + 1)}
-              checked={caseInsensitive}
-              onChange={event => change(index, { caseInsensitive: event.currentTarget.checked })}
-            />
+            {types.includes('regex') && (
+              <Checkbox
+                label={words.caseInsensitive(index + 1)}
+                checked={caseInsensitive}
+                onChange={event => change(index, { caseInsensitive: event.currentTarget.checked })}
+              />
+            )}
           </SimpleGrid>
           <Tool
             label={`${texts.common.remove} ${words.pattern(index + 1)}`}

@@ -27,6 +27,7 @@ import { formatCount } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { DistributionName } from './distribution-names.tsx'
 import { Invalidations } from './invalidations.tsx'
+import { errorOf, linesOf } from './lines.ts'
 import { type PatternDraft, Patterns } from './patterns.tsx'
 
 const words = texts.cachePurge
@@ -125,7 +126,7 @@ function Selectors({ form, isFixed }: { form: ReturnType<typeof useForm<PurgeDra
             minRows={2}
             maxRows={12}
             {...form.getInputProps('paths')}
-            error={form.errors.paths ?? firstOf(form.errors, 'paths.')}
+            error={errorOf(form.errors, 'paths')}
           />
           <Patterns
             value={form.values.patterns}
@@ -139,10 +140,6 @@ function Selectors({ form, isFixed }: { form: ReturnType<typeof useForm<PurgeDra
     </>
   )
 }
-
-/** Of lines that are one field here. */
-const firstOf = (errors: Readonly<Record<string, React.ReactNode>>, prefix: string) =>
-  Object.entries(errors).find(([path]) => path.startsWith(prefix))?.[1]
 
 function WouldHit({ invalidation }: { invalidation: Invalidation }) {
   return (
@@ -184,13 +181,9 @@ function send(draft: PurgeDraft, dryRun: boolean): Promise<Invalidation> {
 }
 
 function bodyOf({ domain, paths, patterns, tags, all, soft }: PurgeDraft) {
-  const lines = paths
-    .split('\n')
-    .map(line => line.trim())
-    .filter(line => line !== '')
   return {
     ...(domain.trim() !== '' && { domain: domain.trim() }),
-    ...(all ? { all } : { paths: lines, patterns: [...patterns], tags }),
+    ...(all ? { all } : { paths: linesOf(paths), patterns: [...patterns], tags }),
     ...(soft && { soft }),
   }
 }

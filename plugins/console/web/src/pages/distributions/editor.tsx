@@ -28,6 +28,7 @@ const DistributionSettings = lazy(async () => ({
   default: (await import('../cache/distribution-settings.tsx')).DistributionSettings,
 }))
 const Purge = lazy(async () => ({ default: (await import('../cache/purge.tsx')).Purge }))
+const WarmUp = lazy(async () => ({ default: (await import('../cache/warm-up.tsx')).WarmUp }))
 const Statistics = lazy(async () => ({ default: (await import('../cache/statistics.tsx')).Statistics }))
 
 export function DistributionPage() {
@@ -134,7 +135,7 @@ interface SectionsProps {
 }
 
 /** Tabs that are no part of the draft: what they change they change at once. */
-const ofCache = ['cache', 'purge', 'statistics'] as const
+const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
 function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) {
@@ -143,6 +144,7 @@ function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) 
   const may: Readonly<Record<string, boolean>> = {
     cache: needsOf.settings.some(action => rights.has(action)),
     purge: needsOf.purge.some(action => rights.has(action)),
+    warmup: needsOf.warmup.some(action => rights.has(action)),
     // Its figures are of the whole server.
     statistics: needsOf.statistics.some(action => allowed.has(action)),
   }
@@ -177,6 +179,9 @@ function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) 
         </Tabs.Panel>
         <Tabs.Panel value="purge">
           <Purge distribution={id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="warmup">
+          <WarmUp distribution={id} />
         </Tabs.Panel>
         <Tabs.Panel value="statistics">
           <Statistics distribution={id} />

@@ -1,10 +1,12 @@
-/** All uploads of this page, a few at a time. Components read it as a store, at most ten times a second. */
+/** All uploads of this page, a few at a time. Components read it as a store, at most ten times a second, of many files less often. */
 import { InterruptedUploads } from './interrupted.ts'
 import type { Entry } from './journal.ts'
 import { Upload } from './upload.ts'
 
 const filesAtOnce = 3
 const tellMs = 100
+/** Of that many uploads each news takes a while: there is less of it, so that sending them goes on. */
+const uploadsPerTellMs = 40
 
 export interface Chosen {
   readonly key: string
@@ -127,16 +129,19 @@ class UploadQueue {
   }
 
   #changed = (): void => {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#snapshot = {
-        uploads: [...this.#uploads],
-        interrupted: this.#interrupted.missing(this.#uploads),
-        version: this.#snapshot.version + 1,
-        bytesPerSecond: this.#rate(),
-      }
-      for (const listener of this.#listeners) listener()
-    }, tellMs)
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined
+        this.#snapshot = {
+          uploads: [...this.#uploads],
+          interrupted: this.#interrupted.missing(this.#uploads),
+          version: this.#snapshot.version + 1,
+          bytesPerSecond: this.#rate(),
+        }
+        for (const listener of this.#listeners) listener()
+      },
+      Math.max(tellMs, this.#uploads.length / uploadsPerTellMs),
+    )
   }
 
   /** Over the last seconds. */

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Group, Paper, Progress, ScrollArea, Stack, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { useSyncExternalStore } from 'react'
+import { memo, useSyncExternalStore } from 'react'
 import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { formatBytes } from '../format.ts'
@@ -49,7 +49,13 @@ export function UploadPanel() {
         <ScrollArea.Autosize mah={220}>
           <Stack gap={6}>
             {shown.map(upload => (
-              <Row key={`${upload.bucket}/${upload.key}`} upload={upload} />
+              <Row
+                key={`${upload.bucket}/${upload.key}`}
+                upload={upload}
+                state={upload.state}
+                sentBytes={upload.sentBytes}
+                isCut={upload.isCut}
+              />
             ))}
           </Stack>
         </ScrollArea.Autosize>
@@ -106,8 +112,11 @@ function Total({ uploads }: Pick<Snapshot, 'uploads'>) {
   )
 }
 
-function Row({ upload }: { upload: Upload }) {
-  const { key, file, state, error, sentBytes } = upload
+/** What an upload is now is passed along: of a folder with many files only the rows that change are drawn again. */
+type RowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut'>
+
+const Row = memo(function Row({ upload, state, sentBytes, isCut }: RowProps) {
+  const { key, file, error } = upload
   const isUnderWay = state === 'sending' || state === 'waiting'
   return (
     <div>
@@ -122,7 +131,7 @@ function Row({ upload }: { upload: Upload }) {
             className="numbers"
             style={{ whiteSpace: 'nowrap' }}
           >
-            {upload.isCut
+            {isCut
               ? texts.uploads.cut
               : state === 'sending'
                 ? `${file.size === 0 ? 100 : Math.floor((sentBytes / file.size) * 100)} %`
@@ -171,4 +180,4 @@ function Row({ upload }: { upload: Upload }) {
       )}
     </div>
   )
-}
+})

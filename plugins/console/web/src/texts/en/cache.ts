@@ -4,6 +4,7 @@ export const cache = {
   tabs: {
     statistics: 'Statistics',
     purge: 'Purge',
+    warmup: 'Warm up',
     inspect: 'Inspect',
     policies: 'Policies',
     settings: 'Settings',
@@ -110,6 +111,33 @@ export const cachePurge = {
   ofPattern: (type: string, pattern: string) => `${type} ${pattern}`,
   ofTag: (tag: string) => `tag ${tag}`,
   andMore: (count: number) => `and ${count.toLocaleString('en')} more`,
+}
+
+export const cacheWarmup = {
+  hint: 'Pages are fetched into the cache before anybody asks for them: after a start, a purge, a deployment.',
+  paths: 'Paths',
+  pathsHint: 'One a line, as visitors ask for them: /, /docs/, /news?page=2',
+  sitemap: 'Sitemap',
+  sitemapHint: 'Its path in the distribution: /sitemap.xml. Every page that it lists is fetched.',
+  domains: 'Domains',
+  domainsHint: 'Empty: every domain of the distribution, but those with *.',
+  max: 'At most',
+  maxHint: 'Pages of each domain; empty: 1,000.',
+  concurrency: 'At once',
+  concurrencyHint: '1 to 32; empty: 4.',
+  submit: 'Warm up',
+  started: (id: string) => `${id} has begun.`,
+  warmups: 'Warm-ups',
+  none: 'You have begun none. Those that you begin are shown here until you sign out, at most for an hour after their end.',
+  states: { 'in-progress': 'under way', completed: 'done', failed: 'failed', aborted: 'ended by a stop of the server' },
+  progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${total.toLocaleString('en')} pages`,
+  fetched: 'Fetched',
+  hits: 'Were there',
+  skipped: 'Not for the cache',
+  failed: 'Failed',
+  bytes: 'Read',
+  error: (url: string, status: number, message: string) => [url, status || '', message].filter(Boolean).join(' '),
+  ofSitemap: (path: string) => `pages of ${path}`,
 }
 
 export const cacheInspect = {

@@ -37,6 +37,7 @@ export const distributions = {
     test: 'Test a request',
     cache: 'Cache',
     purge: 'Purge',
+    warmup: 'Warm up',
     statistics: 'Statistics',
   },
   enabled: 'Answers requests (else 403)',

@@ -1,0 +1,153 @@
+/** Warm-ups: pages that are fetched into the cache before anybody asks for them, and how far that is. */
+import {
+  Button,
+  Group,
+  NumberInput,
+  Paper,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { texts } from '../../texts/index.ts'
+import { DistributionName, useDistributions } from './distribution-names.tsx'
+import { errorOf, linesOf } from './lines.ts'
+import { type PatternDraft, Patterns } from './patterns.tsx'
+import { rememberWarmup, WarmUps } from './warm-ups.tsx'
+
+const words = texts.cacheWarmup
+
+interface WarmUpDraft {
+  readonly distribution: string
+  /** One a line. */
+  readonly paths: string
+  readonly patterns: readonly PatternDraft[]
+  readonly sitemap: string
+  readonly domains: string[]
+  readonly maxObjects: number | ''
+  readonly concurrency: number | ''
+}
+
+const empty = { paths: '', patterns: [], sitemap: '', domains: [], maxObjects: '', concurrency: '' } as const
+
+/** `distribution`: the only one whose pages are fetched; absent: one chooses. */
+export function WarmUp({ distribution }: { distribution?: string }) {
+  const form = useForm<WarmUpDraft>({
+    initialValues: { ...empty, patterns: [], domains: [], distribution: distribution ?? '' },
+  })
+  const queryClient = useQueryClient()
+  const starting = useMutation({
+    mutationFn: () =>
+      call('createWarmup', { params: { id: form.values.distribution.trim() }, body: bodyOf(form.values) }),
+    onError: error => form.setErrors(formErrorsOf(error)),
+    async onSuccess(warmup) {
+      notifications.show({ color: 'teal', message: words.started(warmup.id) })
+      await rememberWarmup(queryClient, warmup)
+    },
+  })
+  return (
+    <Stack gap="xl">
+      <Paper withBorder p="md">
+        <form onSubmit={form.onSubmit(() => starting.mutate())}>
+          <Stack>
+            <Text size="sm" c="dimmed">
+              {words.hint}
+            </Text>
+            <Targets form={form} isFixed={distribution !== undefined} />
+            <Limits form={form} />
+            {starting.error !== null && <ProblemAlert error={starting.error} />}
+            <Group>
+              <Button type="submit" loading={starting.isPending} disabled={form.values.distribution.trim() === ''}>
+                {words.submit}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Paper>
+      <WarmUps {...(distribution !== undefined && { distribution })} />
+    </Stack>
+  )
+}
+
+interface PartProps {
+  readonly form: ReturnType<typeof useForm<WarmUpDraft>>
+}
+
+function Targets({ form, isFixed }: PartProps & { isFixed: boolean }) {
+  const chosen = useDistributions().find(({ id }) => id === form.values.distribution.trim())
+  const aliases = chosen?.aliases.filter(alias => !alias.startsWith('*.')) ?? []
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {!isFixed && <DistributionName required withAsterisk={false} {...form.getInputProps('distribution')} />}
+        <TagsInput
+          label={words.domains}
+          description={words.domainsHint}
+          data={aliases}
+          {...form.getInputProps('domains')}
+          error={errorOf(form.errors, 'domains')}
+        />
+      </SimpleGrid>
+      <Textarea
+        label={words.paths}
+        description={words.pathsHint}
+        autosize
+        minRows={2}
+        maxRows={12}
+        {...form.getInputProps('paths')}
+        error={errorOf(form.errors, 'paths')}
+      />
+      <Patterns
+        types={['prefix', 'glob']}
+        value={form.values.patterns}
+        errors={form.errors}
+        onChange={patterns => form.setFieldValue('patterns', patterns)}
+      />
+      <TextInput label={words.sitemap} description={words.sitemapHint} {...form.getInputProps('sitemap')} />
+    </>
+  )
+}
+
+function Limits({ form }: PartProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <NumberInput
+        label={words.max}
+        description={words.maxHint}
+        allowDecimal={false}
+        allowNegative={false}
+        {...form.getInputProps('maxObjects')}
+      />
+      <NumberInput
+        label={words.concurrency}
+        description={words.concurrencyHint}
+        allowDecimal={false}
+        allowNegative={false}
+        {...form.getInputProps('concurrency')}
+      />
+    </SimpleGrid>
+  )
+}
+
+function bodyOf({ paths, patterns, sitemap, domains, maxObjects, concurrency }: WarmUpDraft) {
+  const lines = linesOf(paths)
+  return {
+    ...(lines.length > 0 && { paths: lines }),
+    ...(patterns.length > 0 && { patterns: patterns.map(({ type, pattern }) => ({ type, pattern })) as TwoKinds }),
+    ...(sitemap.trim() !== '' && { sitemap: sitemap.trim() }),
+    ...(domains.length > 0 && { domains }),
+    ...(maxObjects !== '' && { maxObjects }),
+    ...(concurrency !== '' && { concurrency }),
+  }
+}
+
+/** The form offers no other. */
+type TwoKinds = { type: 'prefix' | 'glob'; pattern: string }[]

@@ -1,0 +1,140 @@
+/** The warm-ups that were begun here since the sign-in, with their progress: the server has no list of them. */
+import { Progress, Stack, Text } from '@mantine/core'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
+import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.cacheWarmup
+const begunKey = ['warmups-begun']
+const errorsShown = 5
+const keptMax = 100
+
+type Warmup = Answer<'getWarmup'>
+type Begun = Pick<Warmup, 'id' | 'distribution'>
+
+/** Kept with the answers of the session, which a sign-out throws away. */
+const begunQuery = {
+  queryKey: begunKey,
+  queryFn: (): readonly Begun[] => [],
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: Number.POSITIVE_INFINITY,
+}
+
+export async function rememberWarmup(queryClient: QueryClient, { id, distribution }: Warmup): Promise<void> {
+  const before = await queryClient.ensureQueryData(begunQuery)
+  queryClient.setQueryData(begunKey, [{ id, distribution }, ...before].slice(0, keptMax))
+  await queryClient.invalidateQueries({ queryKey: ['warmups'] })
+}
+
+export function WarmUps({ distribution }: { distribution?: string }) {
+  // Observed, so that what is remembered is not collected.
+  useQuery(begunQuery)
+  const queryClient = useQueryClient()
+  const queryKey = ['warmups', distribution ?? '']
+  const pages = queryClient.getQueriesData<{ pages: { items: readonly Warmup[] }[] }>({ queryKey })
+  const isRunning = pages.some(([, data]) =>
+    data?.pages.some(({ items }) => items.some(({ state }) => state === 'in-progress')),
+  )
+  return (
+    <ListPage
+      title={words.warmups}
+      isPart
+      queryKey={queryKey}
+      load={async ({ signal }) => {
+        const begun = await queryClient.ensureQueryData(begunQuery)
+        const own = begun.filter(one => distribution === undefined || one.distribution === distribution)
+        const known = queryClient.getQueryData<{ pages: { items: readonly Warmup[] }[] }>([...queryKey, ''])
+        return { items: await present(own, known?.pages.flatMap(({ items }) => items) ?? [], signal) }
+      }}
+      refetchInterval={isRunning && 500}
+      columns={columns}
+      idOf={({ id }) => id}
+      none={words.none}
+    />
+  )
+}
+
+/** What has ended stays as it was. What was under way when the server was started anew has been forgotten there, and is told. */
+async function present(begun: readonly Begun[], known: readonly Warmup[], signal: AbortSignal): Promise<Warmup[]> {
+  const found = await Promise.all(
+    begun.map(async ({ id, distribution }) => {
+      const last = known.find(one => one.id === id)
+      if (last !== undefined && last.state !== 'in-progress') return last
+      try {
+        return await call('getWarmup', { params: { id: distribution, warmup: id }, signal })
+      } catch (error) {
+        if (error instanceof Problem && error.status === 404) return last && ({ ...last, state: 'aborted' } as const)
+        throw error
+      }
+    }),
+  )
+  return found.filter(one => one !== undefined)
+}
+
+const stateColours = { 'in-progress': 'neutral', completed: 'good', failed: 'bad', aborted: 'poor' } as const
+
+const columns: Column<Warmup>[] = [
+  { title: texts.common.name, render: ({ id }) => id },
+  {
+    title: texts.cache.distribution,
+    render: ({ distribution, request }) => (
+      <>
+        {distribution}
+        {targetsOf(request).map(text => (
+          <Text key={text} size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {text}
+          </Text>
+        ))}
+      </>
+    ),
+  },
+  { title: texts.common.state, render: warmup => <Way warmup={warmup} /> },
+  { title: words.fetched, isNumber: true, render: ({ fetched }) => formatCount(fetched) },
+  { title: words.hits, isNumber: true, render: ({ hits }) => formatCount(hits) },
+  { title: words.skipped, isNumber: true, render: ({ skipped }) => formatCount(skipped) },
+  { title: words.failed, isNumber: true, render: ({ failed }) => formatCount(failed) },
+  { title: words.bytes, isNumber: true, render: ({ bytes }) => formatBytes(bytes) },
+  { title: texts.cachePurge.at, render: ({ createdAt }) => formatDate(createdAt) },
+]
+
+function Way({ warmup }: { warmup: Warmup }) {
+  const { state, total, fetched, hits, skipped, failed, errors } = warmup
+  const done = fetched + hits + skipped + failed
+  const text = words.progress(done, total)
+  return (
+    <Stack gap={2} miw={140}>
+      <State text={words.states[state]} is={stateColours[state]} />
+      {state === 'in-progress' && <Progress value={total === 0 ? 0 : (done / total) * 100} aria-label={text} />}
+      <Text size="xs" c="dimmed">
+        {text}
+      </Text>
+      {errors.slice(0, errorsShown).map(({ url, status, message }) => (
+        <Text key={url} size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
+          {words.error(url, status, message)}
+        </Text>
+      ))}
+      {errors.length > errorsShown && (
+        <Text size="xs" c="red">
+          {texts.cachePurge.andMore(errors.length - errorsShown)}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+const targetsShown = 3
+
+function targetsOf({ paths = [], patterns = [], sitemap }: Warmup['request']): string[] {
+  const found = [
+    ...paths.map(texts.cachePurge.ofPath),
+    ...patterns.map(({ type, pattern }) => texts.cachePurge.ofPattern(type, pattern)),
+    ...(sitemap === undefined ? [] : [words.ofSitemap(sitemap)]),
+  ]
+  if (found.length <= targetsShown + 1) return found
+  return [...found.slice(0, targetsShown), texts.cachePurge.andMore(found.length - targetsShown)]
+}

@@ -1,0 +1,243 @@
+/** What holds on every page of the web console: for a keyboard, a phone, axe, a slow machine, a connection that is slow or cut. */
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { accessibilityFlaws, colourRules, withoutBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
+import { accessKey, secretKey } from './server.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+/** Compressed, with a session and an empty cache: the application and the overview. */
+const firstLoadBytesMax = 250 * 1024
+const filesMax = 60
+/** What a page loads beyond that, but for the editor of policies, which comes when one is edited. */
+const pageBytesMax = 60 * 1024
+const slowdown = 4
+/** Of a bad mobile network: milliseconds, bytes a second. */
+const slowLine = { offline: false, latency: 200, downloadThroughput: 300_000, uploadThroughput: 60_000 }
+
+/** Leaves the milliseconds from the start of the page's load until this heading is there. */
+const noteWhenShown = (heading: string) => `new MutationObserver((_, observer) => {
+  if (document.querySelector('h1')?.textContent !== ${JSON.stringify(heading)}) return
+  globalThis.shownMs = performance.now()
+  observer.disconnect()
+}).observe(document, { subtree: true, childList: true, characterData: true })`
+
+/** Grows with the files of the application that the page loads: name and compressed size. Nothing comes from the browser's cache. */
+async function watchAssets(page: Page): Promise<Map<string, number>> {
+  const assets = new Map<string, number>()
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Network.enable')
+  await devtools.send('Network.setCacheDisabled', { cacheDisabled: true })
+  page.on('response', answer => {
+    const name = /\/assets\/(.*)$/.exec(new URL(answer.url()).pathname)?.[1]
+    if (name !== undefined) assets.set(name, Number(answer.headers()['content-length']))
+  })
+  return assets
+}
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { server, url: console, admin, browser, signIn } = await startConsole(t)
+  await admin.call('POST', '/buckets', { name: 'photos' })
+  await admin.call('POST', '/buckets/photos/objects/upload?key=big.bin', 'not so big')
+
+  t.test('search finds pages and buckets by keyboard alone', async t => {
+    const { page, flaws } = await browser.open()
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.getByLabel('Search', { exact: true }).fill('phot')
+    await page.getByRole('option', { name: 'photos' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'photos' }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('one signs in, uploads and shares by keyboard alone', async t => {
+    const { page, flaws } = await browser.open()
+    const { keyboard } = page
+    // Long before it comes: the browser has to be told that it is waited for.
+    const choosing = page.waitForEvent('filechooser')
+    const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'
+    /** Presses Tab until what has the focus is called so. */
+    const tabTo = async (name: RegExp) => {
+      for (let tries = 0; tries < 120; tries++) {
+        if (name.test(String(await page.evaluate(focused)))) return
+        await keyboard.press('Tab')
+      }
+      throw new Error(`Tab does not lead to ${name}`)
+    }
+    await page.goto(`${console}/sign-in?from=/buckets/photos`)
+    await page.getByLabel('Access key').waitFor()
+    await page.getByLabel('Access key').focus()
+    await keyboard.type(accessKey)
+    await keyboard.press('Tab')
+    await keyboard.type(secretKey)
+    await keyboard.press('Enter')
+    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
+
+    await tabTo(/^Upload files$/)
+    await keyboard.press('Enter')
+    await (await choosing).setFiles({ name: 'typed.txt', mimeType: 'text/plain', buffer: Buffer.from('by keyboard') })
+    await page.getByRole('button', { name: 'typed.txt', exact: true }).waitFor()
+    await tabTo(/^\s*typed\.txt$/)
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'typed.txt' }).waitFor()
+    await tabTo(/^Share$/)
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor()
+    await tabTo(/^Make link$/)
+    await keyboard.press('Enter')
+    const link = await page.getByLabel('Link', { exact: true }).inputValue()
+    t.equal(await (await fetch(link)).text(), 'by keyboard')
+    await keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor({ state: 'detached' })
+    await keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.same(flaws, [])
+  })
+
+  t.test('a page that is opened while the connection is cut opens when it is back', async t => {
+    const { page, flaws } = await browser.open({}, /no answer|ERR_INTERNET_DISCONNECTED/)
+    await signIn(page, '/buckets')
+    await page.getByRole('link', { name: 'photos' }).waitFor()
+    await page.evaluate('globalThis.isSamePage = true')
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Event targets' }).click()
+    await page.getByText('The server cannot be reached').first().waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('heading', { name: 'Event targets', level: 1 }).waitFor()
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
+    t.equal(await page.evaluate('globalThis.isSamePage'), true, 'nothing was loaded anew: uploads would have been lost')
+    t.same(flaws, [])
+  })
+
+  const pages = [
+    ['/', 'Overview'],
+    ['/buckets', 'Buckets'],
+    ['/buckets/photos', 'photos'],
+    ['/buckets/photos?tab=settings', 'photos'],
+    ['/buckets/photos?tab=access', 'photos'],
+    ['/buckets/photos?tab=policy', 'photos'],
+    ['/buckets/photos?tab=lifecycle', 'photos'],
+    ['/buckets/photos?tab=events', 'photos'],
+    ['/shares', 'Shares'],
+    ['/users', 'Users'],
+    ['/groups', 'Groups'],
+    ['/policies', 'Policies'],
+    ['/access-keys', 'Access keys'],
+    ['/distributions', 'Distributions'],
+    ['/cache', 'Cache'],
+    ['/cache?tab=purge', 'Cache'],
+    ['/cache?tab=warmup', 'Cache'],
+    ['/cache?tab=inspect', 'Cache'],
+    ['/cache?tab=policies', 'Cache'],
+    ['/cache?tab=settings', 'Cache'],
+    ['/key-groups', 'Key groups'],
+    ['/certificates', 'Certificates'],
+    ['/dns-providers', 'DNS providers'],
+    ['/healing', 'Healing'],
+    ['/events', 'Event targets'],
+    ['/keys', 'Encryption keys'],
+    ['/locks', 'Locks'],
+    ['/settings', 'Settings'],
+    ['/trace', 'Live requests'],
+    ['/logs', 'Log'],
+    ['/audit', 'Audit'],
+    ['/tools', 'Tools'],
+    ['/plugins', 'Plugins'],
+  ] as const
+  t.test('a first load is small, and is usable on a slow machine', async t => {
+    const { page, flaws } = await browser.open()
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
+    await page.addInitScript(noteWhenShown('Overview'))
+    const assets = await watchAssets(page)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.waitForLoadState('networkidle')
+    assets.clear()
+    await page.goto(console)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.waitForLoadState('networkidle')
+    const cold = [...assets.values()].reduce((sum, bytes) => sum + bytes, 0)
+    const shownMs = Math.round(Number(await page.evaluate('globalThis.shownMs')))
+    t.comment(
+      `${assets.size} files, ${cold} bytes; shown after ${shownMs} ms with the CPU slowed down ${slowdown} times`,
+    )
+    t.ok(cold <= firstLoadBytesMax, `${cold} bytes`)
+    t.ok(assets.size <= filesMax, `${assets.size} files`)
+    t.same(flaws, [])
+  })
+
+  t.test('on a slow line files go up, a preview appears and a live page lives', async t => {
+    const { page, flaws } = await browser.open()
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Network.enable')
+    await devtools.send('Network.emulateNetworkConditions', slowLine)
+    await signIn(page, '/buckets/photos?prefix=slow/')
+    await page.getByText('Nothing is here yet').waitFor()
+    const text = 'line by line\n'.repeat(12_000)
+    const file = { name: 'slow.txt', mimeType: 'text/plain', buffer: Buffer.from(text) }
+    await page.locator('input[type=file]').first().setInputFiles(file)
+    await page.getByText('0 of 1 done').waitFor()
+    await page.getByText('1 of 1 done').waitFor()
+    await page.getByRole('button', { name: 'slow.txt', exact: true }).click()
+    await page.getByRole('tab', { name: 'Preview' }).click()
+    await page.getByText('line by line').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Live requests' }).click()
+    await page.getByText('Live.').waitFor()
+    await fetch(`${server.endpoint}/photos/slowly`)
+    await page.getByRole('cell', { name: 'GET /photos/slowly' }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test(
+    'axe finds nothing serious on any page, light and dark, on a phone; each is small, and asks nobody else',
+    async t => {
+      const { page, flaws } = await browser.open(
+        { colorScheme: 'light', viewport: { width: 360, height: 740 } },
+        /404 GET .*(encryption|policy)/,
+      )
+      const assets = await watchAssets(page)
+      const origins = new Set<string>()
+      page.on('request', request => origins.add(new URL(request.url()).origin))
+      const found: string[] = []
+      const look = async () => {
+        found.push(...(await accessibilityFlaws(page)))
+        await page.emulateMedia({ colorScheme: 'dark' })
+        await page.locator('html[data-mantine-color-scheme=dark]').waitFor()
+        found.push(...(await accessibilityFlaws(page, colourRules)))
+        await page.emulateMedia({ colorScheme: 'light' })
+      }
+      await page.goto(`${console}/sign-in`)
+      await page.getByLabel('Access key').waitFor()
+      await look()
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.waitForLoadState('networkidle')
+      const first = new Set(assets.keys())
+      for (const [path, heading] of pages) {
+        assets.clear()
+        await page.goto(console + path)
+        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+        await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' })
+        await look()
+        const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        t.ok(overflow <= 0, `${path} is as wide as the phone`)
+        const own = [...assets].filter(([name]) => !first.has(name) && !name.startsWith('json-editor'))
+        const bytes = own.reduce((sum, [, size]) => sum + size, 0)
+        t.ok(bytes <= pageBytesMax, `${path} loads ${bytes} bytes of its own`)
+      }
+      t.same(found, [])
+      t.same([...origins], [console], 'nobody else is asked for anything')
+      t.same(flaws, [])
+    },
+  )
+}
