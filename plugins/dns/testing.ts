@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findLastingPort } from 'svc/testing'
+import { findLastingPort, hangProcesses } from 'svc/testing'
 import type { Test } from 'tap'
 
 /** For the option `skip` of a test. Where `CI` is set a missing program is a failure. */
@@ -42,7 +42,7 @@ export interface Named {
   /** TXT values at a name. */
   values(name: string): Promise<readonly string[]>
   /** Takes requests and answers none, until `resume`. */
-  hang(): void
+  hang(): Promise<void>
   resume(): void
   stop(): Promise<void>
   start(): Promise<void>
@@ -104,7 +104,7 @@ export async function startNamed(t: Test, options: NamedOptions): Promise<Named>
         throw error
       }
     },
-    hang: () => void child!.kill('SIGSTOP'),
+    hang: () => hangProcesses([child!.pid!]),
     resume: () => void child?.kill('SIGCONT'),
     async stop() {
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return

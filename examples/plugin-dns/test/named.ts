@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findLastingPort } from 'svc/testing'
+import { findLastingPort, hangProcesses } from 'svc/testing'
 import type { Test } from 'tap'
 
 const startDeadlineMs = 90_000
@@ -86,6 +86,6 @@ export async function startNamed(t: Test, zone: string) {
       }
     },
     /** Takes requests and answers none. */
-    hang: () => void child.kill('SIGSTOP'),
+    hang: () => hangProcesses([child.pid!]),
   }
 }

@@ -45,7 +45,7 @@ t.test('zones and CNAMEs', { skip: skipWithoutNamed() }, async t => {
   await t.rejects(at('c0.example.test'), /leads through more than 8 CNAMEs/)
   await t.rejects(at('nowhere.test'), /refuses to answer about nowhere\.test/)
   const controller = new AbortController()
-  named.hang()
+  await named.hang()
   const attempt = locate(lookups, 'a.example.test', controller.signal)
   setTimeout(() => controller.abort(new Error('given up')), 20)
   await t.rejects(attempt, /given up/)
