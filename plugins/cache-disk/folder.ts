@@ -1,8 +1,8 @@
 /** The folder of the cache: whose it is, and that nobody else has it. What it may not be is refused with a sentence. */
 import { accessSync, constants, existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 const formatName = 'svc-cache'
@@ -23,10 +23,11 @@ const refused = (problem: string) => new Error(`SVC_CACHE_DIR: ${problem}`)
 /** Throws a sentence where the folder cannot be that of this deployment. Changes nothing. `deploymentId`: undefined where it is not known. */
 export async function checkFolder(dir: string, deploymentId: string | undefined): Promise<'new' | 'ours'> {
   const path = resolve(dir)
-  for (let one = path; ; one = dirname(one)) {
+  const real = await realOf(path)
+  for (let one = real; ; one = dirname(one)) {
     const format = await formatOf(one)
     if (format?.format === 'svc-drive') {
-      const place = one === path ? `${path} is` : `${path} lies in ${one}, which is`
+      const place = one === real ? `${path} is` : `${path} lies in ${one}, which is`
       throw refused(`${place} the folder of a drive. Name a folder of its own.`)
     }
     if (one === dirname(one)) break
@@ -64,6 +65,8 @@ export async function openFolder(dir: string, deploymentId: string): Promise<Fol
   } catch (error) {
     throw refused(`${path} cannot be used: ${(error as Error).message}.`)
   }
+  if (!(await lstat(join(path, 'tmp'))).isDirectory())
+    throw refused(`${join(path, 'tmp')} is a link, and what is behind it is none of the cache. Remove it.`)
   const lock = lockFolder(path)
   let isNew: boolean
   try {
@@ -83,6 +86,16 @@ export async function openFolder(dir: string, deploymentId: string): Promise<Fol
       if (isOpen) lock.close()
       isOpen = false
     },
+  }
+}
+
+/** Without links, as far as it is there. */
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(await realOf(parent), basename(path))
   }
 }
 

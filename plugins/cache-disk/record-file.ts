@@ -12,7 +12,7 @@
  *
  * It is written to `tmp/`, then renamed, and never synced: after a power cut it may be anything, which the checksums tell.
  */
-import { close, fstat, open, read } from 'node:fs'
+import { close, constants, fstat, open, read } from 'node:fs'
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -90,6 +90,8 @@ export async function writeRecord(folder: string, part: string, id: Buffer, reco
 const opened = promisify(open)
 const stated = promisify(fstat)
 const readInto = promisify(read)
+/** No link is followed, and a pipe in the place of a file waits for nobody. Windows has neither flag. */
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** Undefined: there is none. `damaged`: what is there is no record of this id. Other errors of the system are thrown. */
 export async function readRecord(folder: string, id: Buffer): Promise<TierRecord | 'damaged' | undefined> {
@@ -121,14 +123,17 @@ async function readBytes(
 ): Promise<Buffer | 'damaged' | undefined> {
   let descriptor: number
   try {
-    descriptor = await opened(pathOf(folder, id), 'r')
+    descriptor = await opened(pathOf(folder, id), readFlags)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP') return 'damaged'
     throw error
   }
   try {
-    const { size } = await stated(descriptor)
-    if (size < headerBytes || (size > bytesMax && !isPart)) return 'damaged'
+    const facts = await stated(descriptor)
+    const { size } = facts
+    if (!facts.isFile() || size < headerBytes || (size > bytesMax && !isPart)) return 'damaged'
     const bytes = Buffer.allocUnsafeSlow(Math.min(size, bytesMax))
     let at = 0
     while (at < bytes.length) {

@@ -18,7 +18,7 @@ export interface Space {
 
 export function createSpace(path: string, clock: Clock, log: Logger): Space {
   let isRoomy = false
-  let failedUntilMs = 0
+  let failedUntilNs = 0n
   let unchecked = 0
   let cancel: (() => void) | undefined
 
@@ -43,7 +43,7 @@ export function createSpace(path: string, clock: Clock, log: Logger): Space {
 
   return {
     get isOpen() {
-      return isRoomy && failedUntilMs <= clock.now()
+      return isRoomy && failedUntilNs <= clock.monotonicNs()
     },
     async start() {
       isRoomy = true
@@ -58,9 +58,9 @@ export function createSpace(path: string, clock: Clock, log: Logger): Space {
       if (unchecked > checkBytes) void look()
     },
     failed(error) {
-      if (failedUntilMs <= clock.now())
+      if (failedUntilNs <= clock.monotonicNs())
         log.warn({ err: error, path }, 'the cache cannot write to SVC_CACHE_DIR: it tries again in 10 s')
-      failedUntilMs = clock.now() + checkMs
+      failedUntilNs = clock.monotonicNs() + BigInt(checkMs) * 1_000_000n
     },
   }
 }

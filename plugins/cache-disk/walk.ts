@@ -1,5 +1,5 @@
 /** Looks into every folder after a start: records that the index lacks enter it; those that are gone leave it. */
-import { readdir, rm, stat } from 'node:fs/promises'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blocksOf, type DiskIndex } from './disk-index.ts'
 import { fileBytesMax } from './record-file.ts'
@@ -22,7 +22,7 @@ export function createWalk(path: string, index: DiskIndex, enter: (id: Buffer, b
 
   async function look(folder: string, name: string): Promise<void> {
     const file = join(folder, name)
-    const found = await stat(file).catch(() => undefined)
+    const found = await lstat(file).catch(() => undefined)
     if (found === undefined) return
     const id = Buffer.from(name, 'hex')
     const blocks = blocksOf(found.size)

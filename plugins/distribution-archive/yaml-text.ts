@@ -3,7 +3,7 @@
  * levels, and no work that grows with the square of any of them.
  */
 import { Composer, Document, isAlias, isMap, isScalar, LineCounter, type ParsedNode, Parser, visit } from 'yaml'
-import type { DocumentProblem } from './errors.ts'
+import { type DocumentProblem, problemsMax } from './errors.ts'
 
 export const textBytesMax = 1024 * 1024
 export const documentsMax = 2000
@@ -46,6 +46,7 @@ export function readYaml(text: string): ReadText {
   const tokens = new Parser(lines.addNewLine).parse(text)
   // The check of the library compares each key with each other one.
   const composer = new Composer({ version: '1.2', schema: 'core', strict: true, uniqueKeys: false, stringKeys: true })
+  boundErrors(composer)
   try {
     for (const document of composer.compose(tokens)) {
       if (document.contents === null && document.errors.length === 0) continue
@@ -74,11 +75,40 @@ export function readYaml(text: string): ReadText {
       documents.push(...split(document.contents, value, lines))
     }
   } catch (error) {
+    if (error instanceof TooManyErrors) {
+      report(`${clauseOf(error.message)} (the first of more than ${problemsMax} errors)`, placeAt(lines, error.offset))
+      return { documents: [], problems }
+    }
     if (!(error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError)) throw error
     report(error instanceof RangeError ? 'is nested too deeply' : clauseOf((error as Error).message))
   }
   if (documents.length > documentsMax) report(`has more than ${documentsMax} documents`)
   return { documents, problems }
+}
+
+/** The first of them. */
+class TooManyErrors extends Error {
+  readonly offset: number
+
+  constructor(offset: number, message: string) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+/** The library collects every error, at a cost that grows with the square of their number: half a minute for 1 MiB of commas. */
+function boundErrors(composer: Composer): void {
+  type Source = number | readonly [number, ...number[]] | { readonly offset: number }
+  const inside = composer as unknown as { onError(source: Source, code: string, message: string, w?: boolean): void }
+  const collect = inside.onError
+  let first: TooManyErrors | undefined
+  let count = 0
+  inside.onError = (source, code, message, isWarning) => {
+    const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0]
+    first ??= new TooManyErrors(offset, message)
+    if (++count > problemsMax) throw first
+    collect(source, code, message, isWarning)
+  }
 }
 
 /** A list stands for its items, as JSON cannot have several documents. */

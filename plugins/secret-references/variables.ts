@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Clock, Logger } from 'svc/kernel'
 import { referencedName, type SecretReferencesService, variableOf } from './api.ts'
 
-/** A changed file counts after this time. */
+/** A changed file counts after this time, also where the clock is set back. */
 const fileMs = 5000
 const bytesMax = 65_536
 
@@ -14,13 +14,13 @@ export interface VariablesOptions {
 }
 
 export function createSecretReferences({ env, clock, log }: VariablesOptions): SecretReferencesService {
-  const files = new Map<string, { readonly text: string | undefined; readonly untilMs: number }>()
+  const files = new Map<string, { readonly text: string | undefined; readonly untilNs: bigint }>()
 
   function fromFile(variable: string, path: string): string | undefined {
     const known = files.get(variable)
-    if (known !== undefined && clock.now() < known.untilMs) return known.text
+    if (known !== undefined && clock.monotonicNs() < known.untilNs) return known.text
     const text = read(variable, path)
-    files.set(variable, { text, untilMs: clock.now() + fileMs })
+    files.set(variable, { text, untilNs: clock.monotonicNs() + BigInt(fileMs) * 1_000_000n })
     return text
   }
 

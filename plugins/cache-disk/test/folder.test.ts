@@ -1,6 +1,7 @@
 /** Which folders are refused, what a start finds, and when nothing is written. */
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
@@ -31,6 +32,12 @@ t.test('a folder that is no place for the cache is refused with a sentence', asy
   await t.rejects(tierIn(join(drive, 'inside', 'cache'), 16 * MiB).start(), {
     message: `SVC_CACHE_DIR: ${join(drive, 'inside', 'cache')} lies in ${drive}, which is the folder of a drive. Name a folder of its own.`,
   })
+  await symlink(drive, join(folder, 'link'))
+  await t.rejects(
+    tierIn(join(folder, 'link', 'inside', 'cache'), 16 * MiB).start(),
+    { message: /which is the folder of a drive/ },
+    'behind a link',
+  )
   const full = join(folder, 'full')
   await mkdir(full)
   await writeFile(join(full, 'thesis.txt'), 'years of work')
@@ -119,4 +126,36 @@ t.test('after a failed write nothing is admitted for 10 s, and reads go on', asy
   await clock.advance(10_000)
   t.ok(await tier.put(idOf('three'), recordOf('three')))
   t.equal(await storedBytes(dir), 2 * 1000 + 2 * 20 + 'one'.length + 'three'.length, 'no part is left')
+})
+
+t.test('links out of the folder lead nowhere: nothing outside is read, written or deleted', async t => {
+  const folder = await temporaryFolder(t)
+  const home = join(folder, 'home')
+  const dir = join(folder, 'cache')
+  await mkdir(home)
+  await writeFile(join(home, 'thesis.txt'), 'years of work')
+  await mkdir(dir)
+  await symlink(home, join(dir, 'tmp'))
+  await t.rejects(tierIn(dir, 16 * MiB).start(), { message: /^SVC_CACHE_DIR: .*tmp is a link/ })
+  t.same(await readdir(home), ['thesis.txt'], 'what lies behind a link is not emptied')
+  await rm(join(dir, 'tmp'))
+  const tier = await started(t, tierIn(dir, 16 * MiB))
+  await tier.put(idOf('one'), recordOf('one'))
+  const [one] = (await recordFiles(dir)) as [string]
+  await rename(one, join(home, 'record'))
+  await symlink(join(home, 'record'), one)
+  t.equal(await tier.get(idOf('one')), undefined, 'a link in the place of a record is none')
+  t.same(await readdir(home), ['record', 'thesis.txt'])
+})
+
+t.test('a pipe in the place of a record is a miss, and holds nobody up', async t => {
+  const dir = join(await temporaryFolder(t), 'cache')
+  const tier = await started(t, tierIn(dir, 16 * MiB))
+  for (let i = 0; i < 8; i++) await tier.put(idOf(i), recordOf(i))
+  for (const file of await recordFiles(dir)) {
+    await unlink(file)
+    execFileSync('mkfifo', [file])
+  }
+  for (let i = 0; i < 8; i++) t.equal(await tier.get(idOf(i)), undefined)
+  await tier.stop()
 })

@@ -16,9 +16,13 @@ export default defineAdminOperation({
     warmup: Type.String({ minLength: 1, maxLength: 64 }),
   }),
   response: Warmup,
-  errors: ['warmup_not_found'],
+  errors: ['distribution_not_found', 'warmup_not_found'],
   uses: ['cacheAdmin'],
-  async handle({ params: { id, warmup } }, { cacheAdmin }) {
+  async handle(request, { cacheAdmin }) {
+    const { id, warmup } = request.params
+    const { origin } = await cacheAdmin.distribution(id)
+    // It has names of objects, and headers that another caller has given.
+    await request.authorize(watch, { bucket: origin.bucket })
     return describeWarmup(await cacheAdmin.warmups.get(id, warmup))
   },
 })

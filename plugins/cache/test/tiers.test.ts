@@ -1,5 +1,6 @@
 /** Tiers behind memory: what they may answer with, and what becomes of those that fail. */
 import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import type { CacheLookup, CacheOrigin, CacheRequest, CacheTier, TierRecord } from 'svc/plugins/cache/api'
 import { resolvePolicy } from 'svc/plugins/cache/api'
 import { createFakeClock, createSeededRandom, type FakeClock } from 'svc/testing'
@@ -311,4 +312,62 @@ t.test('a tier that takes 50 ms is a miss; after 5 failures it is left alone for
   await get('/again')
   t.equal(asked, 6)
   t.equal(clock.pending(), 0, 'no timer is left')
+})
+
+t.test('a tier that hangs for hours is left with a bounded number of calls', async t => {
+  const unanswered: (() => void)[] = []
+  const hangs = () => new Promise<never>((_resolve, reject) => unanswered.push(() => reject(new Error('gone'))))
+  const { tier } = openTier()
+  const clock = createFakeClock()
+  const hanging: CacheTier = { ...tier, get: hangs, hasAll: hangs, delete: hangs, put: hangs }
+  const failures = { count: 0 }
+  const onFailure = () => failures.count++
+  const guarded = guardTier({ name: 'shelf', tier: hanging, budgetBytes: MiB, clock, log, onFailure })
+  const id = Buffer.alloc(32)
+  for (let round = 0; round < 50; round++) {
+    for (let i = 0; i < 100; i++) {
+      void guarded.get(id)
+      void guarded.delete(id)
+    }
+    await clock.advance(60_000)
+  }
+  t.ok(unanswered.length <= 1200, `${unanswered.length} calls`)
+  for (const reject of unanswered.splice(0)) reject()
+  await clock.advance(10_000)
+  t.not(guarded.get(id), undefined, 'it is asked again when they have ended')
+  t.equal(unanswered.length, 1)
+  for (const reject of unanswered) reject()
+})
+
+t.test('a pause ends after 10 s also where the clock was set back meanwhile', async t => {
+  const { tier } = openTier()
+  const fake = createFakeClock()
+  let backMs = 0
+  const clock = { ...fake, now: () => fake.now() - backMs }
+  const failing: CacheTier = { ...tier, get: () => Promise.reject(new Error('no')) }
+  const guarded = guardTier({ name: 'shelf', tier: failing, budgetBytes: MiB, clock, log, onFailure() {} })
+  for (let i = 0; i < 5; i++) await guarded.get(Buffer.alloc(32))
+  t.ok(guarded.isPaused)
+  backMs = 3_600_000
+  t.ok(guarded.isPaused)
+  await fake.advance(10_001)
+  t.notOk(guarded.isPaused)
+})
+
+t.test('a record with right checksums and wrong fields is a miss', async t => {
+  const world = createWorld()
+  const { tier, records } = openTier()
+  await world.run({ tier }).get()
+  const [[id, { body }]] = [...records] as [[string, TierRecord]]
+  const facts = { v: 1, body: { bytes: body.length, crc: crc32(body) } }
+  const wrong = [null, 1, {}, { record: {} }, { record: { value: {} }, sizeBytes: body.length }]
+  for (const head of [null, [], { ...facts, body: null }, ...wrong.map(entry => ({ ...facts, entry }))]) {
+    const rest = Buffer.from(`-\n${JSON.stringify(head)}`)
+    const check = crc32(rest, crc32(Buffer.from(id, 'hex')))
+      .toString(16)
+      .padStart(8, '0')
+    records.set(id, { head: Buffer.concat([Buffer.from(`${check} `), rest]), body })
+    const found = await world.run({ tier }).get().catch(String)
+    t.match(found, { result: 'MISS', text: 'one' }, JSON.stringify(head))
+  }
 })

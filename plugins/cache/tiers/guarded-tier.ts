@@ -1,6 +1,6 @@
 /**
  * A tier that cannot harm whoever asks it: a look-up that is rejected or takes 50 ms is a miss; after 5 failures in a row nothing is asked
- * of the tier for 10 s.
+ * of the tier for 10 s, and nothing while more than 1000 calls have no answer: what hangs for hours would fill the memory.
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { CacheTier, TierRecord, TierUsage } from '../api.ts'
@@ -8,6 +8,8 @@ import type { CacheTier, TierRecord, TierUsage } from '../api.ts'
 const answerMsMax = 50
 const failuresMax = 5
 export const pauseMs = 10_000
+/** Calls that nobody waits for any more, and that the tier has not ended. */
+const unansweredMax = 1000
 
 export interface GuardedTier {
   /** Of its kind. */
@@ -37,14 +39,21 @@ export interface GuardedTierOptions {
 
 export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: GuardedTierOptions): GuardedTier {
   let failures = 0
-  let pausedUntilMs = 0
-  const isPaused = () => pausedUntilMs > clock.now()
+  let pausedUntilNs = 0n
+  let unanswered = 0
+  const isPaused = () => pausedUntilNs > clock.monotonicNs() || unanswered >= unansweredMax
+
+  function countUntilAnswered(running: Promise<unknown>): void {
+    unanswered++
+    const answered = () => void unanswered--
+    running.then(answered, answered)
+  }
 
   function failed(error: unknown): void {
     onFailure()
     if (++failures < failuresMax) return
     failures = 0
-    pausedUntilMs = clock.now() + pauseMs
+    pausedUntilNs = clock.monotonicNs() + BigInt(pauseMs) * 1_000_000n
     log.warn(
       { err: error, tier: name },
       `a tier of the cache has failed ${failuresMax} times: it is left alone for 10 s`,
@@ -72,7 +81,10 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
     let cancel: (() => void) | undefined
     const late = new Promise<never>((_resolve, reject) => {
       if (msMax === undefined) return
-      cancel = clock.after(msMax, () => reject(new Error(`no answer within ${msMax} ms`)))
+      cancel = clock.after(msMax, () => {
+        countUntilAnswered(running)
+        reject(new Error(`no answer within ${msMax} ms`))
+      })
     })
     try {
       const found = await (msMax === undefined ? running : Promise.race([running, late]))
@@ -97,7 +109,16 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
     hasAll: ids => guarded(() => tier.hasAll(ids), false, answerMsMax),
     // Nobody waits for these.
     put: (id, record) => guarded<boolean>(() => tier.put(id, record), false, undefined),
-    delete: id => guarded<void>(() => tier.delete(id), undefined, undefined),
+    delete: id =>
+      guarded<void>(
+        () => {
+          const running = tier.delete(id)
+          if (running instanceof Promise) countUntilAnswered(running)
+          return running
+        },
+        undefined,
+        undefined,
+      ),
     heads: (after, limit) =>
       guarded<Awaited<ReturnType<CacheTier['heads']>>>(() => tier.heads(after, limit), [], undefined),
     usage: () => tier.usage(),

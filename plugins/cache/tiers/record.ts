@@ -156,6 +156,7 @@ export function readHead(id: Buffer, head: Buffer): HeadFacts | 'damaged' | unde
   if (opened === undefined) return 'damaged'
   const { entry } = opened.meta
   if (entry === undefined) return undefined
+  if (!Array.isArray(entry?.record?.tags)) return 'damaged'
   const { space, host, path, purgeSequence } = entry
   return { space, host, path, purgeSequence, tags: entry.record.tags }
 }

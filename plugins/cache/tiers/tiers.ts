@@ -53,6 +53,15 @@ export interface TiersOptions {
   readonly holds: Holds
 }
 
+/** Right checksums do not say that the fields are those of this release. */
+function orNone<T>(decode: () => T | undefined): T | undefined {
+  try {
+    return decode()
+  } catch {
+    return undefined
+  }
+}
+
 const bytesOf = (id: string) => Buffer.from(id, 'latin1')
 
 export const noTiers: Tiers = {
@@ -78,7 +87,7 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
     for (const tier of tiers) {
       const record = await tier.get(idBytes)
       if (record === undefined) continue
-      const value = decode(id, record, seal())
+      const value = orNone(() => decode(id, record, seal()))
       if (value !== undefined) return { value, source: tier.name }
       // Damaged, of another release, or encrypted by a process that is gone.
       void tier.delete(idBytes)

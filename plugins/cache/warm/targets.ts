@@ -7,6 +7,7 @@ import { indexDocumentsOf } from '../purge/selection.ts'
 
 const pageSize = 1000
 const sitemapBytesMax = 10 * 1024 * 1024
+const locationsPerTurn = 1000
 
 export interface WarmRequest {
   readonly paths?: readonly string[]
@@ -42,7 +43,7 @@ export async function targetsOf(
     return targets.size < max
   }
   for (const path of paths) add(path)
-  if (sitemap !== undefined) for (const target of await readSitemap(sitemap, distribution, objects)) add(target)
+  if (sitemap !== undefined) await addSitemap(sitemap, distribution, objects, add)
   if (patterns.length > 0) await addObjects(patterns, distribution, objects, add)
   return [...targets]
 }
@@ -103,15 +104,42 @@ function literalStart({ type, pattern }: { readonly type: string; readonly patte
   return type === 'prefix' ? text : (/^[^*?{}[\]\\]*/.exec(text)?.[0] ?? '')
 }
 
-async function readSitemap(path: string, { aliases, origin }: Distribution, objects: Objects): Promise<string[]> {
-  const text = await readText(origin.bucket, origin.pathPrefix + decodeURI(path).slice(1), objects)
+async function addSitemap(
+  target: string,
+  distribution: Distribution,
+  objects: Objects,
+  add: (target: string) => boolean,
+): Promise<void> {
+  const { aliases, origin } = distribution
+  const path = decoded(target)
+  if (path === undefined) throw invalidRequest('/sitemap', 'is no path: it has an invalid escape')
+  const access = accessOf(path, distribution)
+  if (access !== 'public' && access !== 'signed')
+    throw invalidRequest('/sitemap', `is in a behavior whose access is ${access}: it is read as visitors read it`)
+  const text = await readText(origin.bucket, origin.pathPrefix + path.slice(1), objects)
   if (text === undefined) throw invalidRequest('/sitemap', 'is no object of the distribution')
-  const found: string[] = []
+  let count = 0
   for (const [, escaped = ''] of text.matchAll(/<loc>\s*([^<\s]{1,4096})\s*<\/loc>/g)) {
+    // Others are served meanwhile: it may have half a million.
+    if (++count % locationsPerTurn === 0) await new Promise(resolve => setImmediate(resolve))
     const url = URL.parse(escaped.replaceAll('&amp;', '&'))
-    if (url !== null && aliases.some(alias => alias === url.hostname)) found.push(url.pathname + url.search)
+    const isOwn = url !== null && aliases.some(alias => alias === url.hostname)
+    if (isOwn && !add(url.pathname + url.search)) return
   }
-  return found
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** What its pages are would be told to a caller who may not read it. */
+function accessOf(path: string, { behaviors, defaultBehavior }: Distribution): string {
+  const own = behaviors.find(({ pathPattern }) => compilePattern(pathPattern)(path))
+  return own?.access ?? defaultBehavior.access ?? 'public'
 }
 
 async function readText(bucket: string, key: string, objects: Objects): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 /** Warm-ups that somebody has asked for: jobs of the main thread, in its memory, at most four of them under way. */
-import type { Clock, Logger, Random, Threads } from 'svc/kernel'
+import { type Clock, isCatalogError, type Logger, type Random, type Threads } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { WarmOutcome } from '../api.ts'
@@ -11,6 +11,8 @@ const runningMax = 4
 /** With those that have ended, of which the oldest go first. */
 const keptMax = 1000
 const keptMs = 3_600_000
+/** Of their requests, which may have a megabyte each. */
+const keptCharsMax = 16 * 1024 * 1024
 const errorsMax = 100
 const startMessage = 'cache.warmup.start'
 const getMessage = 'cache.warmup.get'
@@ -72,12 +74,18 @@ interface Start {
 export function createWarmups(options: WarmupsOptions): Warmups {
   const { threads, clock, random, log, node, fetchBatch, objects, distributions, count } = options
   const jobs = new Map<string, Job>()
+  const chars = new WeakMap<Job, number>()
   let isStopped = false
 
   function forget(): void {
-    for (const [id, { finishedMs }] of jobs) {
-      const isOld = finishedMs !== undefined && (clock.now() - finishedMs > keptMs || jobs.size > keptMax)
-      if (isOld) jobs.delete(id)
+    let keptChars = 0
+    for (const job of jobs.values()) keptChars += chars.get(job) ?? 0
+    for (const [id, job] of jobs) {
+      const { finishedMs } = job
+      if (finishedMs === undefined) continue
+      if (clock.now() - finishedMs <= keptMs && jobs.size <= keptMax && keptChars <= keptCharsMax) continue
+      jobs.delete(id)
+      keptChars -= chars.get(job) ?? 0
     }
   }
 
@@ -96,14 +104,13 @@ export function createWarmups(options: WarmupsOptions): Warmups {
       nodes: [{ node, state: 'in-progress', fetched: 0, failed: 0 }],
     }
     jobs.set(id, job)
+    chars.set(job, JSON.stringify(request).length)
     run(job, hosts)
       .catch(error => {
-        log.error({ err: error, warmup: id }, 'a warm-up has failed')
-        job.errors.push({
-          url: '',
-          status: 0,
-          message: 'The warm-up has failed; the log of the server has the reason.',
-        })
+        const isRefusal = isCatalogError(error) && error.status < 500
+        if (!isRefusal) log.error({ err: error, warmup: id }, 'a warm-up has failed')
+        const message = isRefusal ? error.message : 'The warm-up has failed; the log of the server has the reason.'
+        job.errors.push({ url: '', status: 0, message })
         job.state = 'failed'
       })
       .finally(() => {

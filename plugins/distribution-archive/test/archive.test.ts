@@ -248,6 +248,13 @@ t.test('hostile text is refused, and costs little', async t => {
   t.equal(({} as { polluted?: number }).polluted, undefined)
 })
 
+t.test('of text with very many errors the first is told, and no more are collected', async t => {
+  const { status, json } = await send(`kind: x\n---\n[${','.repeat(20_000)}`)
+  t.equal(status, 400)
+  t.match(json.errors, [{ line: 3, column: 3, message: /Unexpected , .*the first of more than 100 errors/ }])
+  t.equal(json.errors.length, 1)
+})
+
 t.test('several hundred at once, again, and two imports at the same time', async t => {
   const many = Array.from({ length: 400 }, (_, index) => site(`n${index}`)).join('---\n')
   const started = performance.now()
@@ -323,4 +330,5 @@ t.test('a caller sees and changes what it may manage, and nothing else', async t
   const bob = server.signedBy('bob', 'bob-secret-key-1')
   t.equal((await bob({ path: api('/distributions/export') })).status, 403)
   t.equal((await send(site('hers'), '', bob)).status, 403)
+  t.equal((await send('[,', '', bob)).status, 403, 'before the text is read')
 })

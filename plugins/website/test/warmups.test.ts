@@ -75,6 +75,38 @@ t.test('what is not for everybody, or not for the cache, is skipped; what is mis
   t.equal((await server.get('/secret/s.html')).status, 403, 'a warm-up opens nothing')
 })
 
+t.test('a sitemap that is not for visitors is not read, and what is wrong with one is told', async t => {
+  const hidden = '<loc>https://www.example.test/hidden-page</loc>'
+  await server.put('pages', { 'secret/sitemap.xml': `<urlset>${hidden}</urlset>`, 'big.xml': hidden.repeat(50_000) })
+  const secret = await warm({ sitemap: '/secret/sitemap.xml', domains: [hosts[0]] })
+  t.notMatch(JSON.stringify(secret), /hidden-page/, 'its pages are not told')
+  const told = (message: RegExp) => ({ state: 'failed', total: 0, errors: [{ url: '', message }] })
+  t.match(secret, told(/sitemap is in a behavior whose access is authenticated/))
+  t.match(await warm({ sitemap: '/no-sitemap.xml' }), told(/sitemap is no object of the distribution/))
+  t.match(await warm({ sitemap: '/%ff.xml' }), told(/sitemap is no path/))
+  t.match(await warm({ sitemap: '/big.xml', maxObjects: 1, domains: [hosts[0]] }), { total: 1 })
+})
+
+t.test('a warm-up is shown to those who may start one of its distribution', async t => {
+  const { id } = (await start({ paths: ['/'], headers: { Cookie: 'session=1' } })).json
+  const document = {
+    Version: '2012-10-17',
+    Statement: [
+      { Effect: 'Allow', Action: ['admin:InvalidateCache'], Resource: ['arn:aws:s3:::*'] },
+      { Effect: 'Deny', Action: ['admin:InvalidateCache'], Resource: ['arn:aws:s3:::pages', 'arn:aws:s3:::pages/*'] },
+    ],
+  }
+  const post = (path: string, body: object) => server.signed({ method: 'POST', path: `/api/v1${path}`, body })
+  await server.signed({ method: 'PUT', path: '/api/v1/policies/others', body: { document } })
+  await post('/users', { accessKey: 'eve', secretKey: 'eve-secret-key-1' })
+  await post('/policies/attach', { policyNames: ['others'], user: 'eve' })
+  const path = `/api/v1/distributions/site/cache/warmups/${id}`
+  t.equal((await server.signed({ path })).status, 200)
+  const eve = server.signedBy('eve', 'eve-secret-key-1')
+  t.equal((await eve({ path })).status, 403)
+  t.equal((await eve({ method: 'POST', path: '/api/v1/distributions/site/cache/warmups', body: {} })).status, 403)
+})
+
 t.test('requests that cannot be right are refused', async t => {
   const refused = async (body: object, status: number, detail: RegExp, id = 'site') => {
     const answer = await start(body, id)
@@ -91,6 +123,18 @@ t.test('requests that cannot be right are refused', async t => {
   await settings({ cache: { enabled: false } })
   await refused({ paths: ['/'] }, 409, /is off at every host/)
   await settings({})
+})
+
+t.test('large requests are forgotten before they fill the memory', async t => {
+  const paths = Array.from({ length: 240 }, (_, index) => `/${index}${'x'.repeat(4000)}`)
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push((await warm({ paths, maxObjects: 1, domains: [hosts[0]] })).id)
+  await warm({ paths: ['/'] })
+  const shown = await Promise.all(
+    ids.map(id => server.signed({ path: `/api/v1/distributions/site/cache/warmups/${id}` })),
+  )
+  t.equal(shown[0]?.status, 404, 'the oldest is gone')
+  t.equal(shown.at(-1)?.status, 200, 'the newest is kept')
 })
 
 t.test('at most four at once', async t => {
