@@ -45,9 +45,9 @@ export function problemsIn(documents: readonly ArchiveDocument[], { kinds: stage
     for (const [name, error] of staged[kind].errors) {
       if (isCatalogError(error) && error.status === 403) throw deniedBy(error, kind, name)
       const document = byName.get(`${kind}/${name}`)
-      const listed = (problemsOf(error) ?? []) as readonly { readonly element?: string; readonly message: string }[]
-      const own = listed.length > 0 ? listed : [pointed(error)]
-      for (const { element = '', message } of own) {
+      const listed = (problemsOf(error) ?? []) as readonly Told[]
+      for (const told of listed.length > 0 ? listed : [error]) {
+        const { element, message } = pointed(told)
         const clause = message.replace(/\.$/, '')
         problems.push(
           document?.problem(element, clause) ?? {
@@ -63,12 +63,19 @@ export function problemsIn(documents: readonly ArchiveDocument[], { kinds: stage
   return problems
 }
 
-/** A sentence that begins with a JSON Pointer: `/cache/ttl is not …`, `/cache/policy: There is …`. */
-function pointed(error: Error): { readonly element: string; readonly message: string } {
-  const sentence = error.message
-  const [, element, message] = /^(\/[^\s:]*):? (.*)$/s.exec(sentence) ?? []
-  if (element !== undefined && message !== undefined) return { element, message }
-  return { element: namingFields[(error as { readonly code?: string }).code ?? ''] ?? '', message: sentence }
+/** A problem of a list, or an error. */
+interface Told {
+  readonly element?: string
+  readonly code?: string
+  readonly message: string
+}
+
+/** Without an element the sentence may begin with a JSON Pointer: `/cache/ttl is not …`, `/cache/policy: There is …`. */
+function pointed({ element = '', code = '', message: sentence }: Told): { element: string; message: string } {
+  if (element !== '') return { element, message: sentence }
+  const [, pointer, message] = /^(\/[^\s:]*):? (.*)$/s.exec(sentence) ?? []
+  if (pointer !== undefined && message !== undefined) return { element: pointer, message }
+  return { element: namingFields[code] ?? '', message: sentence }
 }
 
 /** What has the name of something that is not there. */
@@ -83,9 +90,8 @@ const namingFields: Readonly<Record<string, string>> = {
 /** Without those that name a document of `broken` (`KeyGroup/films`): it may be only missing, or have what it gives up. */
 export function independentOf(broken: ReadonlySet<string>, problems: readonly DocumentProblem[]): DocumentProblem[] {
   const names = new Set([...broken].map(document => document.slice(document.indexOf('/') + 1)))
-  return problems.filter(({ element, message }) => {
-    const [, subject = ''] = element.split('/')
+  return problems.filter(({ message }) => {
     const words = message.split(/[^a-z0-9._-]+/).map(word => word.replace(/[.]+$/, ''))
-    return !names.has(subject) && !words.some(word => names.has(word))
+    return !words.some(word => names.has(word))
   })
 }

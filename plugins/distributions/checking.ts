@@ -1,6 +1,6 @@
 /** Whether a distribution may be saved, beside the others that there are or will be. All checks come before the commit. */
 import { isCatalogError, type Ports } from 'svc/kernel'
-import { adminErrors, problemsOf, sentenceEnd } from 'svc/plugins/admin/api'
+import { adminErrors, passAll, sentenceEnd } from 'svc/plugins/admin/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
@@ -173,24 +173,6 @@ function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
 function noKeyGroup(element: string, id: string): Error {
   const message = `There is no key group ${JSON.stringify(id)}.`
   return distributionErrors.key_group_not_found(message, { cause: [{ element, message }] })
-}
-
-/** Throws what the first refused check throws, with the problems of all of them; other failures, and denials, at once. */
-async function passAll(checks: readonly (() => Promise<void>)[]): Promise<void> {
-  const refusals: Error[] = []
-  for (const check of checks) {
-    try {
-      await check()
-    } catch (error) {
-      if (!isCatalogError(error) || error.status >= 500 || error.status === 403) throw error
-      refusals.push(error)
-    }
-  }
-  const [first, ...others] = refusals
-  if (first === undefined) return
-  if (others.length > 0)
-    first.cause = refusals.flatMap(error => problemsOf(error) ?? [{ element: '', message: error.message }])
-  throw first
 }
 
 /** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */

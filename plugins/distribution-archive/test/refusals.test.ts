@@ -82,8 +82,33 @@ t.test('problems of form and of names are told at once', async t => {
       'KeyGroup/broken/spec/key',
     ])
     t.equal(elements.length, 6, 'and none that a document with a problem may have caused')
+    t.equal(new Set(elements).size, 6)
     for (const { line, column } of json.errors) t.ok(line > 0 && column > 0)
   }
+})
+
+t.test('the cache of a stored distribution is checked although the document of that one is wrong', async t => {
+  t.equal((await send(site('kept'))).status, 200)
+  const cache = (spec: string) => document('DistributionCache', 'kept', spec)
+  const wrong = site('kept', ', enabled: 3')
+  const elementsOf = async (spec: string) => {
+    const { json } = await send(`${wrong}---\n${cache(spec)}`)
+    return json.errors.map(({ element }: { element: string }) => element)
+  }
+  const enabled = 'Distribution/kept/spec/enabled'
+  t.same(await elementsOf('{ cache: { policy: nothing } }'), [enabled, 'DistributionCache/kept/spec/cache/policy'])
+  t.same(await elementsOf('{ domains: [{ host: new.example.test, cache: {} }] }'), [enabled], 'it may get that name')
+})
+
+t.test('a policy and a webhook that are wrong in one document are both told', async t => {
+  t.equal((await send(site('hooked'))).status, 200)
+  const { json } = await send(
+    document('DistributionCache', 'hooked', '{ cache: { policy: nothing }, webhooks: [{ id: edge, type: cdn_9 }] }'),
+  )
+  t.match(json.errors, [
+    { element: 'DistributionCache/hooked/spec/cache/policy', line: 4 },
+    { element: 'DistributionCache/hooked/spec/webhooks/0/type', line: 4 },
+  ])
 })
 
 t.test('the sentence has the place of the first problem as the list has it', async t => {
