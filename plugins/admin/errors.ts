@@ -1,4 +1,4 @@
-import { defineErrors } from 'svc/kernel'
+import { defineErrors, isCatalogError, type MaybePromise } from 'svc/kernel'
 
 /** Errors of all operations of the Admin API. Codes of single features are in the catalogues of their plugins. */
 export const adminErrors = defineErrors({
@@ -68,4 +68,22 @@ const fieldProblems = new WeakMap<Error, readonly FieldProblem[]>()
 /** The list of problems of a document, for the client. Also found in the cause of an error, if that is a list. */
 export function problemsOf(error: Error): readonly object[] | undefined {
   return fieldProblems.get(error) ?? (Array.isArray(error.cause) ? error.cause : undefined)
+}
+
+/** Throws what the first refused check throws, with the problems of all of them; other failures, and denials, at once. */
+export async function passAll(checks: readonly (() => MaybePromise<void>)[]): Promise<void> {
+  const refusals: Error[] = []
+  for (const check of checks) {
+    try {
+      await check()
+    } catch (error) {
+      if (!isCatalogError(error) || error.status >= 500 || error.status === 403) throw error
+      refusals.push(error)
+    }
+  }
+  const [first, ...others] = refusals
+  if (first === undefined) return
+  if (others.length > 0)
+    first.cause = refusals.flatMap(error => problemsOf(error) ?? [{ element: '', message: error.message }])
+  throw first
 }

@@ -16,6 +16,8 @@ export interface ArchiveDocument {
 export interface ReadDocuments {
   readonly documents: readonly ArchiveDocument[]
   readonly problems: readonly DocumentProblem[]
+  /** The documents with problems, by kind and name; undefined: there are some whose kind or name is unknown. */
+  readonly broken: ReadonlySet<string> | undefined
 }
 
 const fieldNames = ['apiVersion', 'kind', 'metadata', 'spec'] as const
@@ -35,26 +37,36 @@ export function readDocuments(text: string, hasLines: boolean): ReadDocuments {
   const documents: ArchiveDocument[] = []
   const problems: DocumentProblem[] = [...read.problems]
   const taken = new Map<string, number>()
+  let broken: Set<string> | undefined = read.problems.length > 0 ? undefined : new Set()
   for (const [index, document] of read.documents.entries()) {
-    if (problems.length >= problemsMax) break
+    if (problems.length >= problemsMax) {
+      broken = undefined
+      break
+    }
     const found = readDocument(document, index, hasLines)
     problems.push(...found.problems)
-    if (found.document === undefined) continue
+    if (found.document === undefined) {
+      if (found.name === undefined) broken = undefined
+      else broken?.add(found.name)
+      continue
+    }
     const { kind, name, problem } = found.document
     const former = taken.get(`${kind}/${name}`)
     if (former === undefined) {
       taken.set(`${kind}/${name}`, index)
       documents.push(found.document)
-    } else
+    } else {
+      broken?.add(`${kind}/${name}`)
       problems.push({
         ...problem('', `is in the file twice: document ${former + 1} is it, too`),
         element: `${kind}/${name}`,
       })
+    }
   }
   if (documents.length === 0 && problems.length === 0) {
     problems.push({ element: '', line: hasLines ? 1 : 0, column: hasLines ? 1 : 0, message: 'has no document' })
   }
-  return { documents, problems: problems.slice(0, problemsMax) }
+  return { documents, problems: problems.slice(0, problemsMax), broken }
 }
 
 function readDocument({ value, place }: TextDocument, index: number, hasLines: boolean) {
@@ -66,19 +78,19 @@ function readDocument({ value, place }: TextDocument, index: number, hasLines: b
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     report([], 'is no object with apiVersion, kind, metadata and spec')
-    return { problems, document: undefined }
+    return { problems, name: undefined, document: undefined }
   }
   const { apiVersion: version, kind, metadata, spec = {} } = value as Record<string, unknown>
   if (!isKind(kind)) {
     report(['kind'], `must be one of ${kindNames.join(', ')}${kind === undefined ? '' : `, and is ${shown(kind)}`}`)
-    return { problems, document: undefined }
+    return { problems, name: undefined, document: undefined }
   }
   const name = nameOf(metadata)
   const { namePattern, nameRule } = kinds[kind]
   if (typeof name !== 'string' || !namePattern.test(name)) {
     label = `${kind} (${label})`
     report(['metadata', 'name'], name === undefined ? 'is missing' : nameRule)
-    return { problems, document: undefined }
+    return { problems, name: undefined, document: undefined }
   }
   label = `${kind}/${name}`
   if (version !== apiVersion) report(['apiVersion'], `must be ${apiVersion}`)
@@ -94,7 +106,7 @@ function readDocument({ value, place }: TextDocument, index: number, hasLines: b
   })
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) {
     report(['spec'], 'is no object')
-    return { problems, document: undefined }
+    return { problems, name: label, document: undefined }
   }
   const valid = validations.get(kind)!.body(spec)
   if ('error' in valid) {
@@ -104,6 +116,7 @@ function readDocument({ value, place }: TextDocument, index: number, hasLines: b
   const isRight = problems.length === 0 && 'value' in valid
   return {
     problems,
+    name: label,
     document: isRight ? { kind, name, spec: valid.value as Record<string, unknown>, problem } : undefined,
   }
 }

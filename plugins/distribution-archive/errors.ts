@@ -20,8 +20,9 @@ export const problemsMax = 100
 
 /** The first problem as the message, all of them as `errors`. */
 export function invalidDocuments(problems: readonly DocumentProblem[]): Error {
-  const { element, line, message } = problems[0]!
-  const place = [line > 0 ? `line ${line}` : '', element].filter(Boolean).join(', ')
+  const { element, line, column, message } = problems[0]!
+  // As clients put places together, so that they see that the first problem has been told.
+  const place = [line > 0 ? `line ${line}, column ${column}` : '', element].filter(Boolean).join(', ')
   const more = problems.length > 1 ? ` There are ${problems.length - 1} other problems.` : ''
   return distributionArchiveErrors.invalid_archive(`${place === '' ? 'The file' : `${place}:`} ${message}.${more}`, {
     cause: problems.slice(0, problemsMax),

@@ -1,6 +1,6 @@
 /** Whether a distribution may be saved, beside the others that there are or will be. All checks come before the commit. */
-import type { Ports } from 'svc/kernel'
-import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
+import { isCatalogError, type Ports } from 'svc/kernel'
+import { adminErrors, passAll, sentenceEnd } from 'svc/plugins/admin/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
@@ -13,7 +13,7 @@ import { covers, normalizeAlias } from './hosts.ts'
 import { logBucketOf, logExposure, logPrefixOf } from './log-target.ts'
 import { reservedBy, type ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
-import { hasSignedAccess, keyGroupsOf } from './signed-access.ts'
+import { hasSignedAccess, keyGroupPlaces } from './signed-access.ts'
 
 export type Stored = StoredDocument<StoredDistribution>
 
@@ -71,7 +71,7 @@ export function createChecks(options: ChecksOptions): Checks {
     const { originSecretHeader, ...restrictions } = input.restrictions
     let secret = before?.value.restrictions.originSecretHeader
     try {
-      secret = originSecretHeader && storeSecret(originSecretHeader, secret, ports.random)
+      secret = originSecretHeader && storeSecret(originSecretHeader, secret, ports.random, ports.clock.now())
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
       problems.push({ element: '/restrictions/originSecretHeader', message: error.message })
@@ -100,6 +100,16 @@ export function createChecks(options: ChecksOptions): Checks {
     return found
   }
 
+  async function requireBucket(name: string, element: string): Promise<void> {
+    try {
+      await objects.getBucket(name)
+    } catch (error) {
+      if (!isCatalogError(error) || error.code !== 'NoSuchBucket') throw error
+      const message = `There is no bucket ${name}: make it first (\`svcctl mb ALIAS/${name}\`).`
+      throw adminErrors.bucket_not_found(message, { cause: [{ element, message }] })
+    }
+  }
+
   /** The log of a distribution, and the logs of others that its pages could show. */
   async function checkLog(
     built: Distribution,
@@ -111,7 +121,7 @@ export function createChecks(options: ChecksOptions): Checks {
       if (!hasBucketLogs) {
         throw adminErrors.not_implemented('Access logs in buckets need the plugin queue, which is not loaded.')
       }
-      await objects.getBucket(target.bucket)
+      await requireBucket(target.bucket, '/logging/target')
       if (!(await mayWrite(target.bucket, logPrefixOf(built.id, target)))) {
         throw adminErrors.access_denied(`To write the log into ${target.bucket} you need s3:PutObject there.`)
       }
@@ -129,18 +139,18 @@ export function createChecks(options: ChecksOptions): Checks {
   async function check(request: CheckRequest): Promise<AlsoChange> {
     const { distribution, before, neighbours, mayManage, mayWrite, keyGroupChange = () => undefined } = request
     const { id } = distribution
-    // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
-    await checkAliases(distribution, neighbours, names, mayManage)
-    await objects.getBucket(distribution.origin.bucket)
-    const groups = keyGroups === undefined ? [] : [...keyGroupsOf(distribution)]
-    for (const group of groups) {
-      if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(group)
-    }
-    await checkLog(
-      distribution,
-      neighbours.all.filter(other => other.id !== id),
-      mayWrite,
-    )
+    const places = keyGroups === undefined ? new Map<string, string>() : keyGroupPlaces(distribution)
+    const groups = [...new Set(places.values())]
+    const others = neighbours.all.filter(other => other.id !== id)
+    await passAll([
+      // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
+      () => checkAliases(distribution, neighbours, names, mayManage),
+      () => requireBucket(distribution.origin.bucket, '/origin/bucket'),
+      ...[...places].map(([element, group]) => async () => {
+        if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(element, group)
+      }),
+      () => checkLog(distribution, others, mayWrite),
+    ])
     const ofCertificates = await certificates.prepare(distribution, before?.value)
     return (tx: TransactionBuilder) => {
       ofCertificates(tx)
@@ -160,8 +170,10 @@ function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
   }
 }
 
-const noKeyGroup = (id: string): Error =>
-  distributionErrors.key_group_not_found(`There is no key group ${JSON.stringify(id)}.`)
+function noKeyGroup(element: string, id: string): Error {
+  const message = `There is no key group ${JSON.stringify(id)}.`
+  return distributionErrors.key_group_not_found(message, { cause: [{ element, message }] })
+}
 
 /** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */
 async function checkAliases(

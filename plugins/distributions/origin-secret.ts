@@ -4,6 +4,7 @@
  * reference (`${secret:name}`) the name is stored, and what it stands for is read when a request comes; the digest beside it is of nothing.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Random } from 'svc/kernel'
 import { referencedName, referenceTo, type SecretReferencesService } from 'svc/plugins/secret-references/api'
 import type { OriginSecretHeader, StoredOriginSecret } from './document.ts'
@@ -41,29 +42,34 @@ export function storeSecret(
   { name, value, values = [] }: OriginSecretHeader,
   before: StoredOriginSecret | undefined,
   random: Random,
+  nowMs: number,
 ): StoredOriginSecret {
+  // What has expired neither counts again nor makes a difference.
+  const live = (before?.secrets ?? []).filter(secret => isLive(secret, nowMs))
   const given = value === undefined || value === '' ? values : [value, ...values]
   if (given.length > secretsMax) throw new TypeError(`has more than ${secretsMax} values`)
   const secrets = given.map(one => {
     const digits = shown.exec(one)?.[1]
     if (digits !== undefined) {
-      const kept = before?.secrets.find(({ digest }) => digest.startsWith(digits))
+      const kept = live.find(({ digest }) => digest.startsWith(digits))
       if (kept === undefined) throw new TypeError('has a masked value that matches no stored secret')
       return kept
     }
     const reference = referencedName(one)
     if (reference !== undefined) {
-      const known = before?.secrets.find(secret => secret.reference === reference)
+      const known = live.find(secret => secret.reference === reference)
       return known ?? { ...hashSecret(Buffer.from(random.bytes(32)).toString('hex'), random), reference }
     }
     if (one.length < charactersMin) throw new TypeError(`has a value of less than ${charactersMin} characters`)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: no header can have them
     if (/[\u0000-\u001f\u007f]/.test(one)) throw new TypeError('has a value with control characters')
     // The same secret again is no change.
-    return before?.secrets.find(secret => isDigestOf(one, secret)) ?? hashSecret(one, random)
+    return live.find(secret => isDigestOf(one, secret)) ?? hashSecret(one, random)
   })
   if (secrets.length === 0) throw new TypeError('has no value')
-  return { name: name.toLowerCase(), secrets }
+  const stored = { name: name.toLowerCase(), secrets }
+  const isSame = before !== undefined && isDeepStrictEqual({ ...before, secrets: live }, stored)
+  return isSame ? before : stored
 }
 
 const isLive = ({ expiresMs }: Secret, nowMs: number) => expiresMs === undefined || nowMs < expiresMs

@@ -12,9 +12,19 @@ function withDefaults({ access, signing }: Behavior, { defaultBehavior }: Pick<B
 }
 
 /** All key groups that a distribution names, also for behaviors that need none now. */
-export function keyGroupsOf({ defaultBehavior, behaviors }: Behaviors): ReadonlySet<string> {
-  const named = [defaultBehavior, ...behaviors].map(({ signing }) => signing?.keyGroup)
-  return new Set(named.filter(group => group !== undefined))
+export const keyGroupsOf = (behaviors: Behaviors): ReadonlySet<string> => new Set(keyGroupPlaces(behaviors).values())
+
+/** By the JSON Pointers of what names them. */
+export function keyGroupPlaces({ defaultBehavior, behaviors }: Behaviors): ReadonlyMap<string, string> {
+  const places = [
+    ['/defaultBehavior', defaultBehavior] as const,
+    ...behaviors.map((behavior, index) => [`/behaviors/${index}`, behavior] as const),
+  ]
+  return new Map(
+    places.flatMap(([element, { signing }]) =>
+      signing?.keyGroup === undefined ? [] : [[`${element}/signing/keyGroup`, signing.keyGroup] as const],
+    ),
+  )
 }
 
 /** Whether some behavior has signed access. */

@@ -43,7 +43,7 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
     if (foreign !== undefined)
       throw invalidWebhook(
         `${element}/domains`,
-        `has ${JSON.stringify(foreign)}, which is no alias of the distribution`,
+        `has ${JSON.stringify(foreign)}, which is no alias of the distribution ${distribution.id}`,
       )
     const kind = kinds().require(type, element)
     const fields = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Fields

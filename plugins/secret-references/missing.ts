@@ -2,7 +2,7 @@
 import type { Logger, MaybePromise } from 'svc/kernel'
 import { referenceTo, type SecretReferencesService, type SecretReferencesUser, variableOf } from './api.ts'
 
-const shownMax = 5
+const shownMax = 100
 
 export interface MissingOptions {
   readonly users: () => readonly SecretReferencesUser[]
@@ -11,20 +11,26 @@ export interface MissingOptions {
   readonly log: Logger | undefined
 }
 
+interface SecretNeed {
+  readonly user: string
+  readonly variable: string
+}
+
 export function createMissing({ users, resolve, log }: MissingOptions) {
-  /** Variables by the names of what needs them. */
-  let missing: ReadonlyMap<string, string> = new Map()
+  /** By what needs a variable, and the variable. */
+  let missing: ReadonlyMap<string, SecretNeed> = new Map()
 
   async function look(): Promise<void> {
-    const found = new Map<string, string>()
+    const found = new Map<string, SecretNeed>()
     const lists = await Promise.all(
       users().map(user => user.references() as MaybePromise<readonly { name: string; user: string }[]>),
     )
     for (const { name, user } of lists.flat()) {
-      if (resolve(referenceTo(name)) === undefined) found.set(user, variableOf(name))
+      const variable = variableOf(name)
+      if (resolve(referenceTo(name)) === undefined) found.set(`${variable} ${user}`, { user, variable })
     }
-    for (const [user, variable] of found) {
-      if (missing.get(user) === variable) continue
+    for (const [key, { user, variable }] of found) {
+      if (missing.has(key)) continue
       log?.error(
         { variable },
         `a secret is not set on this node: ${user} needs it. Set ${variable}, or ${variable}_FILE, and restart`,
@@ -37,7 +43,7 @@ export function createMissing({ users, resolve, log }: MissingOptions) {
     look,
     detail(): string | undefined {
       if (missing.size === 0) return undefined
-      const variables = [...new Set(missing.values())].sort()
+      const variables = [...new Set([...missing.values()].map(({ variable }) => variable))].sort()
       const more = variables.length - shownMax
       return `not set: ${variables.slice(0, shownMax).join(', ')}${more > 0 ? ` and ${more} others` : ''}`
     },

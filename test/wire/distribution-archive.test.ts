@@ -111,7 +111,12 @@ t.test('from one server to another, and again', async t => {
 
   const secrets = { SVC_SECRET_SITE_EDGE_TOKEN: token, SVC_SECRET_SITE_ORIGIN_SECRET: originSecret }
   const second = await startNode(t, secrets)
-  t.match(await second.ctl('dist', 'diff', 'home', file), /\+ Distribution\/site[\s\S]*4 created, 0 replaced/)
+  const planned = await second.runCtl('dist', 'diff', 'home', file)
+  t.match(planned, {
+    code: 5,
+    stdout: /\+ Distribution\/site[\s\S]*4 created, 0 replaced/,
+    stderr: /4 documents differ/,
+  })
   t.equal(await second.ctl('dist', 'export', 'home'), '', 'a diff changes nothing')
   t.match(await second.ctl('dist', 'import', 'home', file), /Imported: 4 created/)
   t.match(await second.ctl('dist', 'import', 'home', file), /There are no differences \(4 unchanged\)/)
@@ -128,7 +133,8 @@ t.test('from one server to another, and again', async t => {
 
   await t.test('a change in the file is a change on the server, and a wrong file is none', async t => {
     writeFileSync(file, text.replace('default: 5m', 'default: 7m').replace('preset: standard', 'preset: strict'))
-    const diff = await second.ctl('dist', 'diff', 'home', file)
+    const { code, stdout: diff } = await second.runCtl('dist', 'diff', 'home', file)
+    t.equal(code, 5)
     t.match(diff, '/spec/ttl/default: "5m" -> "7m"')
     t.match(diff, '/spec/headers/preset: "standard" -> "strict"')
     await second.ctl('dist', 'import', 'home', file)
@@ -137,6 +143,8 @@ t.test('from one server to another, and again', async t => {
     const wrong = await second.runCtl('dist', 'import', 'home', file)
     t.equal(wrong.code, 1)
     t.match(wrong.stderr, /Distribution\/site\/spec\/origin\/bucket/)
+    t.equal(wrong.stderr.match(/Distribution\/site\/spec\/origin\/bucket/g)?.length, 1, 'each place once')
+    t.match(wrong.stderr, 'There is no bucket gone: make it first (`svcctl mb ALIAS/gone`)')
     t.match(wrong.stderr, /line \d+/)
     t.match(wrong.stderr, /no cache policy "shorter"/)
     t.match((await second.get({ 'X-Origin': originSecret })).stdout, /^HTTP\/1.1 200 /)
@@ -170,7 +178,11 @@ spec:
   restrictions: { originSecretHeader: { name: x-origin, values: ["\${secret:my-proxy}"] } }
 `,
   )
-  await node.ctl('dist', 'import', 'home', file)
+  const imported = await node.runCtl('dist', 'import', 'home', file)
+  t.match(imported, {
+    code: 0,
+    stderr: `Distribution/site: $\{secret:my-proxy}: SVC_SECRET_MY_PROXY is not set on this node; what needs it refuses requests until then.`,
+  })
   for (const value of [`$\{secret:my-proxy}`, 'undefined', '']) {
     t.match((await node.get({ 'X-Origin': value })).stdout, /^HTTP\/1.1 403 /)
   }

@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts'
-import { describeImport, importDocuments, readDocuments } from '../distributions/archive.ts'
+import { countDifferences, importDocuments, readDocuments, showImport } from '../distributions/archive.ts'
+import { conflictError } from '../errors.ts'
 
 interface Options {
   readonly mode: string
@@ -8,6 +9,7 @@ interface Options {
 export default defineCommand<Options>({
   name: 'dist diff',
   summary: 'Says what `dist import` of a file would change, field by field. Nothing is changed.',
+  description: 'The exit code is 5 where there are differences.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
     { name: 'file', summary: 'YAML or JSON; - is standard input', kind: 'path' },
@@ -17,6 +19,8 @@ export default defineCommand<Options>({
   async run(context, [alias, file], { mode }) {
     const content = await readDocuments(context, file!)
     const result = await importDocuments(await context.connectAdmin(alias!), content, { mode, dryRun: true })
-    context.output.result({ ...result }, ...describeImport(result))
+    showImport(context, result)
+    const count = countDifferences(result)
+    if (count > 0) throw conflictError(`${count} ${count === 1 ? 'document differs' : 'documents differ'}.`)
   },
 })

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { describeImport, importDocuments, readDocuments } from '../distributions/archive.ts'
+import { importDocuments, readDocuments, showImport } from '../distributions/archive.ts'
 import { failure } from '../errors.ts'
 
 interface Options {
@@ -34,6 +34,6 @@ export default defineCommand<Options>({
       }
     }
     const result = await importDocuments(client, content, { mode, dryRun })
-    context.output.result({ ...result }, ...describeImport(result))
+    showImport(context, result)
   },
 })

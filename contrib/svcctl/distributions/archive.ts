@@ -22,6 +22,8 @@ export interface ImportResult {
     readonly before?: unknown
     readonly after?: unknown
   })[]
+  /** Older servers have none. */
+  readonly warnings?: readonly string[]
 }
 
 export interface ExportFilter {
@@ -72,8 +74,17 @@ async function readInput({ io }: Context): Promise<Buffer> {
 
 const shown = (value: unknown): string => (value === undefined ? '(nothing)' : JSON.stringify(value))
 
+/** The outcome as its lines, and the server's warnings. */
+export function showImport({ output }: Context, result: ImportResult): void {
+  output.result({ ...result }, ...describeImport(result))
+  for (const warning of result.warnings ?? []) output.note(warning)
+}
+
+export const countDifferences = ({ created, replaced, removed }: ImportResult): number =>
+  created.length + replaced.length + removed.length
+
 /** Each document with what differs in it. */
-export function describeImport({ created, replaced, unchanged, removed, changes, dryRun }: ImportResult): string[] {
+function describeImport({ created, replaced, unchanged, removed, changes, dryRun }: ImportResult): string[] {
   const lines = created.map(({ kind, name }) => `+ ${kind}/${name}`)
   for (const { kind, name } of replaced) {
     lines.push(`~ ${kind}/${name}`)

@@ -177,6 +177,35 @@ t.test('create, list, resolve, disable, rotate, remove', async t => {
   t.notMatch(readFileSync(join(folder, 'document.json'), 'utf8'), /a-secret/)
 })
 
+t.test('diff exits with 5 where a file differs; warnings are shown, and each place of a problem once', async t => {
+  const file = join(folder, 'kept.yaml')
+  const document = (fields: string) => `apiVersion: svc/v1
+kind: Distribution
+metadata: { name: kept }
+spec: { aliases: [kept.example.test], origin: { bucket: kept }${fields} }
+`
+  const reference = `{ originSecretHeader: { name: x-o, values: ["\${secret:kept}"] } }`
+  writeFileSync(file, document(`, restrictions: ${reference}`))
+  const refused = await run(['dist', 'diff', 'home', 'kept.yaml'])
+  t.match(refused, { code: 1, stderr: /There is no bucket kept: make it first \(`svcctl mb ALIAS\/kept`\)/ })
+  t.equal(refused.stderr.match(/line 4/g)?.length, 1, refused.stderr)
+  t.equal(refused.stderr.match(/origin\/bucket/g)?.length, 1)
+  t.equal(refused.stderr.match(/no bucket/g)?.length, 1)
+  await run(['mb', 'home/kept'])
+  const warning = `Distribution/kept: \${secret:kept}: SVC_SECRET_KEPT is not set on this node`
+  t.match(await run(['dist', 'diff', 'home', 'kept.yaml']), {
+    code: 5,
+    stdout: '+ Distribution/kept',
+    stderr: /SVC_SECRET_KEPT is not set[\s\S]*1 document differs/,
+  })
+  t.match((await succeeds(t, 'dist', 'import', 'home', 'kept.yaml')).stderr, warning)
+  t.match((await succeeds(t, 'dist', 'diff', 'home', 'kept.yaml')).stderr, warning)
+  writeFileSync(file, document(', enabled: 3, mode: 4'))
+  const wrong = await run(['dist', 'import', 'home', 'kept.yaml'])
+  t.equal(wrong.stderr.match(/spec\/enabled/g)?.length, 1, wrong.stderr)
+  t.equal(wrong.stderr.match(/spec\/mode/g)?.length, 1)
+})
+
 t.test('what a server has is named in one way: ALIAS/NAME', async t => {
   const missing = { code: 3, stderr: /_not_found/ }
   for (const args of [

@@ -1,5 +1,6 @@
 /** Changes of many documents of the cache for one transaction: each is checked against all as they will be then. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
+import { passAll } from 'svc/plugins/admin/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { Collection, TransactionBuilder } from 'svc/plugins/store/api'
@@ -17,6 +18,7 @@ import type {
   CacheWebhooks,
   DistributionCacheInput,
   StagedDocuments,
+  WebhookChange,
   WebhookDocument,
 } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
@@ -135,8 +137,16 @@ export function createCacheStaging(
       const asked = (input?.webhooks ?? []) as readonly WebhookDocument[]
       if (keeper === undefined && asked.length > 0)
         throw cacheErrors.not_implemented('/webhooks: the plugin purge, which tells webhooks, is not loaded.')
-      if (content !== undefined) requireDistribution(site, content, { settings, policies, distributions: sites })
-      const told = await keeper?.prepare(site, asked)
+      let prepared: WebhookChange | undefined
+      await passAll([
+        () => {
+          if (content !== undefined) requireDistribution(site, content, { settings, policies, distributions: sites })
+        },
+        async () => {
+          prepared = await keeper?.prepare(site, asked)
+        },
+      ])
+      const told = prepared
       const isTold = told?.isChange === true
       if (content === undefined) sites.delete(id)
       else {

@@ -25,6 +25,10 @@ export const DistributionImportResult = Type.Object(
       }),
       { description: 'The fields of replaced documents that differ, at most 1000; secrets are references.' },
     ),
+    warnings: Type.Array(Type.String(), {
+      description:
+        'References of the file for which this node has neither a variable nor a stored secret, at most 1000.',
+    }),
   },
   { $id: 'DistributionImportResult' },
 )
