@@ -71,7 +71,8 @@ t.test('distributions: a start without their plugin is refused by name, and take
   const publish = (id: string) =>
     admin.call('PUT', `/distributions/${id}`, { id, aliases: [`${id}.example.test`], origin: { bucket: 'photos' } })
   await publish('blog')
-  const disable = ['distributions', 'website', 's3-domains', 'purge', 'purge-generic', 'purge-cdn']
+  const publishing = ['website', 's3-domains', 'distribution-archive', 'purge', 'purge-generic', 'purge-cdn']
+  const disable = ['distributions', ...publishing]
   const without = { SVC_PLUGINS: JSON.stringify(['svc/plugins/standard', { disable }]) }
   const missed = (reason: string) =>
     `The plugin "distributions" is not loaded, but stored data needs it: ${reason}. Without it no domain of a distribution is answered`
