@@ -15,6 +15,9 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const rounds = Number(process.env.ROUNDS ?? 4)
 /** After the import has the lock. */
 const killedWithinMs = 600
+/** An interrupted import goes on 5 s after the start. */
+const nothingForMs = 10_000
+const settledWithinMs = 120_000
 const userCount = 300
 const bucketCount = 40
 const distributionCount = 20
@@ -46,6 +49,23 @@ function svcctl(server: TestServer, ...args: string[]): Promise<{ code: number; 
 }
 
 const setAlias = (server: TestServer) => svcctl(server, 'alias', 'set', 'home', server.endpoint, accessKey)
+
+type Counts = Awaited<ReturnType<typeof countsOf>>
+
+const hasNothing = ({ users, buckets, distributions }: Counts) => users + buckets + distributions === 0
+const hasAll = ({ users, buckets, distributions }: Counts) =>
+  users === userCount && buckets === bucketCount && distributions === distributionCount
+
+/** Of a server that has just started: nothing for longer than it waits before it goes on, or what is there becomes more until it is all. */
+async function settledCounts(server: TestServer): Promise<Counts> {
+  let counts = await countsOf(server)
+  for (let waitedMs = 0; waitedMs < settledWithinMs; waitedMs += 100) {
+    if (hasAll(counts) || (hasNothing(counts) && waitedMs >= nothingForMs)) break
+    await sleep(100)
+    counts = await countsOf(server)
+  }
+  return counts
+}
 
 async function countsOf(server: TestServer) {
   const admin = createAdminClient(server)
@@ -96,19 +116,9 @@ t.test(`seed ${seed}`, async t => {
     await server.kill()
     await importing
     await server.start()
-    // Nothing at all, or what is there becomes more until it is all.
-    let counts = await countsOf(server)
-    for (let i = 0; i < 900 && counts.users + counts.buckets > 0 && counts.distributions < distributionCount; i++) {
-      await sleep(100)
-      counts = await countsOf(server)
-    }
-    if (counts.users === 0 && counts.buckets === 0) {
-      await sleep(2000)
-      counts = await countsOf(server)
-    }
-    const { users, buckets, distributions } = counts
-    const isAll = users === userCount && buckets === bucketCount && distributions === distributionCount
-    t.ok(isAll || (counts.users === 0 && counts.buckets === 0), `round ${round}: ${JSON.stringify(counts)}`)
+    const counts = await settledCounts(server)
+    const isAll = hasAll(counts)
+    t.ok(isAll || hasNothing(counts), `round ${round}: ${JSON.stringify(counts)}`)
     ends[isAll ? 'all' : 'nothing']++
     if (server.log().includes('was interrupted, and is complete now')) ends.resumed++
     t.match(await setAlias(server), { code: 0 })
