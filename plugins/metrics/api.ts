@@ -2,7 +2,7 @@
  * Metrics: prom-client's registry of this thread, and the sum over all threads. Names are those of the specification
  * (`svc_…`); labels never hold object keys. The plugin `prometheus` serves them.
  */
-import type { Counter, Gauge, Histogram } from 'prom-client'
+import type { Counter, Gauge } from 'prom-client'
 
 export { createRestingReader } from './resting-reader.ts'
 
@@ -38,6 +38,11 @@ export interface Sample {
   readonly metricName?: string
 }
 
+/** Times or sizes, sorted into buckets. Whoever observes often keeps the child. */
+export interface HistogramFamily {
+  labels(...values: string[]): { observe(value: number): void }
+}
+
 /** What plugins declare their families with. */
 export interface MetricFamilies {
   /**
@@ -50,7 +55,9 @@ export interface MetricFamilies {
       collect?(counter: Counter): void | Promise<void>
     },
   ): Counter
-  histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram
+  histogram(
+    options: MetricOptions & { /** Upper bounds, ascending. */ readonly buckets: readonly number[] },
+  ): HistogramFamily
   /** `collect` sets the values at each scrape. `aggregate` says how the values of threads combine; default sum. */
   gauge(
     options: MetricOptions & {
@@ -81,7 +88,7 @@ const nothing = {
   reset() {},
   remove() {},
   labels: () => nothing,
-} as unknown as Counter & Gauge & Histogram
+} as unknown as Counter & Gauge & HistogramFamily
 
 /** In the place of the service where the plugin is not loaded: families without values, that nobody collects. */
 export const noMetrics: MetricsService = {

@@ -1,14 +1,6 @@
 /** The metrics of one thread, and the sum of all threads when somebody asks. */
 import { hostname } from 'node:os'
-import {
-  AggregatorRegistry,
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  type MetricObject,
-  Registry,
-} from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client'
 import type { KernelService, MaybePromise, Ports, Threads } from 'svc/kernel'
 import {
   bucketLabelsMax,
@@ -19,6 +11,7 @@ import {
   otherBuckets,
   type Sample,
 } from './api.ts'
+import { PlainCounter, PlainHistogram } from './plain-children.ts'
 
 /** What another thread sends: its metrics as plain data. */
 type Snapshot = readonly MetricObject[]
@@ -42,7 +35,7 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
       const before = known(registries, Counter, name, labels)
       if (before !== undefined) return before
       labelsOf.set(name, labels)
-      const counter: Counter = new Counter({
+      const counter: Counter = new PlainCounter({
         name,
         help,
         labelNames: labels,
@@ -53,7 +46,13 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
     },
     histogram({ name, help, labels = [], scope, buckets }) {
       labelsOf.set(name, labels)
-      return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: registersOf(scope) })
+      return new PlainHistogram({
+        name,
+        help,
+        labelNames: labels,
+        buckets: [...buckets],
+        registers: registersOf(scope),
+      })
     },
     gauge({ name, help, labels = [], scope, aggregate = 'sum', collect }) {
       const before = known(registries, Gauge, name, labels)

@@ -2,7 +2,7 @@
  * The implementation of the service `objects`: reads query the storage directly; changes run the procedures of `commit.ts`. Every
  * thread has its own instance.
  */
-import { isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
+import { chain, isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import { bucketKey, isInDoubt, type StorageService, storageErrors } from 'svc/plugins/storage/api'
 import type {
@@ -63,11 +63,11 @@ export interface ObjectsOptions {
 
 export function createObjects({ storage, checksums, random, transform }: ObjectsOptions): ObjectsService {
   const toKnownBucket = createBucketReader()
-  const getBucket = async (name: string): Promise<Bucket> => {
-    const record = await storage.get(bucketKey(name))
-    if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
-    return toKnownBucket(name, record.value)
-  }
+  const getBucket = (name: string): MaybePromise<Bucket> =>
+    chain(storage.get(bucketKey(name)), record => {
+      if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
+      return toKnownBucket(name, record.value)
+    })
 
   /** Rejects with NoSuchBucket where the bucket is missing, otherwise with the error. */
   const missing = async (bucket: string, error: Error): Promise<never> => {
@@ -75,13 +75,13 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     throw error
   }
 
-  const getObject = async (bucket: string, key: string, versionId?: string): Promise<StoredVersion> => {
-    if (versionId !== undefined) {
-      const version = await readVersion(storage, bucket, key, versionId)
-      return version ?? missing(bucket, noSuchVersion(key, versionId))
-    }
-    const record = await storage.get(objectKey(bucket, key))
-    return record === undefined ? missing(bucket, noSuchVersion(key, undefined)) : decodeVersion(bucket, key, record)
+  // Without a promise where none is needed: every read begins here.
+  const getObject = (bucket: string, key: string, versionId?: string): MaybePromise<StoredVersion> => {
+    const orMissing = (version: StoredVersion | undefined) => version ?? missing(bucket, noSuchVersion(key, versionId))
+    if (versionId !== undefined) return chain(readVersion(storage, bucket, key, versionId), orMissing)
+    return chain(storage.get(objectKey(bucket, key)), record =>
+      orMissing(record === undefined ? undefined : decodeVersion(bucket, key, record)),
+    )
   }
 
   const getUpload = async (bucket: string, key: string, uploadId: string): Promise<Upload> => {

@@ -1,3 +1,4 @@
+import { chain, type MaybePromise } from 'svc/kernel'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
 
@@ -5,14 +6,13 @@ import type { S3Request } from './api.ts'
  * The version id in an answer. The null version is shown if the bucket has, or had, versioning, and if the request has its id; undefined
  * otherwise.
  */
-export async function shownVersionId(
+export function shownVersionId(
   { bucket, query }: S3Request,
   objects: Pick<ObjectsService, 'getBucket'>,
   versionId: string,
-): Promise<string | undefined> {
+): MaybePromise<string | undefined> {
   if (versionId !== 'null' || query.has('versionId')) return versionId
-  const { versioning } = await objects.getBucket(bucket)
-  return versioning === 'off' ? undefined : versionId
+  return chain(objects.getBucket(bucket), ({ versioning }) => (versioning === 'off' ? undefined : versionId))
 }
 
 /** The version id in the answer to a write: AWS does not return that of the null version there. */

@@ -25,12 +25,16 @@ export default defineS3Operation({
   uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query } = request
-    const version = await objects.getObject(bucket, key, query.get('versionId'))
-    const shownId = await shownVersionId(request, objects, version.versionId)
+    // Small objects are in memory mostly: where nothing has to be waited for, nothing is.
+    const found = objects.getObject(bucket, key, query.get('versionId'))
+    const version = found instanceof Promise ? await found : found
+    const shown = shownVersionId(request, objects, version.versionId)
+    const shownId = shown instanceof Promise ? await shown : shown
     const { status, start, length, headers } = planRead(request, version, shownId)
     if (status === 304) return { status, headers }
     const customerKey = version.encryption === undefined ? undefined : request.customerKey('object')
-    const data = await objects.read(version, start, length, customerKey)
+    const read = objects.read(version, start, length, customerKey)
+    const data = read instanceof Promise ? await read : read
     return { status, headers, data, sizeBytes: length }
   },
 })
