@@ -55,9 +55,7 @@ export default defineCommand<Options>({
       )
     }
     const question = 'Remove users, groups, policies, access keys and settings that are not in the archive?'
-    if (mode === 'replace' && !dryRun && !(await context.confirm(question))) {
-      throw failure('not_confirmed', 'Nothing was changed.')
-    }
+    if (mode === 'replace' && !dryRun) await context.requireConfirmed(question)
     const client = await context.connectAdmin(alias!)
     const { body } = await client.send({
       operation: 'importCluster',

@@ -28,7 +28,7 @@ export default defineCommand<Options>({
     if (served !== undefined) output.note(served)
     if (force || served !== undefined) {
       const question = force ? `Remove ${name} with everything in it?` : `Remove ${name}?`
-      if (!(await context.confirm(question))) return output.note('Nothing was removed.')
+      await context.requireConfirmed(question)
     }
     if (force) {
       const failures = createFailures(output)
