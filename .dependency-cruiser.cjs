@@ -75,6 +75,13 @@ module.exports = {
       },
     },
     {
+      name: 'services-for-all-tests',
+      comment: 'Servers that tests of several plugins and packages start (Redis) are in test/services; all else that a test needs is beside it.',
+      severity: 'error',
+      from: { path: '^(kernel|plugins|contrib|examples)/' },
+      to: { path: '^test/', pathNot: '^test/services/' },
+    },
+    {
       name: 'no-cycle',
       comment: 'Modules that need each other to load cannot be understood, tested or replaced one at a time.',
       severity: 'error',

@@ -175,6 +175,9 @@ t.test('each import rule refuses an import that violates it', t => {
     'plugins/a/test/a.test.ts': "import 'svc/plugins/b/body'\nimport 'svc/plugins/b/index'\n",
     'plugins/b/index.ts': "import 'svc/plugins/a/api'\n",
     'plugins/b/body.ts': "import 'tap'\nimport '../../contrib/c/index.ts'\nimport 'ajv'\n",
+    'contrib/c/test/c.test.ts': "import '../../../test/services/d.ts'\nimport '../../../test/wire/e.ts'\n",
+    'test/services/d.ts': 'export const d = 1\n',
+    'test/wire/e.ts': 'export const e = 1\n',
     'contrib/c/index.ts': "import '../../plugins/b/body.ts'\nexport const c = 1\n",
   }
   for (const [path, text] of Object.entries(files)) {
@@ -193,6 +196,7 @@ t.test('each import rule refuses an import that violates it', t => {
     /^testing-stays-in-tests plugins\/a\/index\.ts kernel\/testing\/index\.ts$/,
     /^nobody-imports-contrib plugins\/b\/body\.ts contrib\/c\/index\.ts$/,
     /^outsiders-stand-alone contrib\/c\/index\.ts plugins\/b\/body\.ts$/,
+    /^services-for-all-tests contrib\/c\/test\/c\.test\.ts test\/wire\/e\.ts$/,
     /^no-cycle /,
     /^no-development-package-in-product plugins\/b\/body\.ts /,
     /^no-undeclared-package plugins\/b\/body\.ts /,
@@ -204,7 +208,11 @@ t.test('each import rule refuses an import that violates it', t => {
       { pairs },
     )
   }
-  const allowed = ['plugins/b/index.ts plugins/a/api.ts', 'plugins/a/test/a.test.ts plugins/b/index.ts']
+  const allowed = [
+    'plugins/b/index.ts plugins/a/api.ts',
+    'plugins/a/test/a.test.ts plugins/b/index.ts',
+    'contrib/c/test/c.test.ts test/services/d.ts',
+  ]
   t.same(
     pairs.filter(pair => allowed.some(path => pair.endsWith(` ${path}`))),
     [],

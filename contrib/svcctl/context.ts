@@ -5,7 +5,7 @@ import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpo
 import { timeoutMsDefault } from './global-options.ts'
 import type { Io } from './io.ts'
 import { createOutput, type Output } from './output.ts'
-import { confirm } from './prompt.ts'
+import { requireConfirmed } from './prompt.ts'
 import { createClient, type S3Client } from './s3/client.ts'
 import { type Connection, createConnection } from './s3/connection.ts'
 import { parseRemote, parseTarget, type RemoteTarget, type Target } from './target.ts'
@@ -61,7 +61,8 @@ export interface Context {
   startCounting(): void
   /** Whether notes were written. */
   readonly hasTransfers: boolean
-  confirm(question: string): Promise<boolean>
+  /** Asks, unless `--yes`. Rejects with the code `not_confirmed` where the answer is not yes: nothing must have been changed before. */
+  requireConfirmed(question: string): Promise<void>
   /** From now on a signal does not interrupt the command: the command ends by itself. */
   endsOnSignal(): void
   readonly isEndingItself: boolean
@@ -176,7 +177,7 @@ export function createContext(io: Io, options: GlobalOptions): Context {
     get isEndingItself() {
       return isEndingItself
     },
-    confirm: question => confirm(io, options.yes === true, question),
+    requireConfirmed: question => requireConfirmed(io, options.yes === true, question),
     async close() {
       output.progress.stop()
       await Promise.all(opened.map(client => client.close()))

@@ -1,8 +1,8 @@
 /** Questions to the person at the terminal. */
 import { randomBytes } from 'node:crypto'
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { usageError } from './errors.ts'
+import { failure, usageError } from './errors.ts'
 import { wrapWords } from './formatting.ts'
 import type { Io } from './io.ts'
 
@@ -56,14 +56,21 @@ export async function firstLineOf(source: Readable): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0]!
 }
 
-/** Asks whether to continue. Without a terminal, the caller's flag decides. */
-export async function confirm(io: Io, isAssumed: boolean, question: string): Promise<boolean> {
-  if (isAssumed) return true
+/** Asks whether to continue, and rejects where not. Without a terminal, the caller's flag decides. */
+export async function requireConfirmed(io: Io, isAssumed: boolean, question: string): Promise<void> {
+  if (isAssumed) return
   if (!io.stdin.isTTY) throw usageError(`${question} There is no terminal to answer at: add --yes.`)
   const lines = createInterface({ input: io.stdin, output: io.stderr })
   try {
     const shown = wrapWords(question, (io.stderr.columns ?? Number.POSITIVE_INFINITY) - answerChars).join('\n')
-    return /^y(es)?$/i.test((await lines.question(`${shown} [y/N] `)).trim())
+    const answer = await new Promise<string>(resolve => {
+      lines.once('line', resolve)
+      // The end of the input (Ctrl-D) is no answer.
+      lines.once('close', () => resolve(''))
+      lines.setPrompt(`${shown} [y/N] `)
+      lines.prompt()
+    })
+    if (!/^y(es)?$/i.test(answer.trim())) throw failure('not_confirmed', 'Nothing was changed.')
   } finally {
     lines.close()
   }

@@ -26,6 +26,7 @@ export {
   type LevelSettings,
   resolvePolicy,
 } from './policy/policy.ts'
+export { ReplacedObject } from './replaced-object.ts'
 
 export type { CacheConfiguration, PlacedPolicy, PolicyPlace } from './settings/configuration.ts'
 

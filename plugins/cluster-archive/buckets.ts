@@ -44,8 +44,11 @@ export interface BucketTransferOptions {
 }
 
 export interface BucketPlan {
+  /** The names of new buckets. */
+  readonly buckets: readonly string[]
+  /** New settings of buckets that are there: `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
   readonly created: readonly string[]
-  /** `bucket/photos/versioning`, `bucket/photos/bucket-policy` */
+  /** The same of settings that are there, and become others. */
   readonly changed: readonly string[]
   /** The same. */
   readonly removed: readonly string[]
@@ -116,7 +119,8 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     const found = await readDocuments(name)
     const changed = Object.entries(wanted.documents).filter(([kind, value]) => !isSame(value, found.get(kind)))
     const removed = mode === 'merge' ? [] : [...found.keys()].filter(kind => !Object.hasOwn(wanted.documents, kind))
-    return { changed, removed }
+    const isNew = ([kind]: [string, unknown]) => !found.has(kind)
+    return { changed, created: changed.filter(isNew).map(([kind]) => kind), removed }
   }
 
   return {
@@ -163,20 +167,23 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     },
 
     async plan(buckets, mode) {
-      const [created, changed, removed]: string[][] = [[], [], []]
+      const made: string[] = []
+      const plan = { created: [] as string[], changed: [] as string[], removed: [] as string[] }
       for (const [name, wanted] of buckets) {
         const bucket = await find(name)
         if (bucket === undefined) {
-          created!.push(name)
+          made.push(name)
           continue
         }
         const documents = await documentsOf(name, wanted, mode)
         const own = namesOf(bucket, changeOf(bucket, wanted, mode))
         const place = (kind: string) => `bucket/${name}/${kind}`
-        changed!.push(...[...own.changed, ...documents.changed.map(([kind]) => kind)].map(place))
-        removed!.push(...[...own.removed, ...documents.removed].map(place))
+        const others = documents.changed.map(([kind]) => kind).filter(kind => !documents.created.includes(kind))
+        plan.created.push(...[...own.created, ...documents.created].map(place))
+        plan.changed.push(...[...own.changed, ...others].map(place))
+        plan.removed.push(...[...own.removed, ...documents.removed].map(place))
       }
-      return { created: created!, changed: changed!, removed: removed! }
+      return { buckets: made, ...plan }
     },
 
     async apply(name, wanted, mode) {
@@ -208,18 +215,23 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
 /** As CreateBucket has it, without the names that are reserved, which it refuses itself. */
 const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
 
-/** The fields of a bucket's own record that a change sets and removes. */
+/** The fields of a bucket's own record that a change sets for the first time, changes, and removes. */
 function namesOf(bucket: Bucket, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {
-  const facts: readonly [name: string, value: unknown, isRemoved: boolean][] = [
-    ['versioning', versioning, false],
-    ['tags', tags, tags?.size === 0],
-    ['object-lock', objectLock, bucket.objectLock !== undefined && objectLock?.defaultRetention === undefined],
-    ['quota', quotaBytes, quotaBytes === 0],
+  const isUnlocked = bucket.objectLock !== undefined && objectLock?.defaultRetention === undefined
+  const facts: readonly [name: string, value: unknown, isThere: boolean, isRemoved: boolean][] = [
+    ['versioning', versioning, true, false],
+    ['tags', tags, bucket.tags.size > 0, tags?.size === 0],
+    ['object-lock', objectLock, bucket.objectLock !== undefined, isUnlocked],
+    ['quota', quotaBytes, bucket.quotaBytes !== undefined, quotaBytes === 0],
   ]
-  const given = facts.filter(([, value]) => value !== undefined)
+  const names = (isWanted: (isThere: boolean, isRemoved: boolean) => boolean) =>
+    facts
+      .filter(([, value, isThere, isRemoved]) => value !== undefined && isWanted(isThere, isRemoved))
+      .map(([name]) => name)
   return {
-    changed: given.filter(([, , isRemoved]) => !isRemoved).map(([name]) => name),
-    removed: given.filter(([, , isRemoved]) => isRemoved).map(([name]) => name),
+    created: names((isThere, isRemoved) => !isRemoved && !isThere),
+    changed: names((isThere, isRemoved) => !isRemoved && isThere),
+    removed: names((_isThere, isRemoved) => isRemoved),
   }
 }
 

@@ -43,7 +43,9 @@ export interface ImportOutcome {
   readonly bucketsCreated: readonly string[]
   /** Other documents of the archive, by the name of their part. */
   readonly documents: Readonly<Record<string, number>>
-  /** `user/ann`, `config/api`, `bucket/photos/tags`, `bucket/photos/bucket-policy`, `distribution/site`. */
+  /** New ones, without buckets: `user/ann`, `bucket/photos/tags`, `bucket/photos/bucket-policy`, `distribution/site`. */
+  readonly created: readonly string[]
+  /** The same of those that are there and become others, and `config/api`. */
   readonly changed: readonly string[]
   /** The same. */
   readonly removed: readonly string[]
@@ -101,8 +103,9 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       policies: policies.size,
       configSubsystems: Object.keys(contents.settings).length,
       buckets: contents.buckets.size,
-      bucketsCreated: planned.created,
+      bucketsCreated: planned.buckets,
       documents: Object.fromEntries([...contents.parts].map(([name, { size }]) => [name, size])),
+      created: [directory!, planned, documents.plan].flatMap(({ created }) => created),
       changed: [
         ...changedSettings(before, contents.settings, mode),
         ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed),

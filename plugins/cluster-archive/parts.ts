@@ -12,6 +12,8 @@ export type ArchivedParts = ReadonlyMap<string, ReadonlyMap<string, unknown>>
 
 export interface PartPlan {
   /** `distribution/site` */
+  readonly created: readonly string[]
+  /** The same. */
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
@@ -33,7 +35,9 @@ export interface PartTransfer {
 interface PartChange {
   readonly name: string
   readonly part: ArchivePart
+  /** New ones among them. */
   readonly changed: ReadonlyMap<string, unknown>
+  readonly created: ReadonlySet<string>
   readonly removed: readonly string[]
   readonly after: ReadonlyMap<string, unknown>
 }
@@ -52,7 +56,8 @@ export function createPartTransfer(point: Point<ArchivePart>): PartTransfer {
       const removed = given === undefined || mode === 'merge' ? [] : [...before.keys()].filter(id => !given.has(id))
       const after = new Map([...before, ...changed])
       for (const id of removed) after.delete(id)
-      changes.push({ name, part, changed: new Map(changed), removed, after })
+      const created = new Set(changed.map(([id]) => id).filter(id => !before.has(id)))
+      changes.push({ name, part, changed: new Map(changed), created, removed, after })
     }
     return changes
   }
@@ -87,7 +92,10 @@ export function createPartTransfer(point: Point<ArchivePart>): PartTransfer {
       return {
         problems,
         plan: {
-          changed: changes.flatMap(({ name, changed }) => [...changed.keys()].map(place(name))),
+          created: changes.flatMap(({ name, created }) => [...created].map(place(name))),
+          changed: changes.flatMap(({ name, changed, created }) =>
+            [...changed.keys()].filter(id => !created.has(id)).map(place(name)),
+          ),
           removed: changes.flatMap(({ name, removed }) => removed.map(place(name))),
         },
       }

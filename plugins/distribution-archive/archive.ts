@@ -95,7 +95,7 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
         if (!wanted[kind].has(name) && !broken.has(`${kind}/${name}`)) wanted[kind].set(name, null)
       }
     }
-    return { wanted, warnings: warnings.slice(0, warningsMax) }
+    return { wanted, warnings }
   }
 
   async function attempt(
@@ -109,7 +109,8 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     const problems = problemsIn(documents, staged)
     if (problems.length > 0) throw invalidDocuments(problems)
     await requireCacheRights(wanted, staged, rights)
-    const outcome = { ...outcomeOf(wanted, staged, resolve), warnings }
+    const gone = [...staged.warnings].flatMap(([name, said]) => said.map(warning => `Distribution/${name}: ${warning}`))
+    const outcome = { ...outcomeOf(wanted, staged, resolve), warnings: [...warnings, ...gone].slice(0, warningsMax) }
     const count = outcome.created.length + outcome.replaced.length + outcome.removed.length
     if (count > changesMax) throw tooManyChanges(count)
     if (!isDryRun && count > 0) await commit(staged, count)

@@ -33,6 +33,7 @@ export interface Staged {
   readonly kinds: Readonly<Record<KindName, StagedDocuments<Content>>>
   /** Of distributions, as they will be. */
   readonly buckets: ReadonlyMap<string, string>
+  readonly warnings: StagedDistributions['warnings']
   apply(tx: TransactionBuilder): void
 }
 
@@ -60,6 +61,7 @@ export async function stage(services: StagingServices, wanted: Wanted, rights: S
       DistributionCache: contents(cache.distributions),
     },
     buckets: new Map([...sites.after].map(([id, { origin }]) => [id, origin.bucket])),
+    warnings: sites.warnings,
     apply(tx) {
       sites.apply(tx)
       for (const apply of groups.applies) apply(tx)

@@ -125,6 +125,8 @@ export interface StagedDistributions {
   readonly changed: ReadonlySet<string>
   /** Why one cannot be saved, by id. */
   readonly errors: ReadonlyMap<string, Error>
+  /** Of those that are as they were wanted before: why one does not answer all the same, by id. Sentences. */
+  readonly warnings: ReadonlyMap<string, readonly string[]>
   /** Who will name a key group. */
   keyGroupUsers(id: string): readonly string[]
   /** All changes, on the condition that no distribution has changed meanwhile. Only where there are no errors. */

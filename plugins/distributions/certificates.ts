@@ -1,6 +1,6 @@
 /** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors } from 'svc/plugins/admin/api'
-import { type CertificatesService, nameProblem } from 'svc/plugins/certificates/api'
+import { type CertificatesService, nameProblem, uncovered } from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -19,6 +19,8 @@ export interface DistributionCertificates {
   prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
   /** What a TLS connection for a host gets; undefined: nothing. */
   presented(host: string, listener: ListenerName): Promise<PresentedCertificate | undefined>
+  /** Those of the aliases for which a TLS connection gets no certificate that browsers take. */
+  uncovered(aliases: readonly string[]): Promise<readonly string[]>
 }
 
 export interface PresentedCertificate {
@@ -111,6 +113,16 @@ export function createDistributionCertificates(
     async presented(host, listener) {
       const found = await certificates?.presented(host, listener)
       return found && { id: found.id, state: found.state, notAfter: found.notAfter }
+    },
+
+    async uncovered(aliases) {
+      const missing: string[] = []
+      for (const alias of aliases) {
+        const found = await certificates?.presented(alias.replace(/^\*\./, 'any.'), 'web-tls')
+        const isUsable = found?.state === 'valid' || found?.state === 'expiring'
+        if (!isUsable || uncovered(found.domains, [alias]).length > 0) missing.push(alias)
+      }
+      return missing
     },
   }
 }

@@ -59,6 +59,8 @@ export interface Checks {
   build(input: DistributionInput, before: Stored | undefined): Distribution
   /** What goes into the same transaction. Throws `SaveDistribution`'s errors. */
   check(request: CheckRequest): Promise<AlsoChange>
+  /** The buckets of a distribution that are not there any more: sentences. */
+  missing(distribution: Distribution): Promise<readonly string[]>
 }
 
 export function createChecks(options: ChecksOptions): Checks {
@@ -101,13 +103,23 @@ export function createChecks(options: ChecksOptions): Checks {
   }
 
   async function requireBucket(name: string, element: string): Promise<void> {
-    try {
-      await objects.getBucket(name)
-    } catch (error) {
-      if (!isCatalogError(error) || error.code !== 'NoSuchBucket') throw error
-      const message = `There is no bucket ${name}: make it first (\`svcctl mb ALIAS/${name}\`).`
-      throw adminErrors.bucket_not_found(message, { cause: [{ element, message }] })
-    }
+    if (await hasBucket(objects, name)) return
+    const message = `There is no bucket ${name}: make it first (\`svcctl mb ALIAS/${name}\`).`
+    throw adminErrors.bucket_not_found(message, { cause: [{ element, message }] })
+  }
+
+  async function missing(distribution: Distribution): Promise<readonly string[]> {
+    const { bucket } = distribution.origin
+    const log = logBucketOf(distribution)
+    const make = (name: string) => `make it (\`svcctl mb ALIAS/${name}\`)`
+    return [
+      ...((await hasBucket(objects, bucket))
+        ? []
+        : [`There is no bucket ${bucket}, so visitors get 404: ${make(bucket)}.`]),
+      ...(log === undefined || (await hasBucket(objects, log.bucket))
+        ? []
+        : [`There is no bucket ${log.bucket}, so the access log is lost: ${make(log.bucket)}.`]),
+    ]
   }
 
   /** The log of a distribution, and the logs of others that its pages could show. */
@@ -158,7 +170,17 @@ export function createChecks(options: ChecksOptions): Checks {
     }
   }
 
-  return { build, check }
+  return { build, check, missing }
+}
+
+export async function hasBucket(objects: Pick<ObjectsService, 'getBucket'>, name: string): Promise<boolean> {
+  try {
+    await objects.getBucket(name)
+    return true
+  } catch (error) {
+    if (!isCatalogError(error) || error.code !== 'NoSuchBucket') throw error
+    return false
+  }
 }
 
 /** Settings whose plugin is missing are refused, not ignored. */

@@ -22,7 +22,7 @@ import type { DistributionMode } from './api.ts'
 import { createArchivePart, distributionPart } from './archive-part.ts'
 import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
-import { createChecks } from './checking.ts'
+import { createChecks, hasBucket } from './checking.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -140,7 +140,13 @@ export default definePlugin({
     const save = createSaving({
       registry,
       checks,
-      warningsOf: createSavingWarnings({ objects, http, rules, objectOwnership: services.objectOwnership }),
+      warningsOf: createSavingWarnings({
+        objects,
+        http,
+        certificates,
+        rules,
+        objectOwnership: services.objectOwnership,
+      }),
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     const uses = createUses(registry)
@@ -152,6 +158,7 @@ export default definePlugin({
       certificates,
       rules,
       signUrl,
+      hasBucket: name => hasBucket(objects, name),
       isServed: mode => modes.has(mode),
       compileDraft: distribution => compile(distribution, noLimits),
       ...ports,

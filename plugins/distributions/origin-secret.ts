@@ -6,13 +6,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from 'svc/kernel'
-import { referencedName, referenceTo, type SecretReferencesService } from 'svc/plugins/secret-references/api'
+import {
+  headerSecretCharactersMin,
+  referencedName,
+  referenceTo,
+  type SecretReferencesService,
+} from 'svc/plugins/secret-references/api'
 import type { OriginSecretHeader, StoredOriginSecret } from './document.ts'
 
 export type ResolveSecret = SecretReferencesService['resolve']
 type Secret = StoredOriginSecret['secrets'][number]
 
-const charactersMin = 16
 /** A rotation keeps the others for a while; more than this are no rotation. */
 export const secretsMax = 10
 const shown = /^sha256:([0-9a-f]{8})$/
@@ -60,7 +64,8 @@ export function storeSecret(
       const known = live.find(secret => secret.reference === reference)
       return known ?? { ...hashSecret(Buffer.from(random.bytes(32)).toString('hex'), random), reference }
     }
-    if (one.length < charactersMin) throw new TypeError(`has a value of less than ${charactersMin} characters`)
+    if (one.length < headerSecretCharactersMin)
+      throw new TypeError(`has a value of less than ${headerSecretCharactersMin} characters`)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: no header can have them
     if (/[\u0000-\u001f\u007f]/.test(one)) throw new TypeError('has a value with control characters')
     // The same secret again is no change.
@@ -82,7 +87,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 /** A reference that stands for nothing on this node, or for too little, lets nobody in. */
 function isReferenced(value: string, reference: string, resolve: ResolveSecret): boolean {
   const text = resolve(referenceTo(reference))
-  return text !== undefined && text.length >= charactersMin && timingSafeEqual(sha256(value), sha256(text))
+  return text !== undefined && text.length >= headerSecretCharactersMin && timingSafeEqual(sha256(value), sha256(text))
 }
 
 /** Whether the header has one of the live values. Each is compared, so that time tells nothing. */

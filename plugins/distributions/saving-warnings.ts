@@ -2,19 +2,23 @@
 import type { HttpService } from 'svc/plugins/http/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
 import { isPublicWebsite } from './log-target.ts'
 import type { RoutingRules } from './routing.ts'
 
+const namesMax = 5
+
 export interface WarningsOptions {
   readonly objects: Pick<ObjectsService, 'listObjects'>
   readonly http: Pick<HttpService, 'listeners'>
+  readonly certificates: Pick<DistributionCertificates, 'uncovered'>
   readonly rules: Pick<RoutingRules, 'isOff' | 'onS3'>
   /** Undefined: nothing blocks public access. */
   readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'clusterPublicAccess'> | undefined
 }
 
-export function createSavingWarnings({ objects, http, rules, objectOwnership }: WarningsOptions) {
+export function createSavingWarnings({ objects, http, certificates, rules, objectOwnership }: WarningsOptions) {
   function listenerWarnings(): readonly string[] {
     if (rules.isOff)
       return ['SVC_NO_DISTRIBUTIONS is set: no host is routed to a distribution. Start the server without it.']
@@ -46,6 +50,18 @@ export function createSavingWarnings({ objects, http, rules, objectOwnership }: 
     ]
   }
 
+  /** One that is ordered comes by itself. */
+  async function tlsWarnings({ aliases, redirects, tls }: Distribution): Promise<readonly string[]> {
+    const isToTls = redirects.some(({ httpsOnly }) => httpsOnly === true)
+    if (!isToTls || tls.certificate === 'auto') return []
+    const missing = await certificates.uncovered(aliases)
+    if (missing.length === 0) return []
+    const names = missing.slice(0, namesMax).join(', ') + (missing.length > namesMax ? ' and others' : '')
+    return [
+      `Plain HTTP is redirected to https, and the server has no certificate for ${names}: browsers get there only where a proxy in front ends TLS. Otherwise set tls.certificate to auto or to a stored certificate, or take the redirect out.`,
+    ]
+  }
+
   async function errorPageWarnings(distribution: Distribution): Promise<readonly string[]> {
     const { bucket, pathPrefix } = distribution.origin
     const warnings: string[] = []
@@ -67,5 +83,6 @@ export function createSavingWarnings({ objects, http, rules, objectOwnership }: 
     ...(await blockWarnings(distribution)),
     ...(await pathWarnings(distribution)),
     ...(await errorPageWarnings(distribution)),
+    ...(await tlsWarnings(distribution)),
   ]
 }

@@ -67,6 +67,13 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
             : await checks.check({ distribution: built, before, neighbours, mayManage, mayWrite, keyGroupChange })
       })
     }
+    const warnings = new Map<string, readonly string[]>()
+    for (const [id, input] of wanted) {
+      // Those that change were checked.
+      if (input === null || steps.has(id) || errors.has(id)) continue
+      const found = await checks.missing(after.get(id)!)
+      if (found.length > 0) warnings.set(id, found)
+    }
     return {
       before: new Map(
         [...stored].filter(([id]) => wanted.has(id)).map(([id, document]) => [id, distributionOf(document)]),
@@ -74,6 +81,7 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
       after,
       changed: new Set(steps.keys()),
       errors,
+      warnings,
       keyGroupUsers: group => [...after.values()].filter(one => keyGroupsOf(one).has(group)).map(({ id }) => id),
       apply(tx) {
         snapshot.apply(

@@ -16,6 +16,9 @@ export const variableOf = (name: string): string => `SVC_SECRET_${name.toUpperCa
 
 export const isReference = (text: string): boolean => pattern.test(text)
 
+/** Of secrets that a request shows in a header: shorter ones can be guessed. */
+export const headerSecretCharactersMin = 16
+
 export interface SecretReferencesService {
   /** The text itself, or what its reference stands for on this node; undefined: that is not set. */
   resolve(text: string): string | undefined

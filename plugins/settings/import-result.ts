@@ -16,9 +16,15 @@ export const ImportResult = Type.Object(
         description: 'Numbers of the other documents in an archive, by their kind: `distribution`, `key-group`.',
       }),
     ),
+    created: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'New documents of an archive, beside buckets: `user/ann`, `bucket/photos/tags` of a bucket that is there, `distribution/site`.',
+      }),
+    ),
     changed: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'New or changed documents of an archive: `user/ann`, `bucket/photos`, `distribution/site`.',
+        description: 'Documents that are there and become others; named in the same way, and `config/api`.',
       }),
     ),
     removed: Type.Array(Type.String(), { description: 'With `replace`: names that are not in the file.' }),

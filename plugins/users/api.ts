@@ -192,7 +192,9 @@ export interface DirectoryImportOptions {
 }
 
 export interface DirectoryImport {
-  /** The names of documents that were created or changed: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
+  /** The names of new documents: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
+  readonly created: readonly string[]
+  /** The same of those that were there, and are others now. */
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }

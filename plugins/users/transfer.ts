@@ -34,6 +34,8 @@ const overwrite = { overwriteUnreadable: true }
 interface Change {
   /** Such as `user/ann`. */
   readonly name: string
+  /** There was none. */
+  readonly isNew: boolean
   stage(tx: TransactionBuilder): void
 }
 
@@ -138,11 +140,13 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
       for (const [name, value] of wanted) {
         const before = found.get(name)
         if (before !== undefined && canonicalJson(before) === canonicalJson(value)) continue
-        put.push({ name: `${label}/${name}`, stage: tx => tx.put(collection, name, documentOf(value), overwrite) })
+        const stage = (tx: TransactionBuilder) => tx.put(collection, name, documentOf(value), overwrite)
+        put.push({ name: `${label}/${name}`, isNew: before === undefined, stage })
       }
       for (const name of mode === 'merge' ? [] : found.keys()) {
         if (wanted.has(name)) continue
-        removed.push({ name: `${label}/${name}`, stage: tx => tx.delete(collection, name, overwrite) })
+        const stage = (tx: TransactionBuilder) => tx.delete(collection, name, overwrite)
+        removed.push({ name: `${label}/${name}`, isNew: false, stage })
       }
     }
     const same = <T>(value: T): T => value
@@ -169,7 +173,8 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
     async importDirectory(incoming: Directory, { mode, isDryRun = false, beforeCommit }: DirectoryImportOptions) {
       const { put, removed } = await plan(incoming, mode)
       const result: DirectoryImport = {
-        changed: put.map(({ name }) => name),
+        created: put.filter(({ isNew }) => isNew).map(({ name }) => name),
+        changed: put.filter(({ isNew }) => !isNew).map(({ name }) => name),
         removed: removed.map(({ name }) => name),
       }
       if (isDryRun) return result

@@ -5,17 +5,18 @@
 
 import { createHash } from 'node:crypto'
 import { chain, type MaybePromise } from 'svc/kernel'
-import type {
-  CacheConfiguration,
-  CacheLookup,
-  CacheOrigin,
-  CacheRequest,
-  CacheService,
-  HeaderLine,
-  OpenedObject,
-  OriginAnswer,
-  PlacedPolicy,
-  RequestHeaders,
+import {
+  type CacheConfiguration,
+  type CacheLookup,
+  type CacheOrigin,
+  type CacheRequest,
+  type CacheService,
+  type HeaderLine,
+  type OpenedObject,
+  type OriginAnswer,
+  type PlacedPolicy,
+  ReplacedObject,
+  type RequestHeaders,
 } from 'svc/plugins/cache/api'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
 import type { ObjectVersion } from 'svc/plugins/objects/api'
@@ -248,6 +249,3 @@ class CachedBytes implements SiteBytes {
     )
   }
 }
-
-/** The object was replaced between the look-up and the read; what it is now can be looked up. */
-export class ReplacedObject extends Error {}

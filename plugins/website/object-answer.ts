@@ -1,11 +1,11 @@
 /** From an object to the answer: headers, conditions, the form of the body, its range. */
 import { chain, type MaybePromise } from 'svc/kernel'
+import { ReplacedObject } from 'svc/plugins/cache/api'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { type Coding, codedEtag, startCompression } from 'svc/plugins/payload/api'
 import { quoteEtag } from 'svc/plugins/s3/api'
 import { send } from './answer.ts'
-import { ReplacedObject } from './cached-site.ts'
 import { chooseForm, collect } from './coding.ts'
 import { checkConditions, chooseRange, notModifiedEtag, type Validators } from './conditions.ts'
 import { type ObjectAnswer, preparedHeaders } from './object-headers.ts'

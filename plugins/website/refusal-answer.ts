@@ -1,6 +1,7 @@
 /** Answers without an object: error pages of the site, built-in pages, failures. */
 import { STATUS_CODES } from 'node:http'
 import { isCatalogError, type Logger } from 'svc/kernel'
+import { ReplacedObject } from 'svc/plugins/cache/api'
 import type { Distribution, Visit } from 'svc/plugins/distributions/api'
 import { send } from './answer.ts'
 import type { ReadyBehavior } from './behaviors.ts'
@@ -65,9 +66,12 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
 
   async function answerFailure(visit: Visit, error: unknown): Promise<void> {
     const { response, requestId } = visit.exchange
-    const isUnavailable = isCatalogError(error) && error.status === 503
-    if (!isUnavailable)
-      log.error({ err: error, requestId, distribution: distribution.id }, 'a request of a website failed')
+    const isReplaced = error instanceof ReplacedObject
+    const isUnavailable = isReplaced || (isCatalogError(error) && error.status === 503)
+    const facts = { requestId, distribution: distribution.id }
+    if (isReplaced)
+      log.info(facts, 'an answer of a website was given up: its object was replaced meanwhile, and the next one is new')
+    else if (!isUnavailable) log.error({ err: error, ...facts }, 'a request of a website failed')
     if (response.headersSent || visit.isClosed) {
       // The status has been sent: closing the connection tells the client that the answer is incomplete.
       response.destroy()

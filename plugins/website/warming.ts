@@ -1,9 +1,15 @@
 /** Fetches pages into the cache of this thread, with the access that the distribution gives and without a visitor. */
 import type { MaybePromise } from 'svc/kernel'
-import type { CacheService, CacheSite, WarmOutcome, WarmPlace } from 'svc/plugins/cache/api'
+import {
+  type CacheService,
+  type CacheSite,
+  ReplacedObject,
+  type WarmOutcome,
+  type WarmPlace,
+} from 'svc/plugins/cache/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { compileBehaviors, type ReadyBehavior } from './behaviors.ts'
-import { type CachedRequest, type CachedSite, createCachedSite, ReplacedObject } from './cached-site.ts'
+import { type CachedRequest, type CachedSite, createCachedSite } from './cached-site.ts'
 import type { Origin } from './origin.ts'
 import { decodePath } from './path.ts'
 import { compileRedirects } from './redirects.ts'

@@ -5,13 +5,13 @@
  * path → redirects → behavior → preflight, method → access → cache → object, index, folder, fallback → conditions, range → answer
  */
 import { chain, type Logger, type MaybePromise, rescue } from 'svc/kernel'
-import type { CacheResult, CacheService } from 'svc/plugins/cache/api'
+import { type CacheResult, type CacheService, ReplacedObject } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionServer, Visit } from 'svc/plugins/distributions/api'
 import type { PurgeService } from 'svc/plugins/purge/api'
 import { type AccessDecision, type AccessServices, decideAccess } from './access.ts'
 import { send } from './answer.ts'
 import { compileBehaviors, type ReadyBehavior } from './behaviors.ts'
-import { type CachedRequest, createCachedSite, ReplacedObject } from './cached-site.ts'
+import { type CachedRequest, createCachedSite } from './cached-site.ts'
 import { createObjectAnswers } from './object-answer.ts'
 import { directBytes, type Found, type Origin } from './origin.ts'
 import { decodePath, encodePath } from './path.ts'
@@ -138,7 +138,8 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return rescue(
       () => serveFound(visit, target, behavior, access),
       error => {
-        if (!(error instanceof ReplacedObject) || reads <= 1) throw error
+        const isBegun = visit.exchange.response.headersSent
+        if (!(error instanceof ReplacedObject) || isBegun || reads <= 1) throw error
         return serveObject(visit, target, behavior, access, reads - 1)
       },
     )

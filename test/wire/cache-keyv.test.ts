@@ -3,8 +3,8 @@ import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
-import { skip, startRedis } from '../../contrib/cache-keyv/test/redis-server.ts'
 import { Bucket, get, Host } from '../fault/cache-tier.ts'
+import { skip, startRedis } from '../services/redis-server.ts'
 import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
 import { startServer } from './server.ts'
@@ -35,7 +35,7 @@ t.test('a website with a tier in Redis', { skip, timeout: 300_000 }, async t => 
     agent.destroy()
     return [result, body.toString()] as const
   }
-  const stored = () => Number(redis.ask(['DBSIZE']))
+  const stored = () => Number(redis.ask('DBSIZE')[0])
 
   while (stored() === 0) {
     t.equal((await ask())[1], 'one')

@@ -111,7 +111,7 @@ if (withoutBrowser !== false) {
   t.test('settings of the cluster: the secret is kept unless another is typed', async t => {
     const { page, flaws } = await browser.open()
     await signIn(page, '/cache?tab=settings')
-    await page.getByLabel('Its value').fill('look-inside')
+    await page.getByLabel('Its value').fill('look-inside-the-cache')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The settings of the cache are saved').waitFor()
     await page.getByLabel('Answers name the node').check()

@@ -13,7 +13,7 @@ import {
 import t, { type Test } from 'tap'
 import * as rabbitMq from '../../contrib/notify-amqp/test/rabbitmq.ts'
 import * as postgres from '../../contrib/notify-postgres/test/postgres-server.ts'
-import * as redis from '../../contrib/notify-redis/test/redis-server.ts'
+import * as redis from '../services/redis-server.ts'
 import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
 import { startServer } from './server.ts'

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { cacheTierContract } from 'svc/plugins/cache/contract'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
+import { type RedisServer, skip, startRedis } from '../../../test/services/redis-server.ts'
 import type { CacheKeyvConfig } from '../config.ts'
 import { createKeyvTier, type KeyvTier } from '../tier.ts'
 import { decodeValue, encodeValue } from '../value.ts'
-import { type RedisServer, skip, startRedis } from './redis-server.ts'
 
 const MiB = 1024 * 1024
 const idOf = (name: string) => createHash('sha256').update(name).digest()
@@ -35,18 +35,18 @@ async function connected(tier: KeyvTier): Promise<KeyvTier> {
   return tier
 }
 
-const keysOf = (server: RedisServer) => server.ask(['--raw', 'KEYS', '*']).split('\n').filter(Boolean)
+const keysOf = (server: RedisServer) => server.ask('--raw', 'KEYS', '*').filter(Boolean)
 
 /** The characters of all keys and values. */
 function storedBytes(server: RedisServer): number {
   const script = `local sum = 0 for _, key in ipairs(redis.call('KEYS', '*')) do sum = sum + #key + redis.call('STRLEN', key) end return sum`
-  return Number(server.ask(['EVAL', script, '0']))
+  return Number(server.ask('EVAL', script, '0')[0])
 }
 
 t.test('the tier keeps the contract', { skip }, async t => {
   const server = await startRedis(t)
   await cacheTierContract(t, async t => {
-    server.ask(['FLUSHALL'])
+    server.ask('FLUSHALL')
     return {
       open(budgetBytes) {
         const tier = tierOf(t, server.url, {}, { budgetBytes })
@@ -58,16 +58,16 @@ t.test('the tier keeps the contract', { skip }, async t => {
       storedBytes: () => storedBytes(server),
       async damage(random) {
         for (const key of keysOf(server)) {
-          const value = server.ask(['--raw', 'GET', key])
+          const value = server.ask('--raw', 'GET', key).join('\n')
           const at = random.integer(value.length)
           const how = random.integer(4)
-          if (how === 0) server.ask(['-x', 'SET', key], value.slice(0, at))
-          else if (how === 1) server.ask(['DEL', key])
+          if (how === 0) server.give(value.slice(0, at), '-x', 'SET', key)
+          else if (how === 1) server.ask('DEL', key)
           else if (how === 2)
-            server.ask(['-x', 'SET', key], JSON.stringify({ value: random.bytes(100).toString('base64') }))
+            server.give(JSON.stringify({ value: random.bytes(100).toString('base64') }), '-x', 'SET', key)
           else {
             const [text] = /[A-Za-z0-9+/]{8,}/.exec(value) ?? ['']
-            server.ask(['-x', 'SET', key], value.replace(text, [...text].reverse().join('').slice(0, -4)))
+            server.give(value.replace(text, [...text].reverse().join('').slice(0, -4)), '-x', 'SET', key)
           }
         }
       },
@@ -114,7 +114,7 @@ t.test('records have a lifetime, a bounded size, and one deployment', { skip }, 
   )
   const [key] = keysOf(server) as [string]
   t.equal(keysOf(server).length, 1)
-  const left = Number(server.ask(['PTTL', key]))
+  const left = Number(server.ask('PTTL', key)[0])
   t.ok(left > 0 && left <= 60_000, `it leaves in ${left} ms`)
   const other = await connected(tierOf(t, server.url, {}, { deploymentId: 'two' }))
   t.equal(await other.get(idOf('a')), undefined)

@@ -10,9 +10,9 @@ import type { NotifyTarget } from 'svc/plugins/notify/api'
 import { notifyTargetContract, receivedFrom, testBody, testMessage } from 'svc/plugins/notify/contract'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
+import { skip, startRedis } from '../../../test/services/redis-server.ts'
 import { checkSettings, parseAddress, RedisSettings } from '../settings.ts'
 import { connectRedis, createRedisKind } from '../target.ts'
-import { skip, startRedis } from './redis-server.ts'
 
 const noSignal = new AbortController().signal
 const log = { debug() {} } as never

@@ -40,10 +40,7 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       const { request, target, label, check } = await requestOf(context, operation, plan, args, options)
       // A dry run needs no confirmation.
       const mayHarm = (isDestructive(operation) || options.remove === true) && options.dryRun !== true
-      if (mayHarm && !(await context.confirm(`${overrides[operation.id]?.question ?? question(name, label)}?`))) {
-        context.output.note('Nothing was done.')
-        return
-      }
+      if (mayHarm) await context.requireConfirmed(`${overrides[operation.id]?.question ?? question(name, label)}?`)
       const client = await context.connectAdmin(target.alias, { isStream })
       const limit = (options.limit ?? options.count) as number | undefined
       const { columns, defaults, line } = overrides[operation.id] ?? {}

@@ -19,6 +19,8 @@ interface ImportResult {
   readonly bucketsCreated: readonly string[]
   /** Of an older server: missing. */
   readonly documents?: Readonly<Record<string, number>>
+  /** The same; there `changed` names new ones, too. */
+  readonly created?: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
@@ -55,9 +57,7 @@ export default defineCommand<Options>({
       )
     }
     const question = 'Remove users, groups, policies, access keys and settings that are not in the archive?'
-    if (mode === 'replace' && !dryRun && !(await context.confirm(question))) {
-      throw failure('not_confirmed', 'Nothing was changed.')
-    }
+    if (mode === 'replace' && !dryRun) await context.requireConfirmed(question)
     const client = await context.connectAdmin(alias!)
     const { body } = await client.send({
       operation: 'importCluster',
@@ -75,9 +75,21 @@ export default defineCommand<Options>({
 })
 
 function describeImport(result: ImportResult): string[] {
-  const { users, groups, policies, configSubsystems, buckets, bucketsCreated, changed, removed, dryRun } = result
+  const {
+    users,
+    groups,
+    policies,
+    configSubsystems,
+    buckets,
+    bucketsCreated,
+    created = [],
+    changed,
+    removed,
+    dryRun,
+  } = result
   const lines = [
     ...bucketsCreated.map(name => `+ bucket/${name}`),
+    ...created.map(name => `+ ${name}`),
     ...changed.map(name => `~ ${name}`),
     ...removed.map(name => `- ${name}`),
   ]

@@ -1,6 +1,5 @@
 import { certificateArguments, pathOf } from '../certificate.ts'
 import { defineCommand } from '../command.ts'
-import { failure } from '../errors.ts'
 
 export default defineCommand({
   name: 'dist cert remove',
@@ -9,9 +8,7 @@ export default defineCommand({
   options: [],
   examples: ['svcctl dist cert remove home/site'],
   async run(context, [alias, id]) {
-    if (!(await context.confirm(`Delete the certificate ${id} and its key?`))) {
-      throw failure('not_confirmed', 'Nothing was changed.')
-    }
+    await context.requireConfirmed(`Delete the certificate ${id} and its key?`)
     const client = await context.connectAdmin(alias!)
     await client.send({ operation: 'deleteCertificate', method: 'DELETE', path: pathOf(id!) })
     context.output.done({ status: 'removed', id }, `Removed ${id}.`)

@@ -1,6 +1,5 @@
 import { defineCommand } from '../command.ts'
 import { importDocuments, readDocuments, showImport } from '../distributions/archive.ts'
-import { failure } from '../errors.ts'
 
 interface Options {
   readonly mode: string
@@ -29,9 +28,7 @@ export default defineCommand<Options>({
       const { removed } = await importDocuments(client, content, { mode, dryRun: true })
       const names = removed.map(({ kind, name }) => `${kind}/${name}`)
       const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} others` : '')
-      if (names.length > 0 && !(await context.confirm(`Remove ${shown}?`))) {
-        throw failure('not_confirmed', 'Nothing was changed.')
-      }
+      if (names.length > 0) await context.requireConfirmed(`Remove ${shown}?`)
     }
     const result = await importDocuments(client, content, { mode, dryRun })
     showImport(context, result)

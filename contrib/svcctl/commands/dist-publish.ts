@@ -66,18 +66,25 @@ export default defineCommand<Options>({
     const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? name, key: folderPrefix(prefix) }
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
     await rehearse(place, target, { domain, spa })
+    const files = await filesOf(context, path)
     await makeBucket(context, target)
-    const { count, hasErrorPage } = await uploadAll(context, path, target)
+    const { count, hasErrorPage } = await uploadAll(context, files, target)
     const { isNew, stored } = await publish(place, target, { domain, spa })
     const warnings = stored.warnings ?? []
     const { address, note } = await addressOf(place, stored, domain.find(each => !each.startsWith('*.')) ?? first)
     const record = { status: isNew ? 'published' : 'updated', distribution: place.id, files: count, address, warnings }
-    const are = warnings.length === 0 ? 'are' : 'will be'
+    const answers = warnings.length === 0 && stored.enabled
+    const are = answers ? 'are' : 'will be'
     context.output.result(record, `${count} files of ${basename(path)} ${are} on ${address}`)
     for (const warning of warnings) context.output.note(warning.replaceAll('ALIAS', alias))
     if (hasErrorPage && !usesErrorPage(stored)) context.output.note(unusedErrorPage(`${alias}/${place.id}`))
     if (note !== undefined) context.output.note(note)
-    if (warnings.length > 0) return
+    if (!stored.enabled) {
+      context.output.note(
+        `The distribution ${place.id} is disabled: its names answer 403 until \`svcctl dist enable ${alias}/${place.id}\`.`,
+      )
+    }
+    if (!answers) return
     context.output.note(
       'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
     )
@@ -116,12 +123,14 @@ async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Pr
 /** Files such as `.env` and `.git/config` are not for visitors. `.well-known` is. */
 const isHidden = (key: string): boolean => key.split('/').some(part => part.startsWith('.') && part !== '.well-known')
 
-/** Pages last: visitors meanwhile get old pages with old files, or new pages with new ones. */
-async function uploadAll(context: Context, path: string, target: RemoteTarget) {
-  const { output } = context
-  const client = await context.connect(target.alias)
-  const failures = createFailures(output)
-  const files = { rest: [] as { key: string; path: string }[], pages: [] as { key: string; path: string }[] }
+interface Files {
+  readonly rest: { readonly key: string; readonly path: string }[]
+  readonly pages: Files['rest']
+}
+
+/** What is to be uploaded, before anything is made for it. */
+async function filesOf({ output }: Context, path: string): Promise<Files> {
+  const files: Files = { rest: [], pages: [] }
   for await (const file of walkFiles(path, skipped => output.note(`${skipped.path} ${skipped.reason}: left out.`))) {
     if (isHidden(file.key)) {
       output.note(`${file.key} is hidden: left out.`)
@@ -129,6 +138,17 @@ async function uploadAll(context: Context, path: string, target: RemoteTarget) {
     }
     files[/\.html?$/i.test(file.key) ? 'pages' : 'rest'].push(file)
   }
+  if (files.rest.length + files.pages.length === 0) {
+    throw usageError(`${path} has no files to publish. Nothing was made or changed.`)
+  }
+  return files
+}
+
+/** Pages last: visitors meanwhile get old pages with old files, or new pages with new ones. */
+async function uploadAll(context: Context, files: Files, target: RemoteTarget) {
+  const { output } = context
+  const client = await context.connect(target.alias)
+  const failures = createFailures(output)
   context.startProgress()
   let count = 0
   for (const group of [files.rest, files.pages]) {
@@ -148,7 +168,6 @@ async function uploadAll(context: Context, path: string, target: RemoteTarget) {
     failures.end()
   }
   output.progress.stop()
-  if (count === 0) throw usageError(`${path} has no files.`)
   return { count, hasErrorPage: files.pages.some(({ key }) => key === errorPageName) }
 }
 

@@ -1,6 +1,5 @@
 import { defineCommand } from '../command.ts'
 import { connectTo, deleteDistribution } from '../distributions/document.ts'
-import { usageError } from '../errors.ts'
 
 interface Options {
   readonly ifMatch?: string
@@ -14,7 +13,7 @@ export default defineCommand<Options>({
   examples: ['svcctl dist remove home/site', 'svcctl dist remove home/site --yes'],
   async run(context, [text], { ifMatch }) {
     const place = await connectTo(context, text!)
-    if (!(await context.confirm(`Take ${text} off its names?`))) throw usageError('Nothing was removed.')
+    await context.requireConfirmed(`Take ${text} off its names?`)
     await deleteDistribution(place, ifMatch)
     context.output.done({ status: 'removed', distribution: place.id }, `Removed ${text}.`)
   },

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { distributionsOf, servedBy } from '../distributions/origins.ts'
+import { needsOf } from '../distributions/origins.ts'
 import { createFailures } from '../failures.ts'
 import { removeObjects, removeUploads, versionsBelow } from '../removal.ts'
 import { formatRemote, requireBucketOnly } from '../target.ts'
@@ -24,11 +24,11 @@ export default defineCommand<Options>({
     const bucket = requireBucketOnly(target)
     const client = await connect(target.alias)
     const name = formatRemote(target)
-    const served = servedBy(await distributionsOf(context, target.alias, bucket))
-    if (served !== undefined) output.note(served)
-    if (force || served !== undefined) {
+    const needs = await needsOf(context, target.alias, bucket)
+    for (const need of needs) output.note(need)
+    if (force || needs.length > 0) {
       const question = force ? `Remove ${name} with everything in it?` : `Remove ${name}?`
-      if (!(await context.confirm(question))) return output.note('Nothing was removed.')
+      await context.requireConfirmed(question)
     }
     if (force) {
       const failures = createFailures(output)

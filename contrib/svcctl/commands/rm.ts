@@ -117,7 +117,7 @@ async function removeBelow(
   const name = formatRemote(target)
   const { versions, force, olderThan, incomplete } = options
   const what = incomplete ? 'every unfinished upload' : versions ? 'every version of everything' : 'everything'
-  if (!force && !(await context.confirm(`Remove ${what} in ${name}?`))) return output.note('Nothing was removed.')
+  if (!force) await context.requireConfirmed(`Remove ${what} in ${name}?`)
   if (incomplete) {
     const count = await removeUploads(client, bucket, target.key)
     return output.done(

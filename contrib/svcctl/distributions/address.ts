@@ -13,11 +13,10 @@ export async function addressOf(
   const hasCertificate = await presentsCertificate(place, host)
   const isHttpsOnly = redirects.some(({ httpsOnly }) => httpsOnly === true)
   const address = `${hasCertificate || isHttpsOnly ? 'https' : 'http'}://${host}/`
-  if (hasCertificate || !isHttpsOnly) return { address }
-  const note =
-    tls?.certificate === undefined || tls.certificate === 'none'
-      ? `The server has no certificate for ${host}: the address works where a proxy in front ends TLS. Otherwise set tls.certificate of the distribution, or take the redirect to https out.`
-      : `There is no certificate for ${host} yet, so browsers cannot open the address: \`svcctl dist cert get ${place.alias} ${place.id}\` says what it waits for.`
+  const isOrdered = tls?.certificate !== undefined && tls.certificate !== 'none'
+  // Where none is meant to be, the server warns.
+  if (hasCertificate || !isHttpsOnly || !isOrdered) return { address }
+  const note = `There is no certificate for ${host} yet, so browsers cannot open the address: \`svcctl dist cert get ${place.alias} ${place.id}\` says what it waits for.`
   return { address, note }
 }
 

@@ -16,6 +16,7 @@ export interface DistributionDocument {
   readonly defaultBehavior?: Readonly<Record<string, unknown>>
   readonly errorPages?: readonly { readonly status: number; readonly path: string }[]
   readonly redirects?: readonly { readonly httpsOnly?: boolean }[]
+  readonly logging?: { readonly accessLog?: boolean; readonly target?: string }
   readonly tls?: { readonly certificate: string }
   readonly etag?: string
   readonly warnings?: readonly string[]

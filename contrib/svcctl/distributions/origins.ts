@@ -1,22 +1,33 @@
-/** The distributions that a bucket is the origin of. */
+/** The distributions that need a bucket: they serve it, or write their access log into it. */
 import type { Context } from '../context.ts'
 import { CliError } from '../errors.ts'
 import type { DistributionDocument } from './document.ts'
 
 const shownMax = 5
+/** As many as there can be. */
+const distributionsMax = 1000
 
-/** Empty where that cannot be found out: a caller may remove buckets without seeing distributions. */
-export async function distributionsOf(
-  context: Context,
-  alias: string,
-  bucket: string,
-): Promise<readonly DistributionDocument[]> {
+/** What a removal of the bucket does to them: sentences. Empty also where that cannot be found out: a caller may remove buckets without seeing distributions. */
+export async function needsOf(context: Context, alias: string, bucket: string): Promise<readonly string[]> {
+  const all = await distributions(context, alias)
+  const served = all.filter(({ origin }) => origin.bucket === bucket)
+  const logged = all.filter(
+    ({ logging = {} }) => logging.accessLog === true && logging.target?.startsWith(`bucket:${bucket}/`) === true,
+  )
+  return [
+    ...(served.length === 0 ? [] : [`${named(served, 'serves', 'serve')} this bucket: without it visitors get 404.`]),
+    ...(logged.length === 0
+      ? []
+      : [
+          `${named(logged, 'writes its access log', 'write their access logs')} into this bucket: without it the log is lost. Give another logging.target to \`svcctl dist set\` first.`,
+        ]),
+  ]
+}
+
+async function distributions(context: Context, alias: string): Promise<readonly DistributionDocument[]> {
   try {
     const client = await context.connectAdmin(alias)
-    const query = [
-      ['bucket', bucket],
-      ['limit', '100'],
-    ] as const
+    const query = [['limit', String(distributionsMax)]] as const
     const { body } = await client.send({ operation: 'listDistributions', method: 'GET', path: '/distributions', query })
     return (body as { readonly items: readonly DistributionDocument[] }).items
   } catch (error) {
@@ -25,12 +36,9 @@ export async function distributionsOf(
   }
 }
 
-/** What a removal of the bucket does to them: a sentence. Undefined: there are none. */
-export function servedBy(distributions: readonly DistributionDocument[]): string | undefined {
-  if (distributions.length === 0) return undefined
-  const names = distributions.slice(0, shownMax).map(({ id, aliases }) => `${id} (${aliases.slice(0, 3).join(', ')})`)
-  const more = distributions.length - names.length
+function named(found: readonly DistributionDocument[], singular: string, plural: string): string {
+  const names = found.slice(0, shownMax).map(({ id, aliases }) => `${id} (${aliases.slice(0, 3).join(', ')})`)
+  const more = found.length - names.length
   const all = names.join(', ') + (more > 0 ? ` and ${more} others` : '')
-  const one = distributions.length === 1
-  return `${one ? 'The distribution' : 'The distributions'} ${all} ${one ? 'serves' : 'serve'} this bucket: without it visitors get 404.`
+  return found.length === 1 ? `The distribution ${all} ${singular}` : `The distributions ${all} ${plural}`
 }

@@ -171,7 +171,7 @@ t.test('create, list, resolve, disable, rotate, remove', async t => {
   t.equal((await run(['dist', 'set', 'home/media', '-'], { input: JSON.stringify(document) })).code, 0)
   t.match((await succeeds(t, 'dist', 'rotate-secret', 'home/media')).stdout, /^x-o: [\w-]{43}\n$/)
   t.equal((await run(['dist', 'set', 'home/media', '-'], { input: '[' })).code, 2)
-  t.equal((await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })).code, 2)
+  t.equal((await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })).code, 1)
   await succeeds(t, 'dist', 'remove', 'home/media', '--yes')
   t.equal((await run(['dist', 'get', 'home/media'])).code, 3)
   t.notMatch(readFileSync(join(folder, 'document.json'), 'utf8'), /a-secret/)
@@ -204,6 +204,41 @@ spec: { aliases: [kept.example.test], origin: { bucket: kept }${fields} }
   const wrong = await run(['dist', 'import', 'home', 'kept.yaml'])
   t.equal(wrong.stderr.match(/spec\/enabled/g)?.length, 1, wrong.stderr)
   t.equal(wrong.stderr.match(/spec\/mode/g)?.length, 1)
+})
+
+t.test('a bucket that has gone is named by test and diff', async t => {
+  const s3 = ['--bucket', 'gone', '--alias', 'files.gone.example.test', '--mode', 's3']
+  await run(['mb', 'home/gone'])
+  await succeeds(t, 'dist', 'create', 'home/gone', '--bucket', 'gone', '--alias', 'gone.example.test')
+  await succeeds(t, 'dist', 'create', 'home/gone-files', ...s3)
+  writeFileSync(join(folder, 'gone.yaml'), (await succeeds(t, 'dist', 'export', 'home', '--id', 'gone')).stdout)
+  await succeeds(t, 'rb', 'home/gone', '--yes')
+  for (const [id, path] of Object.entries({ gone: '/', 'gone-files': '/a.txt' })) {
+    const tested = await succeeds(t, 'dist', 'test', `home/${id}`, path, '--principal', 'admin')
+    t.match(tested.stdout, /^404.*\nthere is no bucket gone: `svcctl mb home\/gone` makes it\n/)
+  }
+  const { stdout, stderr } = await succeeds(t, 'dist', 'diff', 'home', 'gone.yaml')
+  t.match(stdout, /There are no differences/)
+  t.match(
+    stderr,
+    /Distribution\/gone: There is no bucket gone, so visitors get 404: make it \(`svcctl mb ALIAS\/gone`\)/,
+  )
+})
+
+t.test('publish makes nothing of an empty folder, and says that a distribution is disabled', async t => {
+  mkdirSync(join(folder, 'empty/.git'), { recursive: true })
+  writeFileSync(join(folder, 'empty/.git/config'), 'x')
+  const empty = await run(['dist', 'publish', 'empty', '--domain', 'empty.example.test'])
+  t.match(empty, { code: 2, stderr: /has no files to publish\. Nothing was made/ })
+  t.equal((await run(['stat', 'home/empty.example.test'])).code, 3, 'no bucket is left behind')
+  const publish = ['dist', 'publish', 'site', '--domain', 'off.example.test']
+  await succeeds(t, ...publish)
+  await succeeds(t, 'dist', 'disable', 'home/off.example.test')
+  const disabled = await succeeds(t, ...publish)
+  t.match(disabled.stdout, 'will be on')
+  t.match(disabled.stderr, /off\.example\.test is disabled: .* until `svcctl dist enable home\/off\.example\.test`/)
+  await succeeds(t, 'dist', 'enable', 'home/off.example.test')
+  t.notMatch((await succeeds(t, ...publish)).stderr, 'is disabled')
 })
 
 t.test('what a server has is named in one way: ALIAS/NAME', async t => {

@@ -141,14 +141,17 @@ t.test('files: a profile, a report, a scrape configuration', async t => {
 })
 
 t.test('an import of a cluster archive has a dry run, a question, and a result', async t => {
-  await run(['admin', 'user', 'create', 'home', 'ada', '--generate'])
+  t.match(await run(['admin', 'user', 'add', 'home', 'ada', '--generate']), { code: 0 })
   await run(['admin', 'policy', 'attach', 'home', 'readonly', '--user', 'ada'])
   await run(['dist', 'keygroup', 'create', 'home', 'films'])
   t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)
   await run(['admin', 'group', 'create', 'home', 'staff'])
   await run(['admin', 'bucket', 'tags', 'set', 'home/photos', 'a=b'])
   const asked = 'admin cluster import home cluster.zip --mode replace'
+  await run(['admin', 'user', 'delete', 'home', 'ada', '--yes'])
   const dry = await show(t, `${asked} --dry-run`)
+  t.match(dry.text, /^\+ user\/ada$/m)
+  t.match(dry.text, /^- bucket\/photos\/tags$/m)
   t.match(dry.text, /^- group\/staff$/m)
   t.match(
     dry.text,
@@ -183,7 +186,7 @@ t.test('locks: those that are held are listed, and released after a question', a
       t.match((await show(t, 'admin locks list home')).text, /photos\/delete[\s\S]*svc\/cluster-import/)
       t.match((await show(t, 'admin locks list home --bucket photos')).text, /photos\/delete/)
       t.notMatch((await show(t, 'admin locks list home --bucket photos')).text, /cluster-import/)
-      const refused = await show(t, 'admin locks release home photos/delete', { input: 'n\n' })
+      const refused = await show(t, 'admin locks release home photos/delete', { input: 'n\n', code: 1 })
       t.match(refused.text, /Interrupt the work under the lock/)
       await lease.check()
       const released = await show(t, 'admin locks release home photos/delete svc/cluster-import', { input: 'y\n' })

@@ -108,7 +108,11 @@ const DebugFields = Type.Object(
   {
     header: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' })),
     secret: Type.Optional(
-      Type.String({ maxLength: 256, description: 'Masked in answers; sent back masked, or left out, it stays.' }),
+      Type.String({
+        maxLength: 256,
+        description:
+          'At least 16 characters, or empty for none. Masked in answers; sent back masked, or left out, it stays.',
+      }),
     ),
   },
   strict,

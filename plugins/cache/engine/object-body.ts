@@ -9,6 +9,7 @@ import { chain } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { CachedObject, OpenedObject, OriginObject } from '../api.ts'
+import { ReplacedObject } from '../replaced-object.ts'
 import type { Tiers } from '../tiers/tiers.ts'
 import type { Unfinished } from './body.ts'
 import type { Collapsing } from './collapsing.ts'
@@ -101,7 +102,7 @@ function readBlocks(
 
   async function openOrigin(): Promise<Filling> {
     const object = opened ?? (await source.reopen())
-    if (object === undefined) throw new Error('The object was replaced while it was being sent.')
+    if (object === undefined) throw new ReplacedObject()
     // From the beginning of the block, so that it is whole, to the end of the last one.
     const from = Math.floor(position / blockSize) * blockSize
     const to = Math.min(Math.ceil(end / blockSize) * blockSize, source.sizeBytes)

@@ -1,6 +1,6 @@
 /** Fields of answers for operators. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { SecretReferencesService } from 'svc/plugins/secret-references/api'
+import { headerSecretCharactersMin, type SecretReferencesService } from 'svc/plugins/secret-references/api'
 import type { CacheRequest, HeaderLine } from '../api.ts'
 import { fieldOf } from '../engine/headers.ts'
 import { keyOf } from '../engine/requests.ts'
@@ -19,9 +19,10 @@ export function debugHeaders(
   const lines: HeaderLine[] = nodeHeader ? [['X-Cache-Node', node]] : []
   if (debug.secret === '') return lines
   const given = fieldOf(request.headers, debug.header.toLowerCase())
-  // A reference that is not set on this node opens nothing.
+  // A reference that is not set on this node, or to too little, opens nothing.
   const secret = resolve(debug.secret)
-  if (given === undefined || secret === undefined || !timingSafeEqual(digest(given), digest(secret))) return lines
+  if (given === undefined || secret === undefined || secret.length < headerSecretCharactersMin) return lines
+  if (!timingSafeEqual(digest(given), digest(secret))) return lines
   const { policyName, policyLevel, fields } = request.policy
   lines.push(['X-Cache-Key', keyOf(request).text.split('\n').map(encodeURIComponent).join(' ')])
   lines.push(['X-Cache-Policy', `${policyName}; level=${policyLevel}; ttl=${fields.get('ttl.default')}`])

@@ -1,5 +1,6 @@
 /** Whether documents of the cache may be stored, beside the others that there are or will be. */
 import type { Distribution } from 'svc/plugins/distributions/api'
+import { headerSecretCharactersMin, isReference } from 'svc/plugins/secret-references/api'
 import { cacheErrors, invalidRequest } from '../errors.ts'
 import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
 import { compiled } from '../warm/targets.ts'
@@ -25,7 +26,13 @@ const namedIn =
     return found && readPolicy(found.policy)
   }
 
-export function requireSettings({ cache }: StoredSettings, values: CacheValues): void {
+export function requireSettings({ cache, debug: { secret } }: StoredSettings, values: CacheValues): void {
+  if (secret !== '' && !isReference(secret) && secret.length < headerSecretCharactersMin) {
+    throw invalidRequest(
+      '/debug/secret',
+      `has less than ${headerSecretCharactersMin} characters, so that it could be guessed: give a longer one, or "" for none`,
+    )
+  }
   requireLevels([['cluster', cache, '/cache']], namedIn(values))
 }
 

@@ -38,6 +38,7 @@ export default defineAdminOperation({
       mode,
       dryRun,
       bucketsCreated: [...outcome.bucketsCreated],
+      created: [...outcome.created],
       changed: [...outcome.changed],
       removed: [...outcome.removed],
     }

@@ -170,7 +170,8 @@ t.test('a dry run names and counts them, and makes none', async t => {
     'key-group': 1,
     'purge-webhooks': 1,
   })
-  t.same(json.changed.filter((place: string) => places.includes(place)).sort(), places)
+  t.same(json.created.filter((place: string) => places.includes(place)).sort(), places)
+  t.same(json.changed, [])
   t.same((await callOf(target)('GET', '/distributions')).items, [])
 })
 
@@ -204,7 +205,11 @@ t.test('a round trip between two deployments', async t => {
     return Promise.all(read.map(async ({ id, value }) => [id, [...(await value.read())]]))
   }
   t.same(await documents(target), await documents(source), 'secrets, too')
-  t.match((await upload(target, archive)).json, { changed: [], removed: [] }, 'a second time nothing is different')
+  t.match(
+    (await upload(target, archive)).json,
+    { created: [], changed: [], removed: [] },
+    'a second time nothing is different',
+  )
 })
 
 t.test('what was imported is in force: the host is routed, and its signed paths want a signature', async t => {
@@ -228,7 +233,7 @@ t.test('merge keeps own documents and private keys, replace removes the others',
   await call('POST', '/distributions', { id: 'own', aliases: ['own.test'], origin: { bucket: 'pages' } })
   await call('PUT', '/distributions/own/cache/settings', { distribution: 'own', cache: { policy: 'own' } })
   const created = (await call('GET', '/distributions/site')).createdAt
-  t.match((await upload(target, archive)).json, { changed: [], removed: [] })
+  t.match((await upload(target, archive)).json, { created: [], changed: [], removed: [] })
   const { json } = await upload(target, archive, 'mode=replace')
   t.same(json.removed.filter((place: string) => place.endsWith('/own')).sort(), [
     'cache-policy/own',
@@ -240,7 +245,7 @@ t.test('merge keeps own documents and private keys, replace removes the others',
   t.equal((await call('GET', '/distributions/site')).createdAt, created, 'others are as they were')
   t.match(await call('GET', '/certificates/shop'), { id: 'shop' }, 'certificates are never removed')
 
-  t.match((await upload(source, archive)).json, { changed: [], removed: [] })
+  t.match((await upload(source, archive)).json, { created: [], changed: [], removed: [] })
   await callOf(source)('PUT', '/keygroups/viewers', {
     ...(await callOf(source)('GET', '/keygroups/viewers')),
     comment: 'x',

@@ -49,7 +49,9 @@ const DistributionTestResult = Type.Object(
     }),
     rule: Type.String({ description: 'The access rule that denies; empty if none does.' }),
     status: Type.Integer(),
-    reason: Type.String({ description: 'As in the log; visitors are not told.' }),
+    reason: Type.String({
+      description: 'As in the log, or `bucket_not_found` where the bucket has gone; visitors are not told.',
+    }),
     responseHeaders: Type.Record(Type.String(), Type.String()),
     cachePolicy: Type.String(),
   },

@@ -75,6 +75,12 @@ t.test('documents of distributions', async t => {
       errorPages,
     })
     t.notMatch((there.json.warnings ?? []).join(), /error page/)
+    const redirects = [{ httpsOnly: true }]
+    const noTls = await call('POST', '/distributions?dryRun=true', { ...base, id: 'c', aliases: ['c.test'], redirects })
+    t.match(
+      noTls.json.warnings.join(),
+      /redirected to https, and the server has no certificate for c\.test: .*tls\.certificate/,
+    )
     const wrong = await create({ id: 'c', aliases: ['c.test'], mode: 'webiste' })
     t.match(wrong, { status: 400, json: { errors: [{ element: '/mode', message: 'must be one of "website", "s3"' }] } })
     const noBucket = { ...base, id: 'c', origin: { bucket: 'missing' } }

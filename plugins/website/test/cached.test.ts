@@ -191,6 +191,32 @@ t.test('a website through the cache', async t => {
     t.match(await server.get('/large.bin'), { body: 'now small' })
   })
 
+  await t.test(
+    'an answer whose object is replaced meanwhile is cut off, and that is no error of the server',
+    async t => {
+      const bytes = createSeededRandom(1).bytes(3 * 1024 * 1024)
+      await put('raced.bin', bytes)
+      // The first block is kept, the others are not: they are read after it was sent.
+      await hit('/raced.bin', { headers: { Range: 'bytes=0-9' } })
+      const { objects } = server.kernel.services as { objects: { getObject: (...args: unknown[]) => unknown } }
+      const { getObject } = objects
+      t.teardown(() => Object.assign(objects, { getObject }))
+      let reads = 0
+      objects.getObject = async (...args) => {
+        if (++reads === 2) await put('raced.bin', 'small now')
+        return getObject(...args)
+      }
+      const { headers, body } = await server.get('/raced.bin')
+      objects.getObject = getObject
+      t.equal(headers['content-length'], `${bytes.length}`)
+      t.ok(body.length < bytes.length, 'cut off')
+      t.ok(bytes.toString('latin1').startsWith(body), 'with bytes of one version alone')
+      const lines = server.kernel.logs.filter(({ msg }) => /website/.test(`${msg}`))
+      t.match(lines, [{ level: 'info', distribution: 'site', msg: /was replaced meanwhile/ }])
+      t.equal((await server.get('/raced.bin')).body, 'small now')
+    },
+  )
+
   await t.test('many requests for one missing page are one read of the bucket', async t => {
     await put('popular.txt', 'popular')
     const before = { ...count }

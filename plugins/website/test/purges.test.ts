@@ -269,12 +269,17 @@ t.test('policies and settings', async t => {
   const first = { 'if-match': `"${unset.etag}"` }
   t.equal((await call('PUT', '/cache/settings', unset, first)).status, 200, 'also one that nobody has stored yet')
   t.equal((await call('PUT', '/cache/settings', unset, first)).status, 412, 'but only until somebody has')
-  const cluster = await call('PUT', '/cache/settings', { cache: { enabled: false }, debug: { secret: 'hush' } })
+  const secret = 'hush-hush-hush-hush'
+  t.match(await call('PUT', '/cache/settings', { debug: { secret: 'fifteen letters' } }), {
+    status: 400,
+    json: { code: 'invalid_cache_request', detail: /\/debug\/secret has less than 16 characters/ },
+  })
+  const cluster = await call('PUT', '/cache/settings', { cache: { enabled: false }, debug: { secret } })
   t.match(cluster, { status: 200, json: { cache: { enabled: false }, debug: { header: 'X-Svc-Cache-Debug' } } })
-  t.notMatch(cluster.text, 'hush')
+  t.notMatch(cluster.text, secret)
   t.equal(await cacheOf('/index.html'), 'BYPASS', 'off for all')
   await call('PUT', settings, { cache: { enabled: true } })
-  const debugged = await server.get('/index.html', { headers: { 'X-Svc-Cache-Debug': 'hush' } })
+  const debugged = await server.get('/index.html', { headers: { 'X-Svc-Cache-Debug': secret } })
   t.match(debugged.headers, { 'x-cache-key': /^v1 site .*index.html/, 'x-cache-policy': /^standard; level=default/ })
   for (const headers of [{}, { 'X-Svc-Cache-Debug': 'wrong' }] as Record<string, string>[]) {
     t.notOk('x-cache-key' in (await server.get('/index.html', { headers })).headers)

@@ -119,7 +119,7 @@ async function typeOf(kind: Kind, file: File): Promise<string> {
 }
 
 function Changes({ result }: { result: Result }) {
-  const { dryRun, bucketsCreated, changed = [], removed, ...counts } = result
+  const { dryRun, bucketsCreated, created = [], changed = [], removed, ...counts } = result
   const list = (label: string, names: readonly string[]) => [label, names.join(', ')] as const
   return (
     <Alert color={dryRun ? 'blue' : 'teal'} title={dryRun ? words.would : words.did} role="status">
@@ -129,6 +129,7 @@ function Changes({ result }: { result: Result }) {
             ([name, label]) => [label, String(counts[name as keyof typeof words.counts])] as const,
           ),
           list(words.created, bucketsCreated),
+          list(words.documentsCreated, created),
           list(words.changed, changed),
           list(words.removed, removed),
         ]}

@@ -250,7 +250,7 @@ export const cacheSettings = {
   changedFields: (count: number) => (count === 0 ? '' : `${count} set`),
   nodeHeader: 'Answers name the node that they are from (X-Cache-Node)',
   debug: 'Debugging',
-  debugHint: 'Requests with this header and value are answered with cache key and policy.',
+  debugHint: 'Requests with this header and value (at least 16 characters) are answered with cache key and policy.',
   debugHeader: 'Header',
   debugSecret: 'Its value',
   secretKept: 'Empty: as it is.',

@@ -153,6 +153,7 @@ export const tools = {
     buckets: 'Buckets',
   },
   created: 'Made buckets',
+  documentsCreated: 'Made',
   changed: 'Changed',
   removed: 'Removed',
   replaceText: 'What is not in the file is removed from this server. It cannot be undone: export everything first.',
