@@ -5,14 +5,14 @@
  */
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { build } from 'esbuild'
-import { licensesOf, requireForBundled } from './bundle.mjs'
+import { licensesOf, requireForBundled } from './bundled-packages.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'contrib/svcctl')
 
 export async function buildSvcctl(target, { isBundled }) {
   rmSync(target, { recursive: true, force: true })
+  const { build } = await import('esbuild')
   const { metafile } = await build({
     entryPoints: [join(source, 'main.ts')],
     outdir: target,

@@ -5,7 +5,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { buildSvcctl } from './build-svcctl.mjs'
 import { makeBundle } from './bundle.mjs'
 
 const root = resolve(import.meta.dirname, '..')
@@ -22,8 +21,6 @@ await makeBundle(async target => {
   const { status } = spawnSync(process.execPath, [compiler, ...options], { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('The type declarations cannot be made')
   writeFileSync(join(target, 'kernel/program/build.json'), `${JSON.stringify({ date, ...(commit && { commit }) })}\n`)
-  // The package of the server installs svcctl too.
-  await buildSvcctl(join(target, 'contrib/svcctl'), { isBundled: true })
 })
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -21,6 +21,8 @@ import {
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeConsoleCurrent } from './build-console.mjs'
+import { buildSvcctl } from './build-svcctl.mjs'
+import { licensesOf, requireForBundled } from './bundled-packages.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'dist')
@@ -42,10 +44,6 @@ const ownThread = /new URL\(\s*`\.\/([\w/-]+)\$\{import\.meta\.url\.endsWith/g
 
 /** Clients of contributed plugins are installed where somebody wants them; these have native parts. */
 const nativePackages = ['lmdb', '@node-rs/crc32', 'msgpackr-extract']
-
-/** Packages that are CommonJS ask for modules of Node.js by `require`. */
-export const requireForBundled =
-  "import { createRequire as createBundledRequire } from 'node:module';\nconst require = createBundledRequire(import.meta.url);"
 
 /** Names, sizes and times of all sources, as one digest. */
 function fingerprint() {
@@ -132,6 +130,8 @@ export async function makeBundle(finish) {
     })
     copyAssets(made)
     writeFileSync(join(made, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+    // The package of the server installs it, too.
+    await buildSvcctl(join(made, 'contrib/svcctl'), { isBundled: true })
     await finish?.(made)
     writeFileSync(join(made, stamp), `${JSON.stringify({ fingerprint: before })}\n`)
     chmodSync(made, 0o755)
@@ -207,26 +207,6 @@ function copyAssets(made) {
   if (!readFileSync(main, 'utf8').startsWith('#!'))
     throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
   chmodSync(main, 0o755)
-}
-
-/** Of all packages that the given files belong to. One without a license file names its license; throws where it does neither. */
-export function licensesOf(inputs) {
-  const folders = new Set(inputs.filter(path => path.includes('node_modules/')).map(packageFolder))
-  const texts = [...folders].sort().map(folder => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
-    if (file === undefined && license === undefined) throw new Error(`${name} names no license`)
-    return `${name} ${version}\n\n${file === undefined ? license : readFileSync(join(folder, file), 'utf8').trim()}\n`
-  })
-  return texts.join(`\n${'-'.repeat(80)}\n\n`)
-}
-
-function packageFolder(path) {
-  let folder = dirname(join(root, path))
-  while (!existsSync(join(folder, 'package.json')) || !/node_modules\/(@[^/]+\/)?[^/]+$/.test(folder)) {
-    folder = dirname(folder)
-  }
-  return folder
 }
 
 if (import.meta.main) await makeBundleCurrent()

@@ -1,18 +1,13 @@
 /** Runs `svc` from this clone: bundles what changed since the last time, then becomes the program itself, in this process. */
-import { execFileSync } from 'node:child_process'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
-import { bundleIsCurrent } from './bundle.mjs'
+import { makeCurrent } from './make-current.mjs'
 
 // As kernel/main.ts sets them: V8 takes from the cache only what was compiled with the same flags.
 setFlagsFromString('--no-allocation-site-pretenuring')
 setFlagsFromString('--semi-space-growth-factor=1')
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
-// In a process of its own, because what it takes is hundreds of megabytes that the server would keep.
-if (!bundleIsCurrent()) {
-  const bundler = fileURLToPath(new URL('bundle.mjs', import.meta.url))
-  execFileSync(process.execPath, [bundler], { stdio: 'inherit' })
-}
+makeCurrent()
 await import('../dist/kernel/main.js')

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import standard from 'svc/plugins/standard'
 import { startKernel, temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { requireProgram } from '../wire/clients.ts'
 import { root } from './blocks.ts'
 
@@ -146,13 +147,12 @@ t.test(
     t.teardown(() => kernel.stop())
     const portOf = (wanted: string) => kernel.services.http.listeners().find(({ name }) => name === wanted)!.port
     const svcctl = async (...args: string[]) => {
-      const program = join(root, 'contrib/svcctl/main.ts')
       const environment = {
         ...process.env,
         SVCCTL_CONFIG_DIR: join(folder, 'svcctl'),
         SVCCTL_SECRET_KEY: 'change-me-please',
       }
-      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=svc-src', program, ...args], {
+      const { stdout } = await promisify(execFile)(process.execPath, [svcctlProgram, ...args], {
         env: environment,
       })
       return stdout

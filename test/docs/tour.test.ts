@@ -5,17 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { requireProgram } from '../wire/clients.ts'
 import { blocksOf, root, scriptOf } from './blocks.ts'
 
 const folder = temporaryFolder(t, 'bin')
 // For the program of the SDK.
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-writeFileSync(
-  join(folder, 'bin/svcctl'),
-  `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`,
-  { mode: 0o755 },
-)
+writeFileSync(join(folder, 'bin/svcctl'), `#!/bin/sh\nexec '${process.execPath}' '${svcctlProgram}' "$@"\n`, {
+  mode: 0o755,
+})
 const missing = ['aws', 'rclone', 's3cmd', 'curl', 'restic'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false
 
 /** The process group of a child that was started detached. */

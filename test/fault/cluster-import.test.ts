@@ -5,9 +5,10 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from '../wire/admin.ts'
 import { accessKey, secretKey, startServer, type TestServer } from '../wire/server.ts'
 import { createDiskFaults, whyNoFaults } from './disk-faults.ts'
@@ -44,8 +45,7 @@ function createRandom(state: number) {
 function svcctl(server: TestServer, ...args: string[]): Promise<{ code: number; output: string }> {
   const environment = { ...process.env, SVCCTL_CONFIG_DIR: join(folder, 'config'), SVCCTL_SECRET_KEY: secretKey }
   return new Promise(done => {
-    const program = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
-    const all = ['--conditions=svc-src', program, '--admin-url', `http://${server.startup.console}`, ...args]
+    const all = [svcctlProgram, '--admin-url', `http://${server.startup.console}`, ...args]
     execFile(process.execPath, all, { env: environment }, (error, stdout, stderr) =>
       done({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr }),
     )

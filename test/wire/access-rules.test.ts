@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram, run } from './clients.ts'
 import { accessKey, dryRunWith, secretKey, startServer, type TestServer } from './server.ts'
@@ -9,7 +10,6 @@ import { accessKey, dryRunWith, secretKey, startServer, type TestServer } from '
 const aws = requireProgram('aws')
 const curl = requireProgram('curl')
 const skip = aws.skip || curl.skip
-const svcctl = ['--conditions=svc-src', join(import.meta.dirname, '../../contrib/svcctl/main.ts')]
 
 function clientsOf(t: Test, server: TestServer) {
   const call = async (program: string, args: readonly string[], options: Parameters<typeof run>[3] = {}) => {
@@ -19,7 +19,7 @@ function clientsOf(t: Test, server: TestServer) {
   }
   const s3 = (...args: string[]) => call(aws.path, ['--endpoint-url', server.endpoint, '--output', 'json', ...args])
   const ctl = async (args: readonly string[], input?: string) => {
-    const outcome = await run(process.execPath, [...svcctl, ...args], server, { input })
+    const outcome = await run(process.execPath, [svcctlProgram, ...args], server, { input })
     return { ...outcome, said: `${outcome.code} ${outcome.stdout}${outcome.stderr}` }
   }
   /** Each over a connection of its own, so that they come to every worker. */
@@ -43,7 +43,7 @@ for (const workers of ['0', '2']) {
     const console = `http://${String(server.startup.console)}`
     const set = ['--admin-url', console, 'alias', 'set', 'home', server.endpoint, accessKey]
     t.equal(
-      (await run(process.execPath, [...svcctl, ...set, '--secret-key-stdin'], server, { input: secretKey })).code,
+      (await run(process.execPath, [svcctlProgram, ...set, '--secret-key-stdin'], server, { input: secretKey })).code,
       0,
     )
     await s3('s3api', 'create-bucket', '--bucket', 'photos')

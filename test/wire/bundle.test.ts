@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { program } from './server.ts'
+import { svcProgram } from '../services/programs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -19,7 +19,7 @@ t.test('an error that another plugin declares by svc/kernel is one of the bundle
      const errors = defineErrors({ closed: { status: 503, title: 'This shop is closed.' } })
      export default definePlugin({ name: 'closed', requires: ['objects'], setup: () => ({ start() { throw errors.closed() } }) })`,
   )
-  const { status, stderr } = spawnSync(process.execPath, [program, 'server', join(folder, 'drive')], {
+  const { status, stderr } = spawnSync(process.execPath, [svcProgram, 'server', join(folder, 'drive')], {
     encoding: 'utf8',
     env: {
       PATH: process.env.PATH,

@@ -1,13 +1,13 @@
 /** Pages that svcctl has warmed: the first visitor's request is a hit, whichever thread answers it. */
 import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { run } from './clients.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
 
 t.setTimeout(300_000)
-const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 
 t.test('warm, then the first visitor has a hit', async t => {
   const webPort = await findLastingPort()
@@ -20,7 +20,7 @@ t.test('warm, then the first visitor has a hit', async t => {
   t.teardown(() => server.remove())
   const environment = { SVCCTL_CONFIG_DIR: join(server.folder, 'svcctl'), SVCCTL_SECRET_KEY: secretKey }
   const ctl = async (...args: string[]) => {
-    const outcome = await run(process.execPath, ['--conditions=svc-src', svcctl, ...args], server, { environment })
+    const outcome = await run(process.execPath, [svcctlProgram, ...args], server, { environment })
     t.equal(outcome.code, 0, `svcctl ${args.join(' ')}`, { stderr: outcome.stderr })
     return outcome.stdout
   }

@@ -5,14 +5,14 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { findLastingPort } from 'svc/testing'
 import t, { type Test } from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { run } from './clients.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
 
 t.setTimeout(300_000)
-const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 const token = 'tok3n-that-no-export-has'
 const originSecret = 'or1gin-secret-that-no-export-has'
 
@@ -28,8 +28,7 @@ async function startNode(t: Test, environment: Record<string, string> = {}) {
   })
   t.teardown(() => server.remove())
   const own = { SVCCTL_CONFIG_DIR: join(server.folder, 'svcctl'), SVCCTL_SECRET_KEY: secretKey }
-  const runCtl = (...args: string[]) =>
-    run(process.execPath, ['--conditions=svc-src', svcctl, ...args], server, { environment: own })
+  const runCtl = (...args: string[]) => run(process.execPath, [svcctlProgram, ...args], server, { environment: own })
   const ctl = async (...args: string[]) => {
     const outcome = await runCtl(...args)
     t.equal(outcome.code, 0, `svcctl ${args.join(' ')}`, { stderr: outcome.stderr })

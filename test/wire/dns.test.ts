@@ -3,16 +3,16 @@
  * publication leaves.
  */
 import { spawnSync } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
 
 const zone = 'example.test'
 const waitMsMax = 90_000
-const svcctlProgram = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + waitMsMax

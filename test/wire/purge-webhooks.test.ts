@@ -8,13 +8,13 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { findLastingPort } from 'svc/testing'
 import t, { type Test } from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram, run } from './clients.ts'
 import { accessKey, secretKey, startServer, type TestServer } from './server.ts'
 
 t.setTimeout(300_000)
 const { path: aws, skip } = requireProgram('aws')
-const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 const token = 'tok3n-of-the-proxy'
 const alias = 'www.example.test'
 const refusing = { SVC_CONSOLE_ADDRESS: `127.0.0.1:${await findLastingPort()}` }
@@ -66,8 +66,7 @@ async function eventually(isRight: () => unknown, facts: () => unknown): Promise
 /** The two clients of an operator, and a published bucket with one page. */
 async function publish(t: Test, server: TestServer) {
   const environment = { SVCCTL_CONFIG_DIR: join(server.folder, 'svcctl'), SVCCTL_SECRET_KEY: secretKey }
-  const runCtl = (...args: string[]) =>
-    run(process.execPath, ['--conditions=svc-src', svcctl, ...args], server, { environment })
+  const runCtl = (...args: string[]) => run(process.execPath, [svcctlProgram, ...args], server, { environment })
   const ctl = async (...args: string[]) => {
     const outcome = await runCtl(...args)
     t.equal(outcome.code, 0, `svcctl ${args.join(' ')}`, { stderr: outcome.stderr })

@@ -16,10 +16,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { svcProgram } from '../services/programs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-/** The server as operators run it: bundled, of what the sources are now. */
-export const program = join(root, '.ci/start.mjs')
 const startDeadlineMs = 120_000
 const stopDeadlineMs = 90_000
 
@@ -105,7 +104,7 @@ function threadsOf(pid: number): string {
 }
 
 function live(drives: readonly string[], address: string, options: ServerOptions, log: WriteStream): Life {
-  const child = spawn(process.execPath, [program, 'server', ...drives], {
+  const child = spawn(process.execPath, [svcProgram, 'server', ...drives], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -219,7 +218,7 @@ export function dryRun(...drives: readonly string[]): string {
 
 /** The same with additional SVC_… variables. */
 export function dryRunWith(environment: Readonly<Record<string, string>>, ...drives: readonly string[]): string {
-  const args = [program, 'server', '--dry-run', ...drives]
+  const args = [svcProgram, 'server', '--dry-run', ...drives]
   const env = {
     PATH: process.env.PATH,
     SVC_ROOT_USER: accessKey,

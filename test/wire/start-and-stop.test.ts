@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t, { type Test } from 'tap'
-import { accessKey, program, secretKey, startServer, type TestServer } from './server.ts'
+import { svcProgram } from '../services/programs.ts'
+import { accessKey, secretKey, startServer, type TestServer } from './server.ts'
 import { createSignedClient, root } from './signed-client.ts'
 
 const modes = ['0', '2']
@@ -121,7 +122,7 @@ for (const workers of modes) {
        export default { name: 'slow', requires: ['objects'], setup: () => ({ start: waiting }) }`,
     )
     const [s3, console] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-    const child = spawn(process.execPath, [program, 'server', join(folder, 'drive')], {
+    const child = spawn(process.execPath, [svcProgram, 'server', join(folder, 'drive')], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         PATH: process.env.PATH,

@@ -1,12 +1,11 @@
 /** A stream that svcctl follows goes on when the server is restarted, and when it was killed. */
 import { spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
-
-const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 
 t.test('svcctl admin trace connects again', async t => {
   const consolePort = await findLastingPort()
@@ -19,7 +18,7 @@ t.test('svcctl admin trace connects again', async t => {
     SVCCTL_SECRET_KEY: secretKey,
   }
   const start = (...args: string[]) => {
-    const all = ['--conditions=svc-src', svcctl, '--admin-url', `http://127.0.0.1:${consolePort}`, ...args]
+    const all = [svcctlProgram, '--admin-url', `http://127.0.0.1:${consolePort}`, ...args]
     const child = spawn(process.execPath, all, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     t.teardown(() => child.kill('SIGKILL'))
     const said = { stdout: '', stderr: '' }

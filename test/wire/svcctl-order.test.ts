@@ -1,12 +1,13 @@
 /** `svcctl dist cert renew --wait` as a process, on a terminal and without one, while a real authority issues. */
 import { spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { eventually, startPebble } from 'svc/plugins/acme/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram } from './clients.ts'
 import { createClient } from './sdk.ts'
@@ -14,7 +15,6 @@ import { accessKey, secretKey, startServer } from './server.ts'
 
 const { skip } = requireProgram('pebble')
 const { skip: skipTerminal } = requireProgram('script')
-const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 
 t.test('the phases of an order are shown', { skip: skip || skipTerminal || skipWithoutNamed() }, async t => {
   const folder = temporaryFolder(t)
@@ -66,7 +66,7 @@ t.test('the phases of an order are shown', { skip: skip || skipTerminal || skipW
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
     return { code: await ended, stdout, stderr }
   }
-  const command = ['--conditions=svc-src', svcctl]
+  const command = [svcctlProgram]
   const alias = ['--admin-url', `http://${server.startup.console}`, 'alias', 'set', 'home', server.endpoint, accessKey]
   t.match(await run(process.execPath, [...command, ...alias]), { code: 0 })
   const renew = ['dist', 'cert', 'renew', 'home', 'site', '--wait']

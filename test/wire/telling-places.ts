@@ -3,12 +3,13 @@ import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { Test } from 'tap'
 import { startGrpcCollector } from '../../plugins/tracing/test/collector.ts'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { accessKey, region, secretKey, type TestServer } from './server.ts'
 
@@ -92,7 +93,6 @@ export async function askAfterwards(server: TestServer): Promise<Record<string, 
 }
 
 async function diagnose(server: TestServer): Promise<string> {
-  const svcctl = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
   const report = join(server.folder, 'report.zip')
   const env = {
     PATH: process.env.PATH,
@@ -100,13 +100,9 @@ async function diagnose(server: TestServer): Promise<string> {
     SVCCTL_SECRET_KEY: secretKey,
   }
   const call = (...args: string[]) =>
-    run(
-      process.execPath,
-      ['--conditions=svc-src', svcctl, '--admin-url', `http://${server.startup.console}`, ...args],
-      {
-        env,
-      },
-    )
+    run(process.execPath, [svcctlProgram, '--admin-url', `http://${server.startup.console}`, ...args], {
+      env,
+    })
   await call('alias', 'set', 'home', server.endpoint, accessKey)
   const { stdout, stderr } = await call('--debug', 'admin', 'diagnose', 'home', '--output', report)
   const folder = join(server.folder, 'report')

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
 import { startBrowser, withoutBrowser } from './browser.ts'
 import { run } from './clients.ts'
@@ -9,7 +10,6 @@ import { createClient } from './sdk.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
 
 const root = join(import.meta.dirname, '../..')
-const svcctl = ['--conditions=svc-src', join(root, 'contrib/svcctl/main.ts')]
 
 /** Silence: 8 kHz, 8 bit, mono. Of some minutes: more than a browser asks for at once. */
 function wave(seconds: number): Buffer {
@@ -39,7 +39,7 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
   const web = Number(String(server.startup.web).split(':').at(-1))
   const at = (path: string, name = 'www') => `http://${name}.example.test:${web}${path}`
   const ctl = async (...args: string[]) => {
-    const outcome = await run(process.execPath, [...svcctl, ...args], server, { input: secretKey })
+    const outcome = await run(process.execPath, [svcctlProgram, ...args], server, { input: secretKey })
     t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
     return outcome.stdout
   }

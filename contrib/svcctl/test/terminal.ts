@@ -1,7 +1,7 @@
 /** svcctl as a process on a real pseudo-terminal, as `script` of util-linux makes one. */
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { root, type Session } from './session.ts'
+import { svcctlProgram } from '../../../test/services/programs.ts'
+import type { Session } from './session.ts'
 
 export interface TerminalOutcome {
   readonly code: number
@@ -21,7 +21,7 @@ export function runOnTerminal(
   args: readonly string[],
   { columns = 80, input }: { readonly columns?: number; readonly input?: string } = {},
 ): Promise<TerminalOutcome> {
-  const words = [process.execPath, '--conditions=svc-src', join(root, 'contrib/svcctl/main.ts'), ...args]
+  const words = [process.execPath, svcctlProgram, ...args]
   const command = `stty cols ${columns} rows 24; exec ${words.map(quote).join(' ')}`
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
     cwd: folder,

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram } from '../../../test/services/programs.ts'
 import { startServer } from './server.ts'
 import { root, runChild } from './session.ts'
 
@@ -10,7 +11,7 @@ const server = await startServer()
 t.teardown(() => server.stop())
 const folder = temporaryFolder(t, 'bin')
 const program = join(folder, 'bin/svcctl')
-writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`, {
+writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${svcctlProgram}' "$@"\n`, {
   mode: 0o755,
 })
 const environment = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' }

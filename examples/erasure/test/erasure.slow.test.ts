@@ -5,8 +5,9 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcProgram } from '../../../test/services/programs.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
+const _root = resolve(import.meta.dirname, '../../..')
 
 function freePort(): Promise<number> {
   return new Promise((done, fail) => {
@@ -33,7 +34,7 @@ function requireClients(): string | false {
 t.test('a set that loses a disk and gets a new one', { skip: requireClients(), timeout: 200_000 }, async t => {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'bin'))
-  const svc = `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'kernel/main.ts')}' "$@"\n`
+  const svc = `#!/bin/sh\nexec '${process.execPath}' '${svcProgram}' "$@"\n`
   writeFileSync(join(folder, 'bin/svc'), svc, { mode: 0o755 })
   const page = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')
   const block = /```sh\n(.*?)```/s.exec(page)![1]!

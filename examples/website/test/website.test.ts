@@ -5,8 +5,9 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { svcctlProgram, svcProgram } from '../../../test/services/programs.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
+const _root = resolve(import.meta.dirname, '../../..')
 const example = resolve(import.meta.dirname, '..')
 
 function freePort(): Promise<number> {
@@ -28,9 +29,9 @@ function requireCurl(): string | false {
 t.test('a folder on a domain in one command', { skip: requireCurl(), timeout: 120_000 }, async t => {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'bin'))
-  const programs = { svc: 'kernel/main.ts', svcctl: 'contrib/svcctl/main.ts' }
+  const programs = { svc: svcProgram, svcctl: svcctlProgram }
   for (const [name, source] of Object.entries(programs)) {
-    const text = `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, source)}' "$@"\n`
+    const text = `#!/bin/sh\nexec '${process.execPath}' '${source}' "$@"\n`
     writeFileSync(join(folder, 'bin', name), text, { mode: 0o755 })
   }
   const page = readFileSync(join(example, 'README.md'), 'utf8')

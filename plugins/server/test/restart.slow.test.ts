@@ -9,9 +9,9 @@ import { startAdmin } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
+import { svcProgram } from '../../../test/services/programs.ts'
 
 const signer = { accessKey: 'admin', secret: 'change-me-please', region: 'us-east-1' }
-const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 
 interface Answer {
   readonly status: number
@@ -23,7 +23,7 @@ for (const workers of ['0', '2']) {
     `with ${workers} workers: what is under way is finished, the process stays, and links stay revoked`,
     async t => {
       const folder = await mkdtemp(join(tmpdir(), 'svc-restart-'))
-      const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', folder], {
+      const child = spawn(process.execPath, [svcProgram, 'server', folder], {
         stdio: ['ignore', 'ignore', 'pipe'],
         env: {
           ...process.env,

@@ -10,6 +10,7 @@ import type { AuditRecord } from 'svc/plugins/audit/api'
 import { auditTargetContract } from 'svc/plugins/audit/contract'
 import { createTestHttpClient, makeCertificates, type Receiver, startReceiver } from 'svc/plugins/http-client/testing'
 import t, { type Test } from 'tap'
+import { svcProgram } from '../../../test/services/programs.ts'
 import { createAuditTargets } from '../audit-target.ts'
 import { createTestWebhooks } from '../testing.ts'
 
@@ -213,8 +214,7 @@ async function startProcess(
   t: Test,
   drive: string,
 ): Promise<{ child: ChildProcess; port: number; ended: Promise<void> }> {
-  const main = resolve(import.meta.dirname, '../../../kernel/main.ts')
-  const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', drive], {
+  const child = spawn(process.execPath, [svcProgram, 'server', drive], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,

@@ -1,0 +1,29 @@
+/** What bundles need for the packages inside them. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+
+/** Packages that are CommonJS ask for modules of Node.js by `require`. */
+export const requireForBundled =
+  "import { createRequire as createBundledRequire } from 'node:module';\nconst require = createBundledRequire(import.meta.url);"
+
+/** Of all packages that the given files belong to. One without a license file names its license; throws where it does neither. */
+export function licensesOf(inputs) {
+  const folders = new Set(inputs.filter(path => path.includes('node_modules/')).map(packageFolder))
+  const texts = [...folders].sort().map(folder => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
+    if (file === undefined && license === undefined) throw new Error(`${name} names no license`)
+    return `${name} ${version}\n\n${file === undefined ? license : readFileSync(join(folder, file), 'utf8').trim()}\n`
+  })
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+function packageFolder(path) {
+  let folder = dirname(join(root, path))
+  while (!existsSync(join(folder, 'package.json')) || !/node_modules\/(@[^/]+\/)?[^/]+$/.test(folder)) {
+    folder = dirname(folder)
+  }
+  return folder
+}
