@@ -4,10 +4,11 @@ import type { AfterImport, ArchivePart, PartProblem } from 'svc/plugins/cluster-
 import { type Static, Type } from 'typebox'
 import type { DistributionMode } from './api.ts'
 import { certificateOf, type DistributionCertificates } from './certificates.ts'
+import { neighboursOf } from './checking.ts'
 import { type Distribution, distributionId, reservedIds, StoredDistribution } from './document.ts'
-import { documentProblems } from './document-problems.ts'
-import { logBucketOf, logExposure } from './log-target.ts'
-import { reservedBy, type ServerNames } from './names.ts'
+import { logBucketOf } from './log-target.ts'
+import type { ServerNames } from './names.ts'
+import { aliasProblem, logProblem, ownProblems } from './problems.ts'
 import { distributionsMax, type Registry } from './registry.ts'
 import { keyGroupsOf } from './signed-access.ts'
 import type { Ready } from './visit.ts'
@@ -46,26 +47,18 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
       const problems: PartProblem[] = []
       if (all.size > distributionsMax)
         problems.push({ element: '', message: `would be more than ${distributionsMax} distributions` })
-      const owners = ownersOf(all)
+      const neighbours = neighboursOf([...all].map(([id, value]) => ({ ...value, id, createdMs: 0 })))
       for (const [id, value] of changed) {
         const distribution = { ...value, id, createdMs: clock.now() }
-        const found = ownProblems(distribution, options)
+        const found = documentProblemsOf(distribution, options)
         if (found.length === 0) found.push(...(await problemsOfNames(distribution, after, options)))
         for (const [index, alias] of value.aliases.entries()) {
-          const owner = owners.get(alias)
-          const reserved = reservedBy(alias, value.origin.bucket, options.names)
-          const message = owner === id ? reserved : `is an alias of the distribution ${owner}, too`
+          const message = aliasProblem(alias, distribution, neighbours.owners, options.names)
           if (message !== undefined) found.push({ element: `/aliases/${index}`, message })
         }
-        const others = [...all].filter(([other]) => other !== id)
-        const exposed = logExposure(
-          distribution,
-          others.map(([other, otherValue]) => ({ ...otherValue, id: other, createdMs: 0 })),
-        )
-        if (exposed !== undefined) {
-          const message = `lets everybody read the access log of ${exposed.writer} through the pages of ${exposed.reader}`
-          found.push({ element: '/logging', message })
-        }
+        const others = neighbours.all.filter(other => other.id !== id)
+        const exposed = logProblem(distribution, others)
+        if (exposed !== undefined) found.push(exposed)
         problems.push(...found.map(({ element, message }) => ({ element: `${id}${element}`, message })))
       }
       return problems
@@ -102,25 +95,15 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
 
 const rank = ({ tls: { certificate } }: Archived): number => (certificate === 'auto' ? 0 : 1)
 
-/** The distribution that an alias belongs to; of several the first by id. */
-function ownersOf(all: ReadonlyMap<string, Archived>): ReadonlyMap<string, string> {
-  const owners = new Map<string, string>()
-  for (const id of [...all.keys()].sort()) {
-    for (const alias of all.get(id)!.aliases) if (!owners.has(alias)) owners.set(alias, id)
-  }
-  return owners
-}
-
 /** Problems of the document alone. */
-function ownProblems(distribution: Distribution, options: ArchivePartOptions): PartProblem[] {
+function documentProblemsOf(distribution: Distribution, { modes, certificates }: ArchivePartOptions): PartProblem[] {
   const { id, mode } = distribution
   if (!new RegExp(distributionId).test(id) || reservedIds.has(id))
     return [{ element: '', message: 'is no id that a distribution can have' }]
-  const problems = [...documentProblems(distribution)]
-  const server = options.modes().get(mode)
+  const server = modes().get(mode)
+  const problems = [...ownProblems(distribution, server, certificates)]
   if (server === undefined) problems.push({ element: '/mode', message: `is ${mode}, which no loaded plugin serves` })
-  if (problems.length > 0) return problems
-  return [...server!.problems(distribution), ...options.certificates.problems(distribution)]
+  return problems
 }
 
 /** Problems of what it names: buckets, key groups, certificates. */

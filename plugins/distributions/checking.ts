@@ -7,12 +7,12 @@ import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionMode, DistributionProblem, MayManage, SaverRights } from './api.ts'
 import type { AlsoChange, DistributionCertificates } from './certificates.ts'
 import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
-import { documentProblems } from './document-problems.ts'
 import { distributionErrors } from './errors.ts'
-import { covers, normalizeAlias } from './hosts.ts'
-import { logBucketOf, logExposure, logPrefixOf } from './log-target.ts'
-import { reservedBy, type ServerNames } from './names.ts'
+import { covers } from './hosts.ts'
+import { logBucketOf, logPrefixOf } from './log-target.ts'
+import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
+import { aliasProblem, logProblem, ownProblems, withNormalAliases } from './problems.ts'
 import { hasSignedAccess, keyGroupPlaces } from './signed-access.ts'
 
 export type Stored = StoredDocument<StoredDistribution>
@@ -87,19 +87,13 @@ export function createChecks(options: ChecksOptions): Checks {
       restrictions: secret === undefined ? restrictions : { ...restrictions, originSecretHeader: secret },
     }
     if (reservedIds.has(id)) problems.push({ element: '/id', message: 'is a name that the API has for itself' })
-    problems.push(...documentProblems(distribution))
-    if (problems.length === 0) problems.push(...modeOf(distribution).problems(distribution))
+    const server = modes().get(distribution.mode)
+    problems.push(...ownProblems(distribution, server, certificates))
     if (problems.length > 0) throw invalid(problems)
-    const normalized = { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
-    problems.push(...certificates.problems(normalized))
-    if (problems.length > 0) throw invalid(problems)
-    return normalized
-  }
-
-  function modeOf({ mode }: Distribution): DistributionMode {
-    const found = modes().get(mode)
-    if (found === undefined) throw adminErrors.not_implemented(`No loaded plugin serves the mode ${mode}.`)
-    return found
+    if (server === undefined) {
+      throw adminErrors.not_implemented(`No loaded plugin serves the mode ${distribution.mode}.`)
+    }
+    return withNormalAliases(distribution)
   }
 
   async function requireBucket(name: string, element: string): Promise<void> {
@@ -138,14 +132,8 @@ export function createChecks(options: ChecksOptions): Checks {
         throw adminErrors.access_denied(`To write the log into ${target.bucket} you need s3:PutObject there.`)
       }
     }
-    const exposed = logExposure(built, others)
-    if (exposed === undefined) return
-    const isOwn = exposed.writer === built.id
-    const through = exposed.reader === built.id ? 'its own pages' : `the pages of ${exposed.reader}`
-    const message = isOwn
-      ? `lies where everybody could read it, through ${through}: choose another bucket or prefix`
-      : `has the access log of the distribution ${exposed.writer}, which everybody could read then`
-    throw invalid([{ element: isOwn ? '/logging/target' : '/origin', message }])
+    const problem = logProblem(built, others)
+    if (problem !== undefined) throw invalid([problem])
   }
 
   async function check(request: CheckRequest): Promise<AlsoChange> {
@@ -199,19 +187,18 @@ function noKeyGroup(element: string, id: string): Error {
 
 /** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */
 async function checkAliases(
-  { id, aliases, origin }: Distribution,
+  distribution: Distribution,
   { owners, wildcards }: Neighbours,
   names: ServerNames,
   mayManage: MayManage,
 ): Promise<void> {
+  const { id, aliases } = distribution
   if (aliases.reduce((sum, alias) => sum + (owners.has(alias) ? 0 : 1), owners.size) > aliasesMax) {
     throw invalid([{ element: '/aliases', message: `would be more than ${aliasesMax} of all distributions` }])
   }
   for (const [index, alias] of aliases.entries()) {
-    const reserved = reservedBy(alias, origin.bucket, names)
-    if (reserved !== undefined) throw conflicting(index, `${alias} ${reserved}.`)
-    const owner = owners.get(alias)?.find(other => other.id !== id)
-    if (owner !== undefined) throw conflicting(index, `${alias} is an alias of the distribution ${owner.id}.`)
+    const problem = aliasProblem(alias, distribution, owners, names)
+    if (problem !== undefined) throw conflicting(index, `${alias} ${problem}.`)
     const name = alias.startsWith('*.') ? alias.slice(2) : alias
     for (const wildcard of wildcards) {
       if (!covers(wildcard, name)) continue

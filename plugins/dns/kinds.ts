@@ -3,28 +3,22 @@
  * that is named after the kind (`cloud_dns`: `cloudDns`). Validates both.
  */
 import type { Contribution } from 'svc/kernel'
-import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import {
+  completeFields,
+  type FieldSchema,
+  type KindFields,
+  kindFields,
+  type SettingsProblem,
+} from 'svc/plugins/settings/api'
 import type { AnyDnsProviderKind } from './api.ts'
 import { dnsErrors } from './errors.ts'
 
 export type FieldValue = string | number | boolean
 export type Fields = Readonly<Record<string, FieldValue>>
 
-interface FieldSchema {
-  readonly type?: string
-  readonly enum?: readonly unknown[]
-  readonly secret?: boolean
-  readonly destination?: boolean
-}
-
-export interface Kind {
+export interface Kind extends KindFields {
   readonly type: string
   readonly kind: AnyDnsProviderKind
-  /** Names of fields. */
-  readonly secrets: ReadonlySet<string>
-  readonly destinations: readonly string[]
 }
 
 export interface Kinds {
@@ -57,10 +51,10 @@ const idPattern = /^[a-z][a-z0-9_-]{0,63}$/
 const takenBlocks = new Set(['name', 'type', 'comment', 'ttl', 'credentials', 'etag', 'settings'])
 
 function describe(type: string, kind: AnyDnsProviderKind): Kind {
-  const fields = Object.entries(kind.settings.properties) as [string, FieldSchema][]
+  const fields = kindFields(kind.settings)
   if (!idPattern.test(type) || takenBlocks.has(blockName(type)))
     throw new TypeError(`no kind of DNS provider can be called ${type}`)
-  for (const [name, { type: fieldType, enum: values, secret }] of fields) {
+  for (const [name, { type: fieldType, enum: values, secret }] of Object.entries(fields.schemas)) {
     const isFlat = values !== undefined || ['string', 'integer', 'number', 'boolean'].includes(fieldType ?? '')
     if (!isFlat || (secret === true && fieldType !== 'string')) {
       throw new TypeError(
@@ -68,14 +62,7 @@ function describe(type: string, kind: AnyDnsProviderKind): Kind {
       )
     }
   }
-  const named = (isWanted: (field: FieldSchema) => boolean) =>
-    fields.filter(([, field]) => isWanted(field)).map(([name]) => name)
-  return {
-    type,
-    kind,
-    secrets: new Set(named(({ secret }) => secret === true)),
-    destinations: named(({ destination }) => destination === true),
-  }
+  return { type, kind, ...fields }
 }
 
 export interface ProviderProblem {
@@ -98,32 +85,24 @@ export function invalidProvider(problems: readonly [ProviderProblem, ...Provider
  * invalid; never repeats a secret.
  */
 export function completeSettings(
-  { type, kind, secrets }: Kind,
+  { type, kind, schemas, secrets }: Kind,
   settings: Fields,
   credentials: Readonly<Record<string, string>>,
 ): Fields {
   const block = blockName(type)
   const placeOf = (name: string) => (secrets.has(name) ? `/credentials/${name}` : `/${block}/${name}`)
-  const known = kind.settings.properties as Readonly<Record<string, TSchema>>
   const problems: ProviderProblem[] = []
   for (const name of Object.keys(settings)) {
-    if (!Object.hasOwn(known, name) || secrets.has(name)) problems.push(unknownField(`/${block}/${name}`, type))
+    if (!Object.hasOwn(schemas, name) || secrets.has(name)) problems.push(unknownField(`/${block}/${name}`, type))
   }
   for (const name of Object.keys(credentials)) {
     if (!secrets.has(name)) problems.push(unknownField(`/credentials/${name}`, type))
   }
   const given = Object.fromEntries(Object.entries(credentials).filter(([, secret]) => secret !== ''))
-  const typed = Object.entries(settings).map(([name, value]) => [name, typedValue(known[name], value)])
-  const complete = Value.Default(kind.settings, { ...Object.fromEntries(typed), ...given }) as Fields
-  const required = new Set<string>((kind.settings as { required?: string[] }).required)
-  for (const [name, schema] of Object.entries(known)) {
-    if (!Object.hasOwn(complete, name)) {
-      if (required.has(name)) problems.push({ element: placeOf(name), message: 'is missing' })
-      continue
-    }
-    const [error] = Value.Errors(schema, complete[name])
-    if (error !== undefined) problems.push({ element: placeOf(name), message: error.message })
-  }
+  const typed = Object.entries(settings).map(([name, value]) => [name, typedValue(schemas[name], value)])
+  const completed = completeFields(kind.settings, { ...Object.fromEntries(typed), ...given })
+  const complete = completed.complete as Fields
+  problems.push(...completed.problems.map(({ name, message = 'is missing' }) => ({ element: placeOf(name), message })))
   // The checks of a kind beyond its schema rely on the required fields.
   const found: readonly SettingsProblem[] = problems.length > 0 ? [] : (kind.validate?.(complete) ?? [])
   for (const { key, problem } of found) problems.push({ element: placeOf(key), message: problem })

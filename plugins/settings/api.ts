@@ -9,6 +9,7 @@ import type { TObject } from 'typebox'
 export { settingsErrors } from './errors.ts'
 /** The text that replaces a secret in answers; in a request it keeps the stored secret. */
 export { ImportResult } from './import-result.ts'
+export { completeFields, type FieldSchema, type KindFields, kindFields } from './kind-fields.ts'
 export { queueLimitDefault } from './target.ts'
 
 export const maskedValue = '*REDACTED*'

@@ -1,0 +1,57 @@
+/** Rules of distributions that hold where one is saved and where many are imported. */
+import type { DistributionMode, DistributionProblem } from './api.ts'
+import type { DistributionCertificates } from './certificates.ts'
+import type { Distribution } from './document.ts'
+import { documentProblems } from './document-problems.ts'
+import { normalizeAlias } from './hosts.ts'
+import { logExposure } from './log-target.ts'
+import { reservedBy, type ServerNames } from './names.ts'
+
+/** Of the document alone. `server`: of its mode; later checks rely on earlier ones. */
+export function ownProblems(
+  distribution: Distribution,
+  server: DistributionMode | undefined,
+  certificates: Pick<DistributionCertificates, 'problems'>,
+): readonly DistributionProblem[] {
+  const found = documentProblems(distribution)
+  if (found.length > 0) return found
+  const ofMode = server?.problems(distribution) ?? []
+  return ofMode.length > 0 ? ofMode : certificates.problems(withNormalAliases(distribution))
+}
+
+export const withNormalAliases = (distribution: Distribution): Distribution => ({
+  ...distribution,
+  aliases: [...new Set(distribution.aliases.map(normalizeAlias))],
+})
+
+/** Why a distribution cannot have this alias: a clause after it. `owners`: the ids of distributions by their aliases. */
+export function aliasProblem(
+  alias: string,
+  { id, origin }: Pick<Distribution, 'id' | 'origin'>,
+  owners: ReadonlyMap<string, readonly { readonly id: string }[]>,
+  names: ServerNames,
+): string | undefined {
+  const reserved = reservedBy(alias, origin.bucket, names)
+  if (reserved !== undefined) return reserved
+  const owner = owners.get(alias)?.find(other => other.id !== id)
+  return owner && `is an alias of the distribution ${owner.id}`
+}
+
+/** Where its log, or that of another one, could be read by everybody. */
+export function logProblem(
+  distribution: Distribution,
+  others: readonly Distribution[],
+): DistributionProblem | undefined {
+  const exposed = logExposure(distribution, others)
+  if (exposed === undefined) return undefined
+  const through = exposed.reader === distribution.id ? 'its own pages' : `the pages of ${exposed.reader}`
+  return exposed.writer === distribution.id
+    ? {
+        element: '/logging/target',
+        message: `lies where everybody could read it, through ${through}: choose another bucket or prefix`,
+      }
+    : {
+        element: '/origin',
+        message: `has the access log of the distribution ${exposed.writer}, which everybody could read then`,
+      }
+}
