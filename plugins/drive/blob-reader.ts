@@ -13,6 +13,7 @@ import type { BlobFiles } from './blob-files.ts'
 import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-format.ts'
 import { explainUnreadable, type NoteDamage } from './damage.ts'
 import type { Disk, DiskFile } from './disk.ts'
+import { FreeBuffers } from './free-buffers.ts'
 
 /** Long, because each read is handed to a thread that has to be woken, and each chunk is a write to a socket. */
 const chunkBytesMax = 4 * blobBlockBytes
@@ -36,11 +37,9 @@ export class BlobReading {
   /** See `explainUnreadable`. */
   readonly noteDamage: NoteDamage | undefined
   readonly tables: LRUCache<string, Buffer>
-  /** Free buffers by size. */
-  readonly #free: ReadonlyMap<number, Buffer[]> = new Map(bufferSizes.map(size => [size, []]))
+  readonly #free = new FreeBuffers()
   readonly #bytesMax: number
   #lentBytes = 0
-  #freeBytes = 0
 
   constructor(disk: Disk, files: BlobFiles, bytesMax: number, noteDamage?: NoteDamage) {
     this.disk = disk
@@ -55,39 +54,29 @@ export class BlobReading {
     return this.#lentBytes
   }
 
+  get freeBytes(): number {
+    return this.#free.bytes
+  }
+
   /** Length of the longest chunk that the pool has room for, a multiple of a block: 0 if it is used up. */
   get spareBytes(): number {
     const spare = this.#bytesMax - this.#lentBytes
-    return bufferSizes.findLast(size => size <= spare && size >= blobBlockBytes) ?? 0
+    return bufferSizes.findLast(size => size + tailBytes <= spare && size >= blobBlockBytes) ?? 0
   }
 
   /** A buffer for `length` bytes, which is at most `chunkBytesMax`, with room for a tail behind them. */
   lend(length: number): Buffer {
-    const size = bufferSizes.find(one => one >= length)!
+    const size = bufferSizes.find(one => one >= length)! + tailBytes
     this.#lentBytes += size
-    const free = this.#free.get(size)!.pop()
-    if (free === undefined) return Buffer.allocUnsafeSlow(size + tailBytes)
-    this.#freeBytes -= size
-    return free
+    const free = this.#free.take(size)
+    // Those of other lengths count, too.
+    this.#free.trim(this.#bytesMax - this.#lentBytes)
+    return free ?? Buffer.allocUnsafeSlow(size)
   }
 
   takeBack(buffer: Buffer): void {
-    const size = buffer.length - tailBytes
-    this.#lentBytes -= size
-    if (!this.#makeRoom(size)) return
-    this.#free.get(size)!.push(buffer)
-    this.#freeBytes += size
-  }
-
-  /** The bound counts all sizes: free buffers of other sizes are dropped to make room. False if they are not enough. */
-  #makeRoom(size: number): boolean {
-    for (const [other, free] of this.#free) {
-      while (this.#freeBytes + this.#lentBytes + size > this.#bytesMax) {
-        if (other === size || free.pop() === undefined) break
-        this.#freeBytes -= other
-      }
-    }
-    return this.#freeBytes + this.#lentBytes + size <= this.#bytesMax
+    this.#lentBytes -= buffer.length
+    this.#free.keep(buffer, this.#bytesMax - this.#lentBytes)
   }
 }
 
