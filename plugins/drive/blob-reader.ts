@@ -30,13 +30,20 @@ const bufferSizes = [blobBlockBytes / 2, blobBlockBytes, 2 * blobBlockBytes, chu
 const tailBytes = 2 * blockBytes
 const tableCacheBytes = 4 * 1024 * 1024
 
+interface KnownTable {
+  /** The checksum of the table. */
+  readonly check: number
+  readonly table: Buffer
+}
+
 /** State shared by the readers of one thread: buffers and tables of checksums. */
 export class BlobReading {
   readonly disk: Disk
   readonly files: BlobFiles
   /** See `explainUnreadable`. */
   readonly noteDamage: NoteDamage | undefined
-  readonly tables: LRUCache<string, Buffer>
+  /** By blob, of files that the check in the reference identifies. */
+  readonly tables: LRUCache<string, KnownTable>
   readonly #free = new FreeBuffers()
   readonly #bytesMax: number
   #lentBytes = 0
@@ -46,7 +53,7 @@ export class BlobReading {
     this.files = files
     this.noteDamage = noteDamage
     this.#bytesMax = Math.max(2 * blobBlockBytes, bytesMax)
-    this.tables = new LRUCache({ maxSize: tableCacheBytes, sizeCalculation: table => table.length + 200 })
+    this.tables = new LRUCache({ maxSize: tableCacheBytes, sizeCalculation: ({ table }) => table.length + 300 })
   }
 
   /** Bytes of buffers that readers have. */
@@ -182,8 +189,11 @@ export class DriveBlobReader implements BlobReader {
     }
     const count = await file.read(buffer, 0, tableEnd - start, start)
     if (count < length) throw this.#tooShort()
-    // A copy: it may be remembered for longer than the buffer is lent.
-    const table = this.#takeTable(Buffer.from(buffer.subarray(footerOffset(size) - start, count)))
+    const read = buffer.subarray(footerOffset(size) - start, count)
+    // A copy in memory of its own: it may be remembered for long, and would keep this buffer, or Node's pool of small ones, alive.
+    const footer = Buffer.allocUnsafeSlow(read.length)
+    read.copy(footer)
+    const table = this.#takeTable(footer)
     this.#table = Promise.resolve(table)
     return table
   }
@@ -198,8 +208,8 @@ export class DriveBlobReader implements BlobReader {
   #knownTable(): Promise<Buffer> | undefined {
     const { id, check } = this.#ref
     // The cached table may be of a file that has been replaced since; only the check in the reference can tell.
-    const cached = check === anyBlobCheck ? undefined : this.#shared.tables.get(id)
-    return cached !== undefined && crc32(cached) === check ? Promise.resolve(cached) : undefined
+    const known = check === anyBlobCheck ? undefined : this.#shared.tables.get(id)
+    return known?.check === check ? Promise.resolve(known.table) : undefined
   }
 
   async #readTable(file: DiskFile): Promise<Buffer> {
@@ -213,7 +223,7 @@ export class DriveBlobReader implements BlobReader {
     const { id, size, check } = this.#ref
     const table = decodeFooter(footer, size, check)
     if (table === undefined) throw this.#corrupt('its table of checksums does not verify')
-    if (check !== anyBlobCheck) this.#shared.tables.set(id, table)
+    if (check !== anyBlobCheck) this.#shared.tables.set(id, { check, table })
     return table
   }
 
