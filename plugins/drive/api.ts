@@ -20,6 +20,7 @@ import type { Disk } from './disk.ts'
 
 export { allocateAligned } from './aligned-memory.ts'
 export type * from './disk.ts'
+export { FreeBuffers } from './free-buffers.ts'
 
 /**
  * Value of `check` in a `BlobRef` for callers that identify the content by other means: only the file's own checksums are

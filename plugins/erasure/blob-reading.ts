@@ -12,7 +12,7 @@ import { idInSlot, isAboutShard, parityOfBlob, rotationOfBlob, type SetView, slo
 import { StripeWindow } from './stripe-window.ts'
 
 /** How much is reconstructed at a time (at least a stripe), and the longest chunk that `next` returns. */
-const chunkBytesMax = 512 * 1024
+const chunkBytesMax = 1024 * 1024
 
 interface Stream {
   readonly shard: number

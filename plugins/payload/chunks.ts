@@ -1,6 +1,6 @@
 /**
- * Writes a body in chunks: at most three are in flight, and each returns to its pool when the socket has taken it. So a slow
- * client occupies no more memory than that.
+ * Writes a body in chunks: at most three, and little more than 1.5 MiB, are in flight, and each returns to its pool when the socket has
+ * taken it. So a slow client occupies no more memory than that.
  */
 import type { ServerResponse } from 'node:http'
 import type { ObjectData } from 'svc/plugins/objects/api'
@@ -8,8 +8,9 @@ import type { BlobChunk } from 'svc/plugins/storage/api'
 
 export type ChunkSource = Pick<Extract<ObjectData, { kind: 'stream' }>, 'next' | 'close'>
 
-/** Maximum number of chunks of a stream that are not yet sent. */
+/** No further chunk of a stream is read while that many, or that many bytes, are not sent yet. */
 const chunksInFlightMax = 3
+const bytesInFlightMax = 1.5 * 1024 * 1024
 
 /**
  * Up to this size head and body are sent with one write: Node.js joins them if the body is a string of bytes, which saves a vectored write.
@@ -36,6 +37,7 @@ export function sendChunks(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const inFlight = new Set<BlobChunk>()
+    let inFlightBytes = 0
     let sentBytes = 0
     let isReading = false
     let isDone = false
@@ -68,23 +70,30 @@ export function sendChunks(
           fail(new Error(`The data of an object ended ${sizeBytes - sentBytes} bytes early.`))
           return
         }
-        stop()
-        response.end()
-        resolve()
+        end()
         return
       }
-      sentBytes += chunk.bytes.length
-      count(chunk.bytes.length)
+      const { length } = chunk.bytes
+      sentBytes += length
+      count(length)
       inFlight.add(chunk)
+      inFlightBytes += length
       response.write(chunk.bytes, () => {
         if (!inFlight.delete(chunk)) return
+        inFlightBytes -= length
         chunk.release()
         more()
       })
-      more()
+      if (sentBytes === sizeBytes) end()
+      else more()
+    }
+    const end = () => {
+      stop()
+      response.end()
+      resolve()
     }
     const more = () => {
-      if (isDone || isReading || inFlight.size >= chunksInFlightMax) return
+      if (isDone || isReading || inFlight.size >= chunksInFlightMax || inFlightBytes >= bytesInFlightMax) return
       isReading = true
       source.next().then(take, fail)
     }

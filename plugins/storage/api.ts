@@ -134,7 +134,7 @@ export interface BlobChunk {
 }
 
 export interface BlobReader {
-  /** The next verified chunk (at most 512 KiB) or undefined at the end. Rejects with `corrupt` when a checksum differs. */
+  /** The next verified chunk (at most 1 MiB) or undefined at the end. Rejects with `corrupt` when a checksum differs. */
   next(): Promise<BlobChunk | undefined>
   close(): void
 }

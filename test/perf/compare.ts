@@ -20,6 +20,7 @@ import { type ServerTarget, startServer } from './targets.ts'
 
 interface Contestant {
   readonly name: string
+  readonly loadName: string
   readonly server: ServerTarget
   readonly client: LoadClient
   readonly cpuMicros: number[]
@@ -39,11 +40,15 @@ async function measure(
   rates.push(result.requestCount / result.seconds)
 }
 
-function print({ name, cpuMicros, rates }: Contestant): void {
+/** `first`: who had the same load first; the ratio within each round is what other work on the machine changes least. */
+function print({ name, cpuMicros, rates }: Contestant, first: Contestant): void {
   const sorted = cpuMicros.toSorted((a, b) => a - b)
   const [least, quarter] = [sorted[0], sorted[sorted.length >> 2]].map(value => value.toFixed(1))
   const figures = `CPU µs/request: median ${median(cpuMicros).toFixed(1)}, quartile ${quarter}, least ${least}`
-  process.stdout.write(`${name}\n  ${figures}; ${median(rates).toFixed(0)} requests/s\n`)
+  const ratio = (mine: readonly number[], others: readonly number[]) =>
+    median(mine.map((value, round) => value / others[round])).toFixed(2)
+  const ratios = `CPU × ${ratio(cpuMicros, first.cpuMicros)}, rate × ${ratio(rates, first.rates)} of the first`
+  process.stdout.write(`${name}\n  ${figures}; ${median(rates).toFixed(0)} requests/s; ${ratios}\n`)
 }
 
 /** The number of `name=number`, undefined where there is none. */
@@ -82,6 +87,7 @@ async function main(): Promise<void> {
     await prepareLoad(server, client, load)
     contestants.push({
       name: loads.length === 1 ? name : `${name} ${loadName}`,
+      loadName,
       server,
       client,
       cpuMicros: [],
@@ -92,7 +98,7 @@ async function main(): Promise<void> {
     for (const contestant of contestants) await measure(contestant, round, Number(values.seconds))
   }
   for (const contestant of contestants) {
-    print(contestant)
+    print(contestant, contestants.find(({ loadName }) => loadName === contestant.loadName)!)
     await contestant.client.stop()
     await contestant.server.stop()
   }

@@ -56,6 +56,7 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
     for (let round = 0; round < 8; round++) {
       await Promise.all(Array.from({ length: 6 }, (_, i) => read(i % 3 !== 0)))
     }
+    t.equal(windowPool.lentBytes, 0, 'all memory is returned, also by readers that ended early')
     t.equal(wrong, 0, `${lost === undefined ? 'all drives' : `without drive ${lost}`}: every byte is right`)
   }
   // Buffers are reused by their length, and the length follows from what is read: the same reads again need no other buffers.
@@ -85,4 +86,15 @@ t.test('the pool keeps a bounded amount of memory', async t => {
     'no buffer is acquired twice, and buffers beyond the bound are dropped',
   )
   t.equal(pool.keptBytes, 0)
+})
+
+t.test('buffers of a length that is used no more make room for those that are', async t => {
+  const pool = new WindowPool(1000)
+  for (const buffer of Array.from({ length: 10 }, () => pool.acquire(100))) pool.release(buffer)
+  t.equal(pool.keptBytes, 1000)
+  const long = pool.acquire(550)
+  pool.release(long)
+  t.equal(pool.keptBytes, 950)
+  t.equal(pool.acquire(550), long, 'it was kept')
+  t.equal(pool.lentBytes, 550)
 })

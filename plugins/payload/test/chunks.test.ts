@@ -1,0 +1,131 @@
+/** Bodies in chunks to a real client over a socket: every chunk returns to its pool once, whatever the client does. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import type { BlobChunk } from 'svc/plugins/storage/api'
+import t from 'tap'
+import { type ChunkSource, sendChunks } from '../chunks.ts'
+
+const chunkBytes = 1024 * 1024
+
+class Source implements ChunkSource {
+  held = 0
+  heldMost = 0
+  releasedTwice = 0
+  closed = 0
+  /** Chunks that were not asked for yet. */
+  left: number
+  readonly #failsAt: number
+  readonly bytes = randomBytes(chunkBytes)
+
+  constructor(count: number, failsAt = -1) {
+    this.left = count
+    this.#failsAt = failsAt
+  }
+
+  async next(): Promise<BlobChunk | undefined> {
+    await new Promise(setImmediate)
+    if (this.left === this.#failsAt) throw new Error('the drive is gone')
+    if (this.left === 0) return undefined
+    this.left--
+    this.held++
+    this.heldMost = Math.max(this.heldMost, this.held)
+    let isReleased = false
+    return {
+      bytes: this.bytes,
+      release: () => {
+        if (isReleased) this.releasedTwice++
+        else this.held--
+        isReleased = true
+      },
+    }
+  }
+
+  close(): void {
+    this.closed++
+  }
+}
+
+let handle: (response: ServerResponse) => Promise<void>
+const ended: Promise<unknown>[] = []
+const server = createServer((_, response) => {
+  const handling = handle(response).catch(error => {
+    response.destroy()
+    return error
+  })
+  ended.push(handling)
+})
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+t.teardown(() => server.close())
+const { port } = server.address() as AddressInfo
+const request = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+
+/** Answers one request with the chunks; `client` gets the socket. Resolves to what the handler rejected with. */
+async function answer(
+  source: Source,
+  count: number,
+  client: (socket: ReturnType<typeof connect>) => Promise<void>,
+): Promise<unknown> {
+  handle = async response => {
+    response.writeHead(200, { 'Content-Length': count * chunkBytes })
+    await sendChunks(response, source, await source.next(), count * chunkBytes, () => undefined)
+  }
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(request)
+  await client(socket)
+  const error = await ended.pop()
+  // The callbacks of the last writes.
+  for (let turn = 0; turn < 1000 && source.held > 0; turn++) await new Promise(setImmediate)
+  return error
+}
+
+const drained = async (socket: ReturnType<typeof connect>) => {
+  let bytes = 0
+  for await (const piece of socket) bytes += piece.length
+  return bytes
+}
+
+t.test('a client that reads everything gets everything', async t => {
+  const source = new Source(9)
+  let bytes = 0
+  const error = await answer(source, 9, async socket => {
+    bytes = await drained(socket)
+  })
+  t.equal(error, undefined)
+  t.ok(bytes > 9 * chunkBytes && bytes < 9 * chunkBytes + 1000, `${bytes} bytes with the head`)
+  t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
+})
+
+t.test('a client that stops reading keeps two chunks, and all return when it breaks off', async t => {
+  for (const how of ['reset', 'end'] as const) {
+    const source = new Source(200)
+    const error = await answer(source, 200, async socket => {
+      socket.pause()
+      // Until the sockets take no more: nothing is read from the source for a while.
+      for (let before = -1; before !== source.left; ) {
+        before = source.left
+        await new Promise(done => setTimeout(done, 200))
+      }
+      t.ok(source.left > 0, 'the client is slower than the server')
+      if (how === 'reset') socket.resetAndDestroy()
+      else socket.destroy()
+      await once(socket, 'close')
+    })
+    t.equal(error, undefined)
+    t.ok(source.heldMost <= 2, `at most ${source.heldMost} chunks at the same time`)
+    t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
+  }
+})
+
+t.test('a source that fails in the middle rejects, and its chunks return', async t => {
+  const source = new Source(9, 4)
+  const error = await answer(source, 9, async socket => {
+    const bytes = await drained(socket).catch(() => 0)
+    t.ok(bytes < 9 * chunkBytes, 'the client cannot take it for complete')
+  })
+  t.match(error, { message: 'the drive is gone' })
+  t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
+})
