@@ -391,7 +391,7 @@ export class CacheEngine {
   #readLater(visit: Visit, variant: Variant): void {
     if (this.#readCount >= readsMax) return
     const request = { ...visit.request, method: 'GET', headers: withoutConditions(visit.request.headers) }
-    this.#refresh(visit.id, variant, async () => {
+    this.#refresh(visit.id, async () => {
       const { result, body } = await this.#read({ ...visit, request }, variant)
       if (body !== undefined && !Buffer.isBuffer(body) && !('open' in body)) await drained(body)
       return result !== 'STALE'
