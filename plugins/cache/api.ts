@@ -12,7 +12,7 @@ import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from './admin/schemas.ts'
 import type { Fence } from './fence/fences.ts'
 import type { KeyRequest } from './policy/key.ts'
-import type { EffectivePolicy } from './policy/policy.ts'
+import type { EffectivePolicy, Quota } from './policy/policy.ts'
 import type { CacheConfiguration, PlacedPolicy } from './settings/configuration.ts'
 
 export { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from './admin/schemas.ts'
@@ -24,6 +24,7 @@ export {
   type CachePolicy,
   type EffectivePolicy,
   type LevelSettings,
+  type Quota,
   resolvePolicy,
 } from './policy/policy.ts'
 
@@ -231,6 +232,8 @@ export interface CacheService {
     identity: string,
     form: string,
     make: () => Promise<Buffer | undefined | null>,
+    /** That counts them. */
+    quota?: Quota,
   ): MaybePromise<Buffer | undefined>
   /** Resolves when changes of the bucket's objects are counted, in every thread: before fences of it are taken. */
   watch(bucket: string): MaybePromise<void>

@@ -50,6 +50,8 @@ export interface EngineOptions {
   readonly log: Logger
   /** Of this thread. */
   readonly budgetBytes: number
+  /** Of the quotas, which are of all threads. */
+  readonly quotaShare?: number
   /** Whether fences still hold. */
   readonly holds?: Holds
   /** Which stored answers somebody has purged. */
@@ -105,6 +107,7 @@ export class CacheEngine {
       clock,
       log,
       budgetBytes,
+      quotaShare,
       holds = () => true,
       purges = noPurges,
       tiers = noTiers,
@@ -115,7 +118,7 @@ export class CacheEngine {
     this.#holds = holds
     this.#purges = purges
     this.#refresh = createRefresh(clock, log)
-    this.memory = createMemory(budgetBytes)
+    this.memory = createMemory(budgetBytes, quotaShare)
     this.tiers = tiers
     this.collapsing = createCollapsing(clock)
   }
@@ -231,7 +234,12 @@ export class CacheEngine {
         headers.get('last-modified') === variant.lastModified &&
         (length === undefined || Number(length) === variant.sizeBytes)
       const times = { requestedMs, receivedMs: this.#clock.now(), purgeSequence: this.#purges.sequence }
-      if (isSame) this.memory.put(id, withVariant(entry, renewVariant(variant, lines, times, policy).variant, variant))
+      if (isSame)
+        this.memory.put(
+          id,
+          withVariant(entry, renewVariant(variant, lines, times, policy).variant, variant),
+          request.policy.quota,
+        )
       else this.memory.delete(id)
     }
     const body = answer.record === undefined ? undefined : answer.body
@@ -274,7 +282,7 @@ export class CacheEngine {
     const isUsable = this.#isCurrent(visit, value) && isFreshFor(value, asked, this.#clock.now())
     if (!isUsable || asked.names.has('no-cache') || generation !== this.#generationOf(id))
       return this.#readOrigin(visit, value, source)
-    this.memory.put(id, value)
+    this.memory.put(id, value, visit.request.policy.quota)
     return this.#stored(visit, value, 'HIT', undefined, source)
   }
 
@@ -350,7 +358,8 @@ export class CacheEngine {
     const isFresh = freshForMs(variant, times.requestedMs) > 0
     if (variant.record !== undefined && isFresh) {
       if (record !== undefined) variant.record.fences = record.fences
-      if (source !== undefined && mayPut()) this.memory.put(visit.id, withVariant(this.memory.peek(visit.id), variant))
+      if (source !== undefined && mayPut())
+        this.memory.put(visit.id, withVariant(this.memory.peek(visit.id), variant), request.policy.quota)
       return this.#stored(visit, variant, 'HIT', undefined, source)
     }
     const lines = endToEnd(answer.headers)
@@ -359,7 +368,8 @@ export class CacheEngine {
     const { variant: renewed, lifetime } = renewVariant(variant, lines, times, policy, kept)
     const head = { status: renewed.status, headers: joined(renewed.record === undefined ? renewed.lines : lines) }
     const entry = withVariant(this.memory.peek(visit.id), renewed, variant)
-    if (mayPut() && isStorable(head, lifetime, authorizationOf(request))) this.memory.put(visit.id, entry)
+    if (mayPut() && isStorable(head, lifetime, authorizationOf(request)))
+      this.memory.put(visit.id, entry, request.policy.quota)
     return this.#stored(visit, renewed, 'REVALIDATED', confirmedDetail, source)
   }
 
@@ -385,7 +395,7 @@ export class CacheEngine {
     this.collapsing.markShared(id)
     const entry: Entry = withVariant(this.memory.peek(id), stored, variant)
     this.tiers.putEntry(id, stored)
-    return { ...received, kept: stored.record, isStored: this.memory.put(id, entry) }
+    return { ...received, kept: stored.record, isStored: this.memory.put(id, entry, request.policy.quota) }
   }
 
   #readLater(visit: Visit, variant: Variant): void {

@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto'
 import { Ghosts } from '../memory/ghosts.ts'
 import { atOnceBytesMax, entryOverheadBytes } from '../memory/memory-tier.ts'
-import { Sieve } from '../memory/sieve.ts'
+import { Sieve, type SieveQueue } from '../memory/sieve.ts'
+import type { Quota } from '../policy/policy.ts'
 import { PackedVariant, pack } from './packed.ts'
 import { type Entry, entryBytes, entryOf, isList, type Variant, variantsOf } from './variant.ts'
 
@@ -14,12 +15,13 @@ export interface Memory {
   entry(id: string): Entry | undefined
   /** Without counting. */
   peek(id: string): Entry | undefined
-  put(id: string, entry: Entry): boolean
+  /** `quota`: that counts it; undefined: that of the entry that it replaces. */
+  put(id: string, entry: Entry, quota: Quota | undefined): boolean
   delete(id: string): void
   block(id: string): Buffer | undefined
   hasBlock(id: string): boolean
   /** Blocks of more than 64 KiB that would push out others enter at the second attempt. */
-  putBlock(id: string, bytes: Buffer): boolean
+  putBlock(id: string, bytes: Buffer, quota: Quota | undefined): boolean
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
@@ -51,7 +53,8 @@ function withOwnBody(variant: Variant): Variant {
 
 type Stored = ArrayBuffer | Buffer | Entry
 
-export function createMemory(budgetBytes: number): Memory {
+/** `share`: of quotas, which are of all threads. */
+export function createMemory(budgetBytes: number, share = 1): Memory {
   const viewCount = Math.min(viewsMax, Math.floor((budgetBytes * viewsShare) / viewBytes))
   const views = new Sieve<PackedVariant>({ budgetBytes: viewCount })
   const all = new Sieve<Stored>({
@@ -59,6 +62,25 @@ export function createMemory(budgetBytes: number): Memory {
     onEvict: id => void views.delete(id),
   })
   const ghosts = new Ghosts()
+  const queues = new Map<string, SieveQueue>()
+
+  function queueOf(quota: Quota | undefined): SieveQueue | undefined {
+    if (quota === undefined) return undefined
+    const within = queueOf(quota.within)
+    const id = `${quota.within?.id ?? ''} ${quota.id}`
+    const limitBytes = Math.floor(quota.bytes * share)
+    const known = queues.get(id)
+    if (known === undefined) {
+      const queue = all.queue(limitBytes, within)
+      if (queue !== undefined) queues.set(id, queue)
+      return queue ?? within
+    }
+    if (known.limitBytes !== limitBytes) {
+      known.limitBytes = limitBytes
+      all.settle(known)
+    }
+    return known
+  }
 
   const blockOf = (found: Stored | undefined) => (Buffer.isBuffer(found) ? found : undefined)
 
@@ -77,11 +99,11 @@ export function createMemory(budgetBytes: number): Memory {
       if (!(found instanceof ArrayBuffer)) return Buffer.isBuffer(found) ? undefined : found
       return views.peek(id) ?? new PackedVariant(found)
     },
-    put(id, entry) {
+    put(id, entry, quota) {
       views.delete(id)
       const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry)
-      if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry))
-      return all.set(id, packed.buffer, packed.buffer.byteLength + packedOverheadBytes)
+      if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry), queueOf(quota))
+      return all.set(id, packed.buffer, packed.buffer.byteLength + packedOverheadBytes, queueOf(quota))
     },
     delete(id) {
       views.delete(id)
@@ -89,11 +111,12 @@ export function createMemory(budgetBytes: number): Memory {
     },
     block: id => blockOf(all.get(id)),
     hasBlock: id => blockOf(all.peek(id)) !== undefined,
-    putBlock(id, bytes) {
+    putBlock(id, bytes, quota) {
+      const queue = queueOf(quota)
       const costBytes = bytes.length + entryOverheadBytes
-      const isFree = all.bytes + costBytes <= all.budgetBytes
+      const isFree = all.hasRoom(costBytes, queue)
       if (!isFree && bytes.length > atOnceBytesMax && !ghosts.remember(Buffer.from(id, 'latin1'))) return false
-      return all.set(id, bytes, costBytes)
+      return all.set(id, bytes, costBytes, queue)
     },
     ids: () => all.keys(),
     get usage() {

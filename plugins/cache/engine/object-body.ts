@@ -9,6 +9,7 @@ import { chain } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { CachedObject, OpenedObject, OriginObject } from '../api.ts'
+import type { Quota } from '../policy/policy.ts'
 import type { Tiers } from '../tiers/tiers.ts'
 import type { Unfinished } from './body.ts'
 import type { Collapsing } from './collapsing.ts'
@@ -27,6 +28,7 @@ export interface ObjectSource {
   readonly identity: string
   readonly sizeBytes: number
   readonly blockSize: number
+  readonly quota: Quota | undefined
   /** Of the entry; undefined where its blocks stay in memory. */
   readonly kept: StoredRecord | undefined
   /** The object as the origin has it now; undefined where its identity is another. */
@@ -92,7 +94,7 @@ function readBlocks(
   object: OriginObject | undefined,
 ): ObjectData {
   const { blockSize } = source
-  const kept = createKeptBlocks(context, idOf)
+  const kept = createKeptBlocks(context, source, idOf)
   let position = start
   /** Only for the first bytes: later it may have been replaced. */
   let opened = object
@@ -149,6 +151,7 @@ interface KeptBlocks {
 
 function createKeptBlocks(
   { memory, tiers, collapsing, unfinished }: BlockContext,
+  { quota }: ObjectSource,
   idOf: (block: number) => string,
 ): KeptBlocks {
   let held: { readonly block: number; readonly bytes: Buffer } | undefined
@@ -168,7 +171,7 @@ function createKeptBlocks(
       unfinished.bytes -= length
       return undefined
     }
-    memory.putBlock(id, found.value)
+    memory.putBlock(id, found.value, quota)
     held = { block, bytes: found.value }
     return found.value
   }
@@ -204,7 +207,7 @@ function createFilling(
   data: ObjectData,
   { from, to }: { readonly from: number; readonly to: number },
   { memory, tiers, collapsing, unfinished }: BlockContext,
-  { blockSize, kept }: ObjectSource,
+  { blockSize, kept, quota }: ObjectSource,
   idOf: (block: number) => string,
 ): Filling {
   let at = from
@@ -227,7 +230,7 @@ function createFilling(
     if (block === undefined) return
     unfinished.bytes -= block.bytes.length
     if (isWhole) {
-      memory.putBlock(block.id, block.bytes)
+      memory.putBlock(block.id, block.bytes, quota)
       if (kept !== undefined) tiers.putBlock(block.id, block.bytes, kept)
     }
     block.end()

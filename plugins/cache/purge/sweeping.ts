@@ -95,7 +95,7 @@ export async function sweep(memory: Memory, marks: PurgeMarks): Promise<Readonly
       return deadBy === undefined
     })
     if (kept.length === 0) memory.delete(id)
-    else if (kept.length < variants.length) memory.put(id, entryOf(kept))
+    else if (kept.length < variants.length) memory.put(id, entryOf(kept), undefined)
   })
   return removed
 }

@@ -70,19 +70,18 @@ const plain = (variant: Variant) => {
 
 t.test('whatever an answer is, its packed form says the same, and keeps what is set', async t => {
   await seeded(t, random => {
+    let different: readonly string[] | undefined
     // More hosts than the table has.
-    for (let round = 0; round < 10_000; round++) {
+    for (let round = 0; round < 10_000 && different === undefined; round++) {
       const variant = variantOf(random)
-      const packed = pack(variant)
-      if (packed === undefined) return t.fail(`round ${round} is not packed: ${plain(variant)}`)
-      const again = () => new PackedVariant(packed.buffer)
-      if (plain(again()) !== plain(variant)) return t.equal(plain(again()), plain(variant), `round ${round}`)
-      const before = again()
-      const changed = { ...variant, freshMs: round, receivedMs: 2 ** 41 + round, initialAgeMs: 7, softSequence: 3 }
-      Object.assign(before, { freshMs: round, receivedMs: 2 ** 41 + round, initialAgeMs: 7, softSequence: 3 })
-      if (plain(again()) !== plain(changed)) return t.equal(plain(again()), plain(changed), `round ${round}, changed`)
+      const packed = pack(variant) as PackedVariant
+      const again = () => plain(new PackedVariant(packed.buffer))
+      const change = { freshMs: round, receivedMs: 2 ** 41 + round, initialAgeMs: 7, softSequence: 3 }
+      if (again() !== plain(variant)) different = [again(), plain(variant)]
+      Object.assign(new PackedVariant(packed.buffer), change)
+      if (again() !== plain({ ...variant, ...change })) different ??= [again(), plain({ ...variant, ...change })]
     }
-    return t.pass('all the same')
+    t.equal(different?.[0], different?.[1])
   })
 })
 
@@ -114,12 +113,12 @@ t.test(
     await seeded(t, random => {
       const memory = createMemory(16 * 1024 * 1024)
       const [one, other] = [variantOf(random), variantOf(random)]
-      memory.put('id', one)
+      memory.put('id', one, undefined)
       const view = memory.entry('id')
       t.equal(memory.entry('id'), view)
       t.equal(memory.peek('id'), view)
       t.equal((view as Variant).record, (view as Variant).record)
-      memory.put('id', other)
+      memory.put('id', other, undefined)
       t.equal(plain(memory.entry('id') as Variant), plain(other))
       memory.delete('id')
       t.equal(memory.entry('id'), undefined)
@@ -135,7 +134,7 @@ t.test('the memory stays within its budget, views and all', async t => {
     const memory = createMemory(budgetBytes)
     for (let step = 0; step < 3000; step++) {
       const id = String(random.integer(600))
-      if (random.integer(3) === 0) memory.put(id, variantOf(random))
+      if (random.integer(3) === 0) memory.put(id, variantOf(random), undefined)
       else memory.entry(id)
       if (memory.usage.bytes > budgetBytes) t.fail(`step ${step}: ${memory.usage.bytes} bytes`)
     }
@@ -150,7 +149,7 @@ t.test('answers of more kinds than the table has stay as they are, with bodies o
     const shared = Buffer.alloc(8192, 'x')
     for (let kind = 0; kind < 5000; kind++) {
       const variant = { ...variantOf(random), space: `kind${kind}`, body: shared.subarray(0, 100), sizeBytes: 100 }
-      memory.put('id', variant)
+      memory.put('id', variant, undefined)
       const kept = memory.entry('id') as Variant
       if (plain(kept) !== plain(variant)) t.equal(plain(kept), plain(variant), `kind ${kind}`)
     }
