@@ -11,13 +11,24 @@ export const CacheDiskConfig = Type.Object({
       check: (path: string) => (isAbsolute(path) ? undefined : 'must be an absolute path'),
     }),
   ),
-  size: Type.Integer({
-    variable: 'SVC_CACHE_SIZE',
-    format: 'size',
-    default: 10 * 1024 ** 3,
-    minimum: 16 * 1024 * 1024,
-    description: 'Space that cached answers may take in `SVC_CACHE_DIR`.',
-  }),
+  size: Type.Optional(
+    Type.Integer({
+      variable: 'SVC_CACHE_SIZE',
+      format: 'size',
+      defaultText: '10GiB',
+      minimum: 16 * 1024 * 1024,
+      description: 'Space that cached answers may take in `SVC_CACHE_DIR`.',
+    }),
+  ),
 })
+
+export const sizeDefault = 10 * 1024 ** 3
+
+export const validateCacheDiskConfig = ({ dir, size }: CacheDiskConfig): readonly string[] =>
+  dir === undefined && size !== undefined
+    ? [
+        'SVC_CACHE_SIZE is of the folder SVC_CACHE_DIR: set that too, or none of them. SVC_CACHE_MEMORY is for the memory',
+      ]
+    : []
 
 export type CacheDiskConfig = Static<typeof CacheDiskConfig>

@@ -1,7 +1,7 @@
 /** The tier `disk` of the cache: a folder. */
 import { definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/cache/api'
-import { CacheDiskConfig } from './config.ts'
+import { CacheDiskConfig, sizeDefault, validateCacheDiskConfig } from './config.ts'
 import { checkFolder } from './folder.ts'
 import { createDiskKind } from './kind.ts'
 
@@ -9,13 +9,16 @@ export default definePlugin({
   name: 'cache-disk',
   description: 'Cached answers in a folder, behind those in memory.',
   config: CacheDiskConfig,
+  validate: validateCacheDiskConfig,
   setup({ config, threads, contribute }) {
     contribute('cache.tier', 'disk', createDiskKind(config, threads), { optional: true })
     return {
       async inspect() {
         if (config.dir === undefined || !threads.isMain) return {}
         const state = await checkFolder(config.dir, undefined)
-        return state === 'new' ? { plan: [`a cache of ${config.size} bytes is made in ${config.dir}`] } : {}
+        return state === 'new'
+          ? { plan: [`a cache of ${config.size ?? sizeDefault} bytes is made in ${config.dir}`] }
+          : {}
       },
     }
   },

@@ -1,7 +1,7 @@
 /** From the configuration to a tier in each thread. */
 import type { Threads } from 'svc/kernel'
 import type { CacheTier, CacheTierContext, CacheTierKind } from 'svc/plugins/cache/api'
-import type { CacheDiskConfig } from './config.ts'
+import { type CacheDiskConfig, sizeDefault } from './config.ts'
 import { createDiskFiles, type DiskFiles, noUsage } from './disk-tier.ts'
 import { type OwnKeeper, openKeeper } from './keeper.ts'
 import { answerThreads, createRemoteKeeper } from './threads.ts'
@@ -16,7 +16,7 @@ export interface DiskKind extends CacheTierKind {
   create(context: CacheTierContext): DiskTier
 }
 
-export function createDiskKind({ dir = '', size }: CacheDiskConfig, threads: Threads): DiskKind {
+export function createDiskKind({ dir = '', size = sizeDefault }: CacheDiskConfig, threads: Threads): DiskKind {
   const isConfigured = dir !== ''
   let own: OwnKeeper | undefined
   if (threads.isMain && isConfigured) answerThreads(threads, () => own)

@@ -100,7 +100,8 @@ export default definePlugin({
     storage.define(fencing.procedures)
     contribute('object.observer', 'cache', fencing.observer)
     const intake = createPurgeIntake(purgeDocuments, log)
-    const budgetBytes = threads.isFront ? Math.floor(config.memory / Math.max(1, threads.workerCount)) : 0
+    const frontCount = Math.max(1, threads.workerCount)
+    const budgetBytes = threads.isFront ? Math.floor(config.memory / frontCount) : 0
     const holds: Holds = fences => fencing.fences().hold(fences)
     const deploymentId = async () => (await storage.drives()).find(one => one.deploymentId)?.deploymentId ?? ''
     const tierPoint = point('cache.tier')
@@ -109,6 +110,7 @@ export default definePlugin({
       clock,
       log,
       budgetBytes,
+      quotaShare: 1 / frontCount,
       holds,
       tiers: behind.tiers,
       counts: countOrigins(metrics),

@@ -2,7 +2,7 @@
 import type { Threads } from 'svc/kernel'
 import type { MetricFamilies, MetricsService } from 'svc/plugins/metrics/api'
 import type { TierUsage } from './api.ts'
-import type { OriginCounts } from './engine/engine.ts'
+import type { OriginCounts } from './engine/reads.ts'
 import type { createStats } from './stats/stats.ts'
 import type { NamedUsage } from './tiers/tiers.ts'
 

@@ -121,7 +121,8 @@ export interface WebhookStatus {
   /** Empty where the kind has a fixed address. Without user, password and query. */
   readonly url: string
   /** No attempt has failed since the last success. */
-  readonly online: boolean
+  /** Undefined: nothing was sent yet. */
+  readonly online: boolean | undefined
   readonly queued: number
   /** Since the start, as the following: entries of the queue. */
   readonly deliveredTotal: number

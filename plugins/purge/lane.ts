@@ -31,7 +31,8 @@ export const owedQueue = (lane: string): string => `owed:${lane}`
 export const owedEntry = { key: '', payload: Buffer.alloc(0) }
 
 export interface LaneState {
-  readonly isOnline: boolean
+  /** Undefined: nothing was sent yet. */
+  readonly isOnline: boolean | undefined
   readonly deliveredTotal: number
   readonly failedTotal: number
   readonly lastAttemptMs: number | undefined
@@ -68,7 +69,7 @@ export function createLane(options: LaneOptions): Lane {
   const slowBucket = limits.slow && createTokenBucket(limits.slow, clock)
   const owed = owedQueue(name)
   const state = {
-    isOnline: true,
+    isOnline: undefined as boolean | undefined,
     deliveredTotal: 0,
     failedTotal: 0,
     lastAttemptMs: undefined as number | undefined,

@@ -67,7 +67,7 @@ export function createService({
     const name = laneName(distribution.id, webhook)
     const { pending: queued } = await topic.status(name)
     const owesAll = (await topic.status(owedQueue(name))).pending > 0
-    const { isOnline: online = false, ...rest } = state ?? {
+    const { isOnline: online, ...rest } = state ?? {
       ...{ isOnline: false, deliveredTotal: 0, failedTotal: 0, lastAttemptMs: undefined, lastSuccessMs: undefined },
       ...{ lastError: 'No loaded plugin has the type of this webhook.', lastWidened: '' },
     }

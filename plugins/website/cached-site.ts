@@ -129,7 +129,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
       return chain(cache.lookup(request, new SiteOrigin(site, asked)), lookup => {
         const debug = current === undefined ? noLines : cache.debugHeaders(request, current)
         const resolution = lookup.value as Resolution
-        const bytes = new CachedBytes(site, lookup, resolution)
+        const bytes = new CachedBytes(site, lookup, resolution, asked.policy)
         return { resolution, bytes, cache: lookup.result, source: lookup.source, headers: foundHeaders(lookup, debug) }
       })
     },
@@ -221,11 +221,13 @@ class CachedBytes implements SiteBytes {
   readonly #site: Site
   readonly #lookup: CacheLookup
   readonly #resolution: Resolution
+  readonly #policy: PlacedPolicy
 
-  constructor(site: Site, lookup: CacheLookup, resolution: Resolution) {
+  constructor(site: Site, lookup: CacheLookup, resolution: Resolution, policy: PlacedPolicy) {
     this.#site = site
     this.#lookup = lookup
     this.#resolution = resolution
+    this.#policy = policy
   }
 
   open(start: number, length: number): ReturnType<SiteBytes['open']> {
@@ -239,13 +241,13 @@ class CachedBytes implements SiteBytes {
 
   form(name: string, make: FormMaker): MaybePromise<Buffer | undefined> {
     const { cache, bucket } = this.#site
-    return cache.derived(identityOf(bucket, this.#resolution), name, () =>
+    const makeOfWhole = () =>
       make(() =>
         chain(this.open(0, this.#resolution.object?.sizeBytes ?? 0), opened => {
           if (opened === undefined) throw new ReplacedObject()
           return opened.data
         }),
-      ),
     )
+    return cache.derived(identityOf(bucket, this.#resolution), name, makeOfWhole, this.#policy.quota)
   }
 }

@@ -1,11 +1,12 @@
 /**
  * What a hit costs, beside nginx (`proxy_cache`) and Varnish with the same pages from the same bucket, on this machine, one after the other
- * in each of several rounds: `node --conditions=svc-src test/perf/cache-web.ts [seconds] [rounds]`. CPU is that of all processes of the one
+ * in each of several rounds: `node --conditions=svc-src test/perf/cache-web.ts [seconds] [rounds] [disk]`. CPU is that of all processes of the one
  * that answers, per request: the median of the rounds and the least. `static` is nginx with files, `off` this server with the policy
- * `disabled`.
+ * `disabled`. `disk`, with pages of 1 MiB that take turns, is a second server whose folder has them and whose memory has an eighth.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
@@ -13,7 +14,8 @@ import { createAdminClient } from '../wire/admin.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
 
-const [seconds = 5, rounds = 5] = process.argv.slice(2).map(Number)
+const [seconds = 5, rounds = 5] = process.argv.slice(2, 4).map(Number)
+const onlyDisk = process.argv[4] === 'disk'
 const hosts = { on: 'on.example.test', off: 'off.example.test' }
 const sizes = { '4KiB': 4096, '1MiB': 1 << 20 }
 
@@ -55,8 +57,9 @@ interface Sample {
 
 const targets: Target[] = []
 
-function measure({ name, pid, port, host }: Target, size: string): Sample {
-  const target = ['-t1', '-c16', '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
+/** `script`: for wrk, where paths are not always the same. */
+function measure({ name, pid, port, host }: Target, size: string, script: readonly string[] = []): Sample {
+  const target = ['-t1', '-c16', ...script, '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
   spawnSync('wrk', ['-d1s', ...target])
   const before = cpuMs(pid)
   const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...target], { encoding: 'utf8' })
@@ -66,11 +69,11 @@ function measure({ name, pid, port, host }: Target, size: string): Sample {
   return { perSecond: Math.round(requests / seconds), cpuMicros: (spentMs * 1000) / requests }
 }
 
-function measureAll(): void {
-  for (const size of Object.keys(sizes)) {
-    const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]))
+function measureAll(all: readonly Target[], paths: readonly string[], script?: readonly string[]): void {
+  for (const size of paths) {
+    const samples = new Map<string, Sample[]>(all.map(({ name }) => [name, []]))
     for (let round = 0; round < rounds; round++)
-      for (const target of targets) samples.get(target.name)?.push(measure(target, size))
+      for (const target of all) samples.get(target.name)?.push(measure(target, size, script))
     for (const [name, all] of samples) {
       const rates = all.map(({ perSecond }) => perSecond).sort((a, b) => a - b)
       const costs = all.map(({ cpuMicros }) => cpuMicros).sort((a, b) => a - b)
@@ -78,6 +81,60 @@ function measureAll(): void {
       const cpu = `${costs[middle]?.toFixed(1).padStart(7)} µs CPU, least ${costs[0]?.toFixed(1).padStart(6)}`
       console.log(`${name.padEnd(8)} ${size.padEnd(5)} ${String(rates[middle]).padStart(7)}/s ${cpu}`)
     }
+  }
+}
+
+const diskPages = 128
+
+const visit = (port: number, host: string, path: string) =>
+  new Promise<void>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, headers: { host } }, answer => {
+      answer.resume().on('end', resolve)
+    }).on('error', reject)
+  })
+
+/** Beside nginx, which has the pages in files, too. */
+async function measureDisk(nginx: Target): Promise<void> {
+  const folder = join(server.folder, 'cache')
+  const other = await startServer({
+    environment: { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_CACHE_DIR: folder, SVC_CACHE_MEMORY: '16MiB' },
+  })
+  try {
+    for (const to of [server, other]) {
+      const s3 = createClient(to)
+      await s3.send(new CreateBucketCommand({ Bucket: 'disk' }))
+      for (let page = 0; page < diskPages; page++) {
+        const Body = Buffer.alloc(1 << 20, page)
+        await s3.send(new PutObjectCommand({ Bucket: 'disk', Key: `${page}`, Body, CacheControl: 'max-age=3600' }))
+      }
+    }
+    const disk = { aliases: ['disk.example.test'], origin: { bucket: 'disk' } }
+    await createAdminClient(other).call('PUT', '/distributions/disk', { id: 'disk', ...disk })
+    const behind = { id: 'behind', aliases: ['behind.example.test'], origin: { bucket: 'disk' } }
+    await createAdminClient(server).call('PUT', '/distributions/behind', behind)
+    await createAdminClient(server).call('PUT', '/distributions/behind/cache/settings', {
+      cache: { policy: 'disabled' },
+    })
+    const script = join(server.folder, 'pages.lua')
+    writeFileSync(
+      script,
+      `n = 0\nrequest = function() n = (n + 37) % ${diskPages}; return wrk.format("GET", "/" .. n) end\n`,
+    )
+    const host = 'disk.example.test'
+    const port = Number(String(other.startup.web).split(':').at(-1))
+    // Records that come faster than the disk takes them are left out: until all are there.
+    for (let round = 0; round < 4; round++)
+      for (let page = 0; page < diskPages; page++) await visit(port, host, `/${page}`)
+    measureAll(
+      [
+        { name: 'disk', pid: other.pid, port, host },
+        { ...nginx, host },
+      ],
+      ['disk'],
+      ['-s', script],
+    )
+  } finally {
+    await other.remove()
   }
 }
 
@@ -110,6 +167,7 @@ http { access_log off; sendfile on; keepalive_requests 1000000;
 ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${folder}/${name};`).join(' ')}
 proxy_cache_path ${folder}/cache keys_zone=pages:10m;
 server { listen 127.0.0.1:${cached}; location / { proxy_pass http://127.0.0.1:${web}; proxy_set_header Host ${hosts.off}; proxy_cache pages; } }
+server { listen 127.0.0.1:${cached}; server_name disk.example.test; location / { proxy_pass http://127.0.0.1:${web}; proxy_set_header Host behind.example.test; proxy_cache pages; } }
 server { listen 127.0.0.1:${plain}; root ${files}; } }`
   writeFileSync(join(folder, 'nginx.conf'), config)
   const nginx = spawn('/usr/sbin/nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', `${folder}/log`])
@@ -143,7 +201,8 @@ server { listen 127.0.0.1:${plain}; root ${files}; } }`
     await new Promise(resolve => setTimeout(resolve, 4000))
     targets.push({ name: 'varnish', pid: varnish.pid as number, port, host: hosts.on })
   }
-  measureAll()
+  if (!onlyDisk) measureAll(targets, Object.keys(sizes))
+  await measureDisk(targets.find(({ name }) => name === 'nginx') as Target)
 } finally {
   for (const pid of children) process.kill(pid, 'SIGTERM')
   await server.remove()

@@ -2,9 +2,10 @@
 import type { ArgumentDeclaration, CommandDeclaration, OptionDeclaration } from '../command.ts'
 import { parsePositive } from '../command.ts'
 import type { Context } from '../context.ts'
+import { exportDocuments, linesOf as yamlLines } from '../distributions/archive.ts'
 import { AdminError, failure, usageError } from '../errors.ts'
 import { inTypedWords } from '../typed-words.ts'
-import { documentLines, linesOf } from './answer-view.ts'
+import { documentLines, linesOf, tableOf } from './answer-view.ts'
 import { type Plan, planOf, typedWords } from './arguments.ts'
 import { saveBytes } from './bytes.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
@@ -43,8 +44,9 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       if (mayHarm) await context.requireConfirmed(`${overrides[operation.id]?.question ?? question(name, label)}?`)
       const client = await context.connectAdmin(target.alias, { isStream })
       const limit = (options.limit ?? options.count) as number | undefined
-      const { columns, defaults, line } = overrides[operation.id] ?? {}
+      const { columns, defaults, line, exportKind = '' } = overrides[operation.id] ?? {}
       try {
+        if (options.format === 'yaml') return await showDocuments(context, client, exportKind, args.slice(1))
         if (isStream) await followEvents(context, client, request, { line, limit })
         else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
         else if (plan.isPaged) await showPages(context, client, request, { limit, columns, defaults })
@@ -65,6 +67,20 @@ const outputOption: OptionDeclaration = {
   flags: '-o, --output <file>',
   summary: 'where it goes (default -, standard output)',
   default: '-',
+}
+
+const formatOption: OptionDeclaration = {
+  flags: '-o, --format <format>',
+  summary: 'default json; yaml is a document for dist import',
+  choices: ['json', 'yaml'],
+  default: 'json',
+}
+
+/** As `dist import` takes them. */
+async function showDocuments(context: Context, client: AdminClient, kind: string, names: readonly string[]) {
+  const yaml = await exportDocuments(client, { kind: [kind], id: names })
+  context.output.result({ yaml }, ...yamlLines(yaml))
+  if (yaml === '') context.output.note('Nothing is set, or it is built in: there is no document of it.')
 }
 
 function moreOf(operation: Operation, plan: Plan): string | undefined {
@@ -214,6 +230,7 @@ function ownOptions(
     ...(overrides[id]?.job === undefined
       ? []
       : [{ flags: '--wait', summary: 'until the job has ended; fails where it has not done all' }]),
+    ...(overrides[id]?.exportKind === undefined ? [] : [formatOption]),
     ...(takesIfMatch ? [{ flags: '--if-match <etag>', summary: 'only if the document has this ETag' }] : []),
   ]
 }
@@ -245,7 +262,7 @@ async function showAnswer(
   { name, label, check, waits }: AnswerOptions,
 ): Promise<void> {
   const { output } = context
-  const { job, isEcho, notesOf, failureOf } = overrides[request.operation] ?? {}
+  const { job, isEcho, notesOf, failureOf, columns, defaults } = overrides[request.operation] ?? {}
   const { body, etag } = await client.send(request).catch(async error => {
     throw check !== undefined && error instanceof AdminError && error.code === 'malformed_policy'
       ? await withPlaces(client, check, error)
@@ -258,6 +275,8 @@ async function showAnswer(
   const first = body as Readonly<Record<string, unknown>>
   const answer = waits && job !== undefined ? await waitForJob(context, client, first, job) : first
   if (isEcho) output.done(answer, `${question(name, label)}: done.`)
+  else if (columns !== undefined && Array.isArray(answer.items) && answer.items.length > 0)
+    output.result(answer, ...tableOf(answer.items, { columns, defaults, width: output.options.width }))
   else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer, output.options.width)))
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {

@@ -35,6 +35,8 @@ export interface Override {
   readonly line?: EventLine
   /** The meaning of a column that the answer leaves out. */
   readonly defaults?: Readonly<Record<string, unknown>>
+  /** The kind that the answer has among the documents of `dist export`: `-o yaml` prints it as one. */
+  readonly exportKind?: string
   /** It answers with the document that it was given: people hear that it is stored. */
   readonly isEcho?: boolean
 }
@@ -182,7 +184,11 @@ export const overrides: Readonly<Record<string, Override>> = {
     example: 'svcctl dist keygroup remove-key home/films KA3R73D62FG5WB',
   },
   listCachePolicies: { name: 'cache policy list', columns: ['name', 'builtin', 'comment', 'updatedAt'] },
-  getCachePolicy: { name: 'cache policy get', example: 'svcctl cache policy get home standard' },
+  getCachePolicy: {
+    name: 'cache policy get',
+    exportKind: 'CachePolicy',
+    example: 'svcctl cache policy get home standard',
+  },
   createCachePolicy: {
     name: 'cache policy create',
     isBodyOfFile: true,
@@ -200,9 +206,13 @@ export const overrides: Readonly<Record<string, Override>> = {
     isBodyOfFile: true,
     example: 'svcctl cache policy validate home short.json',
   },
-  getCacheSettings: { name: 'cache settings get' },
+  getCacheSettings: { name: 'cache settings get', exportKind: 'CacheSettings' },
   putCacheSettings: { name: 'cache settings set', isBodyOfFile: true, isEcho: true },
-  getDistributionCache: { name: 'cache dist get', example: 'svcctl cache dist get home site > cache.json' },
+  getDistributionCache: {
+    name: 'cache dist get',
+    exportKind: 'DistributionCache',
+    example: 'svcctl cache dist get home site > cache.json',
+  },
   putDistributionCache: {
     name: 'cache dist set',
     isBodyOfFile: true,
@@ -267,6 +277,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   listDistributionWebhooks: {
     name: 'cache webhooks list',
     columns: ['id', 'type', 'online', 'queued', 'deliveredTotal', 'failedTotal', 'lastSuccessAt', 'lastError'],
+    defaults: { online: '-' },
     example: 'svcctl cache webhooks list home site',
   },
   testDistributionWebhook: {

@@ -31,6 +31,39 @@ t.test('a policy is checked, created, named by a distribution, and only then can
   t.match((await cache('dist get home site --json')).records, [{ cache: { policy: 'short' } }])
 })
 
+t.test('policies and settings are printed as YAML, which an import takes', async t => {
+  const none = await cache('settings get home -o yaml')
+  t.equal(none.stdout, '')
+  t.match(none.stderr, /Nothing is set/)
+  write('settings.json', { cache: { policy: 'short' }, nodeHeader: true })
+  t.equal((await cache('settings set home settings.json')).code, 0)
+  const settings = await cache('settings get home -o yaml')
+  t.match(settings.stdout, /^apiVersion: svc\/v1\nkind: CacheSettings\n[\s\S]*nodeHeader: true/)
+  const policy = await cache('policy get home short -o yaml')
+  t.match(policy.stdout, /^apiVersion: svc\/v1\nkind: CachePolicy\nmetadata:\n +name: short\n[\s\S]*max: 1h/)
+  const dist = await cache('dist get home site -o yaml')
+  t.match(dist.stdout, /kind: DistributionCache\n[\s\S]*policy: short/)
+  for (const { stdout } of [settings, policy, dist]) {
+    writeFileSync(join(folder, 'one.yaml'), stdout)
+    const again = await run(['dist', 'import', 'home', 'one.yaml', '--json'])
+    t.match(again.records, [{ created: [], replaced: [], unchanged: [{}] }], again.stderr)
+  }
+  t.match((await cache('policy get home short -o text')).stderr, /json, yaml/)
+})
+
+t.test('a cache in front that was told nothing yet is neither online nor offline', async t => {
+  write('hooks.json', { webhooks: [{ id: 'edge', type: 'generic', url: 'https://cache.example.test/purge' }] })
+  const set = await cache('dist set home site hooks.json')
+  t.equal(set.code, 0, set.stderr)
+  const listed = await cache('webhooks list home site')
+  t.match(listed.stdout, /ID +TYPE +ONLINE +QUEUED/i)
+  t.match(listed.stdout, /edge +generic +- +0/)
+  const [status] = (await cache('webhooks list home site --json')).records
+  t.notOk('online' in (status as object))
+  write('hooks.json', { cache: { policy: 'short' } })
+  t.equal((await cache('dist set home site hooks.json')).code, 0)
+})
+
 t.test('purges of a distribution and of all, with their state', async t => {
   const purged = await cache('purge home/site --path /docs/ --prefix /old/ --wait --json')
   t.equal(purged.code, 0, purged.stderr)

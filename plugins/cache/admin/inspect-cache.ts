@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { invalidRequest } from '../errors.ts'
+import type { Quota } from '../policy/policy.ts'
 import type {} from '../service.ts'
 import { policyFields } from '../settings/fields.ts'
 import { shownPolicy, watch } from './schemas.ts'
@@ -42,6 +43,8 @@ export default defineAdminOperation({
         fields: Type.Record(Text, Text, { description: 'The level that each field is from.' }),
         domain: Text,
         behavior: Type.Integer({ description: '-1 is the default.' }),
+        distributionQuota: Type.Integer({ description: 'Bytes; 0: none.' }),
+        domainQuota: Type.Integer({ description: 'Bytes; 0: none.' }),
         cacheControl: Text,
         autoInvalidate: Type.Boolean(),
       }),
@@ -99,6 +102,7 @@ export default defineAdminOperation({
         fields: Object.fromEntries(fields),
         domain: alias,
         behavior: site.behavior,
+        ...quotasOf(site.policy.quota),
         cacheControl: site.cacheControl,
         autoInvalidate,
       },
@@ -115,6 +119,12 @@ export default defineAdminOperation({
     }
   },
 })
+
+function quotasOf(quota: Quota | undefined) {
+  const domainQuota = quota?.level === 'domain' ? quota.bytes : 0
+  const whole = quota?.level === 'domain' ? quota.within : quota
+  return { distributionQuota: whole?.bytes ?? 0, domainQuota }
+}
 
 function readHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(

@@ -15,7 +15,7 @@ import {
   type StoredSettings,
   unsetEtag,
 } from '../settings/documents.ts'
-import { type LevelFields, policyFields } from '../settings/fields.ts'
+import { type LevelFields, policyFields, Quota } from '../settings/fields.ts'
 
 const strict = { additionalProperties: false } as const
 const Time = Type.String({ format: 'date-time' })
@@ -103,6 +103,8 @@ const level = {
   ...policyFields,
 }
 const Level = Type.Object(level, strict)
+/** Of a distribution or a domain. */
+const LevelWithQuota = Type.Object({ ...level, quota: Type.Optional(Quota) }, strict)
 
 const DebugFields = Type.Object(
   {
@@ -164,7 +166,7 @@ export function readSettings({ cache = {}, nodeHeader = false, debug = {} }: Cac
   }
 }
 
-const Domains = Type.Array(Type.Object({ host: Type.String({ maxLength: 255 }), cache: Level }, strict), {
+const Domains = Type.Array(Type.Object({ host: Type.String({ maxLength: 255 }), cache: LevelWithQuota }, strict), {
   maxItems: 100,
 })
 const Behaviors = Type.Array(Type.Object({ pathPattern: PathPattern, cache: Level }, strict), { maxItems: 100 })
@@ -198,7 +200,7 @@ const Webhooks = Type.Array(
 export const DistributionCacheInput = Type.Object(
   {
     distribution: Type.Optional(Type.String(readOnly)),
-    cache: Type.Optional(Level),
+    cache: Type.Optional(LevelWithQuota),
     domains: Type.Optional(Domains),
     behaviors: Type.Optional(Behaviors),
     webhooks: Type.Optional(Webhooks),
@@ -212,7 +214,7 @@ export type DistributionCacheInput = Static<typeof DistributionCacheInput>
 export const DistributionCache = Type.Object(
   {
     distribution: Type.String(),
-    cache: Level,
+    cache: LevelWithQuota,
     domains: Domains,
     behaviors: Behaviors,
     webhooks: Webhooks,

@@ -1,5 +1,6 @@
 /** Bytes that follow from others, such as compressed bodies: made once, kept like blocks. */
 import type { MaybePromise } from 'svc/kernel'
+import type { Quota } from '../policy/policy.ts'
 import { blockId, type Memory } from './memory.ts'
 
 /** Says that there is nothing: the form is no better than what it is made of. */
@@ -12,6 +13,7 @@ export function createDerived(memory: Memory) {
     identity: string,
     form: string,
     make: () => Promise<Buffer | undefined | null>,
+    quota?: Quota,
   ): MaybePromise<Buffer | undefined> {
     const id = blockId('form', identity, form)
     const found = memory.block(id)
@@ -19,7 +21,7 @@ export function createDerived(memory: Memory) {
     const running = making.get(id)
     if (running !== undefined) return running
     const work = make().then(bytes => {
-      if (bytes !== null) memory.putBlock(id, bytes ?? none)
+      if (bytes !== null) memory.putBlock(id, bytes ?? none, quota)
       return bytes ?? undefined
     })
     making.set(id, work)

@@ -76,6 +76,7 @@ function sourceOf({ origin, request, policy }: Visit, kept: StoredRecord | undef
     kept,
     sizeBytes,
     blockSize: policy.rangeCaching.blockSize,
+    quota: request.policy.quota,
     reopen: async () => {
       const { body, record } = await origin.fetch({
         method: 'GET',

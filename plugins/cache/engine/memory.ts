@@ -1,21 +1,27 @@
-/** The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. */
+/**
+ * The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. Answers of objects lie there packed
+ * (`packed.ts`); of those that were asked for lately, what was read out of them is kept.
+ */
 import { hash } from 'node:crypto'
 import { Ghosts } from '../memory/ghosts.ts'
 import { atOnceBytesMax, entryOverheadBytes } from '../memory/memory-tier.ts'
-import { Sieve } from '../memory/sieve.ts'
-import { type Entry, entryBytes } from './variant.ts'
+import { Sieve, type SieveQueue } from '../memory/sieve.ts'
+import type { Quota } from '../policy/policy.ts'
+import { PackedVariant, pack } from './packed.ts'
+import { type Entry, entryBytes, entryOf, isList, type Variant, variantsOf } from './variant.ts'
 
 export interface Memory {
   /** Counts as a use of it. */
   entry(id: string): Entry | undefined
   /** Without counting. */
   peek(id: string): Entry | undefined
-  put(id: string, entry: Entry): boolean
+  /** `quota`: that counts it; undefined: that of the entry that it replaces. */
+  put(id: string, entry: Entry, quota: Quota | undefined): boolean
   delete(id: string): void
   block(id: string): Buffer | undefined
   hasBlock(id: string): boolean
   /** Blocks of more than 64 KiB that would push out others enter at the second attempt. */
-  putBlock(id: string, bytes: Buffer): boolean
+  putBlock(id: string, bytes: Buffer, quota: Quota | undefined): boolean
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
@@ -25,27 +31,96 @@ export interface Memory {
 /** Of parts that no other block has: 32 characters of one byte each. */
 export const blockId = (...parts: readonly (string | number)[]): string => hash('sha256', parts.join('\n'), 'binary')
 
-export function createMemory(budgetBytes: number): Memory {
-  const all = new Sieve<Entry | Buffer>({ budgetBytes })
+/** Of one view with all that was read: its objects, and its place among the recent ones. */
+const viewBytes = 1536
+const viewsMax = 2048
+/** Of the budget, at most, for views. */
+const viewsShare = 1 / 32
+
+/** What a packed answer costs beside its buffer: its key and place, the object of the buffer, what the allocator needs for it. */
+const packedOverheadBytes = 448
+
+/** In memory of their own, of no pool: what an origin has given may be shared with others, and one small body would keep a whole slab. */
+const withOwnBodies = (entry: Entry): Entry => entryOf(variantsOf(entry).map(withOwnBody))
+
+function withOwnBody(variant: Variant): Variant {
+  const { body } = variant
+  if (variant instanceof PackedVariant || body === undefined || body.length === body.buffer.byteLength) return variant
+  const own = Buffer.allocUnsafeSlow(body.length)
+  body.copy(own)
+  return { ...variant, body: own }
+}
+
+type Stored = ArrayBuffer | Buffer | Entry
+
+/** `share`: of quotas, which are of all threads. */
+export function createMemory(budgetBytes: number, share = 1): Memory {
+  const viewCount = Math.min(viewsMax, Math.floor((budgetBytes * viewsShare) / viewBytes))
+  const views = new Sieve<PackedVariant>({ budgetBytes: viewCount })
+  const all = new Sieve<Stored>({
+    budgetBytes: budgetBytes - viewCount * viewBytes,
+    onEvict: id => void views.delete(id),
+  })
   const ghosts = new Ghosts()
-  const entryOf = (found: Entry | Buffer | undefined) => (Buffer.isBuffer(found) ? undefined : found)
-  const blockOf = (found: Entry | Buffer | undefined) => (Buffer.isBuffer(found) ? found : undefined)
+  const queues = new Map<string, SieveQueue>()
+
+  function queueOf(quota: Quota | undefined): SieveQueue | undefined {
+    if (quota === undefined) return undefined
+    const within = queueOf(quota.within)
+    const id = `${quota.within?.id ?? ''} ${quota.id}`
+    const limitBytes = Math.floor(quota.bytes * share)
+    const known = queues.get(id)
+    if (known === undefined) {
+      const queue = all.queue(limitBytes, within)
+      if (queue !== undefined) queues.set(id, queue)
+      return queue ?? within
+    }
+    if (known.limitBytes !== limitBytes) {
+      known.limitBytes = limitBytes
+      all.settle(known)
+    }
+    return known
+  }
+
+  const blockOf = (found: Stored | undefined) => (Buffer.isBuffer(found) ? found : undefined)
+
   return {
-    entry: id => entryOf(all.get(id)),
-    peek: id => entryOf(all.peek(id)),
-    put: (id, entry) => all.set(id, entry, entryBytes(entry)),
-    delete: id => void all.delete(id),
+    entry(id) {
+      const found = all.get(id)
+      if (!(found instanceof ArrayBuffer)) return Buffer.isBuffer(found) ? undefined : found
+      const known = views.get(id)
+      if (known?.buffer === found) return known
+      const view = new PackedVariant(found)
+      views.set(id, view, 1)
+      return view
+    },
+    peek(id) {
+      const found = all.peek(id)
+      if (!(found instanceof ArrayBuffer)) return Buffer.isBuffer(found) ? undefined : found
+      return views.peek(id) ?? new PackedVariant(found)
+    },
+    put(id, entry, quota) {
+      views.delete(id)
+      const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry)
+      if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry), queueOf(quota))
+      return all.set(id, packed.buffer, packed.buffer.byteLength + packedOverheadBytes, queueOf(quota))
+    },
+    delete(id) {
+      views.delete(id)
+      all.delete(id)
+    },
     block: id => blockOf(all.get(id)),
     hasBlock: id => blockOf(all.peek(id)) !== undefined,
-    putBlock(id, bytes) {
+    putBlock(id, bytes, quota) {
+      const queue = queueOf(quota)
       const costBytes = bytes.length + entryOverheadBytes
-      const isFree = all.bytes + costBytes <= budgetBytes
+      const isFree = all.hasRoom(costBytes, queue)
       if (!isFree && bytes.length > atOnceBytesMax && !ghosts.remember(Buffer.from(id, 'latin1'))) return false
-      return all.set(id, bytes, costBytes)
+      return all.set(id, bytes, costBytes, queue)
     },
     ids: () => all.keys(),
     get usage() {
-      return { entries: all.size, bytes: all.bytes, evictions: all.evictions }
+      return { entries: all.size, bytes: all.bytes + views.size * viewBytes, evictions: all.evictions }
     },
     budgetBytes,
   }

@@ -9,6 +9,7 @@ import { chain } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { CachedObject, OpenedObject, OriginObject } from '../api.ts'
+import type { Quota } from '../policy/policy.ts'
 import { ReplacedObject } from '../replaced-object.ts'
 import type { Tiers } from '../tiers/tiers.ts'
 import type { Unfinished } from './body.ts'
@@ -28,6 +29,7 @@ export interface ObjectSource {
   readonly identity: string
   readonly sizeBytes: number
   readonly blockSize: number
+  readonly quota: Quota | undefined
   /** Of the entry; undefined where its blocks stay in memory. */
   readonly kept: StoredRecord | undefined
   /** The object as the origin has it now; undefined where its identity is another. */
@@ -93,7 +95,7 @@ function readBlocks(
   object: OriginObject | undefined,
 ): ObjectData {
   const { blockSize } = source
-  const kept = createKeptBlocks(context, idOf)
+  const kept = createKeptBlocks(context, source, idOf)
   let position = start
   /** Only for the first bytes: later it may have been replaced. */
   let opened = object
@@ -150,6 +152,7 @@ interface KeptBlocks {
 
 function createKeptBlocks(
   { memory, tiers, collapsing, unfinished }: BlockContext,
+  { quota }: ObjectSource,
   idOf: (block: number) => string,
 ): KeptBlocks {
   let held: { readonly block: number; readonly bytes: Buffer } | undefined
@@ -169,7 +172,7 @@ function createKeptBlocks(
       unfinished.bytes -= length
       return undefined
     }
-    memory.putBlock(id, found.value)
+    memory.putBlock(id, found.value, quota)
     held = { block, bytes: found.value }
     return found.value
   }
@@ -205,7 +208,7 @@ function createFilling(
   data: ObjectData,
   { from, to }: { readonly from: number; readonly to: number },
   { memory, tiers, collapsing, unfinished }: BlockContext,
-  { blockSize, kept }: ObjectSource,
+  { blockSize, kept, quota }: ObjectSource,
   idOf: (block: number) => string,
 ): Filling {
   let at = from
@@ -228,7 +231,7 @@ function createFilling(
     if (block === undefined) return
     unfinished.bytes -= block.bytes.length
     if (isWhole) {
-      memory.putBlock(block.id, block.bytes)
+      memory.putBlock(block.id, block.bytes, quota)
       if (kept !== undefined) tiers.putBlock(block.id, block.bytes, kept)
     }
     block.end()

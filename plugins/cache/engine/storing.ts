@@ -29,8 +29,6 @@ export interface Received {
   readonly isStored: boolean
 }
 
-const noTags: readonly string[] = []
-
 /** Undefined while changes that a fence counts have not ended: such an answer may be older than them. */
 export function renewedRecord(record: OriginRecord): StoredRecord | undefined {
   if (!record.fences.every(({ isSettled }) => isSettled)) return undefined
@@ -40,24 +38,13 @@ export function renewedRecord(record: OriginRecord): StoredRecord | undefined {
   )
 }
 
-/** Copies go through it, so that none takes from the pool of small buffers, which bodies share. */
-const scratch = Buffer.allocUnsafeSlow(8192)
-
-/** A text that was put together keeps its parts. */
-function inOnePiece(text: string): string {
-  return text.length * 3 > scratch.length ? text : scratch.toString('utf8', 0, scratch.write(text))
-}
-
-/** As little memory as it can have: arrays without room to grow, text in one piece. */
-function storedRecord({ identity, value, tags, isEncrypted = false }: OriginRecord, fences: FenceList): StoredRecord {
-  return {
-    identity: inOnePiece(identity),
-    value,
-    tags: tags.length === 0 ? noTags : tags.slice(),
-    fences: fences.slice(),
-    isEncrypted,
-  }
-}
+const storedRecord = (record: OriginRecord, fences: FenceList): StoredRecord => ({
+  identity: record.identity,
+  value: record.value,
+  tags: record.tags,
+  fences,
+  isEncrypted: record.isEncrypted ?? false,
+})
 
 export async function receive(
   request: CacheRequest,
@@ -124,16 +111,10 @@ async function bodyOf(
   return wholeOf(await body.read(0, body.sizeBytes), body.sizeBytes)
 }
 
-/**
- * At most 64 KiB, in memory of their own, also of no pool: what a drive keeps in memory is shared with others, and one small body would
- * keep a whole slab of a pool.
- */
+/** At most 64 KiB, maybe of memory that is shared with others: what is kept of it is copied (`createMemory`). */
 async function wholeOf(data: ObjectData, sizeBytes: number): Promise<Buffer> {
-  const own = Buffer.allocUnsafeSlow(sizeBytes)
-  if (data.kind === 'whole') {
-    own.set(data.bytes)
-    return own
-  }
+  if (data.kind === 'whole') return data.bytes
+  const own = Buffer.allocUnsafe(sizeBytes)
   let at = 0
   try {
     for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {

@@ -11,14 +11,13 @@ export interface Variant {
   /** Undefined: larger than an entry may be, and kept in blocks. */
   readonly body: Buffer | undefined
   readonly sizeBytes: number
-  /** Of the text of its value. */
-  readonly valueBytes: number
   /** Of an origin that has objects. */
   readonly record: StoredRecord | undefined
   /** For purges: distribution, host, path. The host is of the request that it was read for; others may have the same entry. */
   readonly space: string
   readonly host: string
   readonly path: string
+  readonly tags: readonly string[]
   /** Of the purge log, when it was read. */
   readonly purgeSequence: number
   /** Of the last purge that has let it expire. */
@@ -49,7 +48,7 @@ export const unconfirmed: FenceList = [0, Number.NaN]
 /** One variant, as nearly all have, or several: newest first. */
 export type Entry = Variant | readonly Variant[]
 
-const isList = (entry: Entry): entry is readonly Variant[] => Array.isArray(entry)
+export const isList = (entry: Entry): entry is readonly Variant[] => Array.isArray(entry)
 export const variantsOf = (entry: Entry | undefined): readonly Variant[] =>
   entry === undefined ? [] : isList(entry) ? entry : [entry]
 /** Of at least one. */
@@ -57,8 +56,8 @@ export const entryOf = (variants: readonly Variant[]): Entry =>
   variants.length === 1 ? (variants[0] as Variant) : variants
 
 export const variantsMax = 32
-/** What a variant costs beside its body, its lines and the text of its value: measured by `test/perf/cache-memory.ts`. */
-const variantBytes = 600
+/** What a variant that is not packed costs beside its body, its lines and the text of its value. */
+const variantBytes = 900
 /** What each line costs beside its text. */
 const lineBytes = 96
 /** Of the fields of an answer; one with more is not stored. */
@@ -69,11 +68,11 @@ export const headBytes = (lines: readonly HeaderLine[]) =>
 
 export const entryBytes = (entry: Entry) =>
   variantsOf(entry).reduce(
-    (sum, { body, lines, valueBytes }) =>
+    (sum, { body, lines, record }) =>
       sum +
       (body?.length ?? 0) +
       (lines.length === 0 ? 0 : lineBytes * lines.length + headBytes(lines)) +
-      valueBytes +
+      (record === undefined ? 0 : 2 * JSON.stringify([record.identity, record.value]).length) +
       variantBytes,
     0,
   )
@@ -113,12 +112,11 @@ export function createVariant(received: Received): Variant {
     lines: record === undefined ? lines.filter(([name]) => name.toLowerCase() !== 'age') : noLines,
     body,
     sizeBytes,
-    valueBytes:
-      record === undefined ? 0 : JSON.stringify(record.value).length + 2 * (record.identity.length + path.length),
     record,
     space: received.space,
-    host: shared(received.host),
+    host: received.host,
     path,
+    tags: record?.tags ?? noTags,
     purgeSequence,
     softSequence: 0,
     checkedSequence: 0,
@@ -136,33 +134,23 @@ export function createVariant(received: Received): Variant {
 }
 
 const noLines: readonly HeaderLine[] = []
-
-/** One string for all that are equal: each request has its own copy of its host. */
-const hosts = new Map<string, string>()
-const hostsMax = 4096
-
-function shared(host: string): string {
-  const known = hosts.get(host)
-  if (known !== undefined) return known
-  if (hosts.size >= hostsMax) hosts.clear()
-  hosts.set(host, host)
-  return host
-}
+const noTags: readonly string[] = []
 
 /** With the fields of a 304, or of the answer to a HEAD, in the place of the stored ones (RFC 9111 sections 3.2 and 4.3.4). */
 export function renewVariant(
   variant: Variant,
-  received: readonly HeaderLine[],
+  update: readonly HeaderLine[],
   times: { readonly requestedMs: number; readonly receivedMs: number; readonly purgeSequence: number },
   policy: CachePolicy,
   record?: StoredRecord,
 ): { readonly variant: Variant; readonly lifetime: Lifetime } {
-  const { status, lines } = variant
-  const fields = received.filter(([name]) => !ofTheBytes.has(name.toLowerCase()))
+  const { status, lines, body, sizeBytes, space, host, path, vary } = variant
+  const fields = update.filter(([name]) => !ofTheBytes.has(name.toLowerCase()))
   const replaced = new Set(fields.map(([name]) => name.toLowerCase()))
   const merged = [...lines.filter(([name]) => !replaced.has(name.toLowerCase())), ...fields]
   const lifetime = lifetimeOf({ status, headers: joined(merged) }, policy, times.receivedMs)
-  return { variant: createVariant({ ...variant, lines: merged, record, lifetime, ...times }), lifetime }
+  const received = { status, lines: merged, body, sizeBytes, record, space, host, path, vary, lifetime, ...times }
+  return { variant: createVariant(received), lifetime }
 }
 
 export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>

@@ -7,19 +7,15 @@
  *
  * Invariants:
  *
- * 1. The sum of the entries' bytes never exceeds the budget.
- * 2. The hand is undefined, which stands for the oldest entry, or an entry of the queue.
+ * 1. The sum of the entries' bytes never exceeds the budget; that of a queue and of those within it never exceeds its limit.
+ * 2. The hand of a queue is nowhere, which stands for the oldest entry, or a place of the queue.
  * 3. An eviction looks at no more than every entry once, and at one entry twice.
+ *
+ * Entries may be in queues of their own, each with a limit, within the one that everything is in: each evicts by SIEVE. Where a queue is
+ * full, its own entries give way, and those of the queues within it where it has none; where the budget is spent, those of the largest queue.
+ *
+ * An entry is a place in arrays, not an object of its own: caches of small answers have many.
  */
-
-interface Entry<Value> {
-  readonly key: string
-  value: Value
-  bytes: number
-  isMarked: boolean
-  older: Entry<Value> | undefined
-  newer: Entry<Value> | undefined
-}
 
 export interface SieveOptions<Value> {
   readonly budgetBytes: number
@@ -27,28 +23,71 @@ export interface SieveOptions<Value> {
   readonly onEvict?: (key: string, value: Value) => void
 }
 
+/** No place: before the oldest, behind the newest. */
+const nowhere = -1
+
+/** One of those that a sieve has made. */
+export class SieveQueue {
+  /** Bytes of its entries and of those of the queues within it. Lowered, it counts at the next `set`, or when it is settled. */
+  limitBytes: number
+  readonly within: SieveQueue | undefined
+  readonly number: number
+  oldest = nowhere
+  newest = nowhere
+  hand = nowhere
+  /** Of its own entries, and with those of the queues within it. */
+  ownBytes = 0
+  bytes = 0
+
+  constructor(number: number, limitBytes: number, within: SieveQueue | undefined) {
+    this.number = number
+    this.limitBytes = limitBytes
+    this.within = within
+  }
+
+  isPartOf(queue: SieveQueue): boolean {
+    return this === queue || this.within?.isPartOf(queue) === true
+  }
+
+  add(bytes: number): void {
+    this.bytes += bytes
+    this.within?.add(bytes)
+  }
+}
+
+const firstPlaces = 64
+const queuesMax = 65_536
+
 export class Sieve<Value> {
-  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #places = new Map<string, number>()
   readonly #onEvict: SieveOptions<Value>['onEvict']
-  #budgetBytes: number
-  #oldest: Entry<Value> | undefined
-  #newest: Entry<Value> | undefined
-  #hand: Entry<Value> | undefined
-  #bytes = 0
+  readonly #all: SieveQueue
+  readonly #queues: SieveQueue[]
   #evictions = 0
+  /** By place. Free places are a list by `#newer`. */
+  readonly #keys: (string | undefined)[] = []
+  readonly #values: (Value | undefined)[] = []
+  #sizes = new Float64Array(firstPlaces)
+  #marks = new Uint8Array(firstPlaces)
+  /** Numbers of queues. */
+  #members = new Uint16Array(firstPlaces)
+  #older = new Int32Array(firstPlaces)
+  #newer = new Int32Array(firstPlaces)
+  #free = nowhere
 
   constructor({ budgetBytes, onEvict }: SieveOptions<Value>) {
-    this.#budgetBytes = budgetBytes
+    this.#all = new SieveQueue(0, budgetBytes, undefined)
+    this.#queues = [this.#all]
     this.#onEvict = onEvict
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#places.size
   }
 
   /** The sum of what `set` was told. */
   get bytes(): number {
-    return this.#bytes
+    return this.#all.bytes
   }
 
   /** Entries that gave way to others. */
@@ -57,90 +96,181 @@ export class Sieve<Value> {
   }
 
   get budgetBytes(): number {
-    return this.#budgetBytes
+    return this.#all.limitBytes
   }
 
   /** Evicts at once what is too much. */
   set budgetBytes(budgetBytes: number) {
-    this.#budgetBytes = budgetBytes
-    this.#makeRoom(0)
+    this.#all.limitBytes = budgetBytes
+    this.#makeRoom(this.#all, 0)
+  }
+
+  /** `within`: another one, which counts its entries, too. Undefined: there are as many as there can be. */
+  queue(limitBytes: number, within = this.#all): SieveQueue | undefined {
+    if (this.#queues.length >= queuesMax) return undefined
+    const queue = new SieveQueue(this.#queues.length, limitBytes, within)
+    this.#queues.push(queue)
+    return queue
+  }
+
+  /** Whether so many more bytes push nobody out. */
+  hasRoom(bytes: number, queue = this.#all): boolean {
+    for (let one: SieveQueue | undefined = queue; one !== undefined; one = one.within)
+      if (one.bytes + bytes > one.limitBytes) return false
+    return true
+  }
+
+  /** Evicts what is above the limit of a queue that was lowered. */
+  settle(queue: SieveQueue): void {
+    this.#makeRoom(queue, 0)
   }
 
   get(key: string): Value | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
-    entry.isMarked = true
-    return entry.value
+    const place = this.#places.get(key)
+    if (place === undefined) return undefined
+    this.#marks[place] = 1
+    return this.#values[place]
   }
 
   /** Without marking it. */
   peek(key: string): Value | undefined {
-    return this.#entries.get(key)?.value
+    const place = this.#places.get(key)
+    return place === undefined ? undefined : this.#values[place]
   }
 
-  /** Replaces an entry of the same key, whose mark stays. False: larger than the budget; then the key has no entry. */
-  set(key: string, value: Value, bytes: number): boolean {
-    const replaced = this.#entries.get(key)
+  /**
+   * Replaces an entry of the same key, whose mark stays, and whose queue, unless another one is named. False: larger than the budget, or than the limit of the queue; then the key has no
+   * entry.
+   */
+  set(key: string, value: Value, bytes: number, wanted?: SieveQueue): boolean {
+    const replaced = this.#places.get(key)
+    const queue = wanted ?? (replaced === undefined ? this.#all : this.#queueOf(replaced))
+    const mark = replaced === undefined ? 0 : (this.#marks[replaced] as number)
     if (replaced !== undefined) this.#remove(replaced)
-    if (bytes > this.#budgetBytes) return false
-    this.#makeRoom(bytes)
-    const entry = { key, value, bytes, isMarked: replaced?.isMarked ?? false, older: this.#newest, newer: undefined }
-    if (this.#newest === undefined) this.#oldest = entry
-    else this.#newest.newer = entry
-    this.#newest = entry
-    this.#entries.set(key, entry)
-    this.#bytes += bytes
+    if (!this.#makeRoom(queue, bytes)) return false
+    const place = this.#takePlace()
+    this.#keys[place] = key
+    this.#values[place] = value
+    this.#sizes[place] = bytes
+    this.#marks[place] = mark
+    this.#members[place] = queue.number
+    this.#older[place] = queue.newest
+    this.#newer[place] = nowhere
+    if (queue.newest === nowhere) queue.oldest = place
+    else this.#newer[queue.newest] = place
+    queue.newest = place
+    this.#places.set(key, place)
+    queue.ownBytes += bytes
+    queue.add(bytes)
     return true
   }
 
   delete(key: string): boolean {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return false
-    this.#remove(entry)
+    const place = this.#places.get(key)
+    if (place === undefined) return false
+    this.#remove(place)
     return true
   }
 
   clear(): void {
-    this.#entries.clear()
-    this.#oldest = undefined
-    this.#newest = undefined
-    this.#hand = undefined
-    this.#bytes = 0
+    this.#places.clear()
+    this.#keys.length = 0
+    this.#values.length = 0
+    this.#free = nowhere
+    for (const queue of this.#queues) {
+      queue.oldest = nowhere
+      queue.newest = nowhere
+      queue.hand = nowhere
+      queue.ownBytes = 0
+      queue.bytes = 0
+    }
   }
 
   /** From the oldest to the newest by insertion. An entry that is set while this goes on comes last, and may come again. */
   keys(): MapIterator<string> {
-    return this.#entries.keys()
+    return this.#places.keys()
   }
 
-  #makeRoom(bytes: number): void {
-    while (this.#bytes + bytes > this.#budgetBytes) {
-      const entry = this.#victim()
-      this.#remove(entry)
-      this.#evictions++
-      this.#onEvict?.(entry.key, entry.value)
+  /** For so many more bytes in a queue. False: it could never have them. */
+  #makeRoom(queue: SieveQueue, bytes: number): boolean {
+    for (let one: SieveQueue | undefined = queue; one !== undefined; one = one.within)
+      if (bytes > one.limitBytes) return false
+    for (let one: SieveQueue | undefined = queue; one !== undefined; one = one.within) {
+      while (one.bytes + bytes > one.limitBytes) this.#evict(this.#largest(queue, one))
     }
+    return true
   }
 
-  /** Only called while there are entries: an empty queue has no bytes. */
-  #victim(): Entry<Value> {
-    let hand = this.#hand ?? (this.#oldest as Entry<Value>)
-    while (hand.isMarked) {
-      hand.isMarked = false
-      hand = hand.newer ?? (this.#oldest as Entry<Value>)
+  /** Of which an entry gives way to one in `queue`, so that `full` has room. Only called while that has entries. */
+  #largest(queue: SieveQueue, full: SieveQueue): SieveQueue {
+    if (this.#queues.length === 1 || (full !== this.#all && queue.oldest !== nowhere)) return queue
+    let largest: SieveQueue | undefined
+    for (const one of this.#queues) {
+      if (one.oldest === nowhere || !one.isPartOf(full)) continue
+      if (largest === undefined || one.ownBytes > largest.ownBytes) largest = one
     }
-    this.#hand = hand
-    return hand
+    return largest as SieveQueue
   }
 
-  #remove(entry: Entry<Value>): void {
-    const { key, bytes, older, newer } = entry
-    if (this.#hand === entry) this.#hand = newer
-    if (older === undefined) this.#oldest = newer
-    else older.newer = newer
-    if (newer === undefined) this.#newest = older
-    else newer.older = older
-    this.#entries.delete(key)
-    this.#bytes -= bytes
+  #evict(queue: SieveQueue): void {
+    let hand = queue.hand === nowhere ? queue.oldest : queue.hand
+    while (this.#marks[hand] === 1) {
+      this.#marks[hand] = 0
+      hand = this.#newer[hand] as number
+      if (hand === nowhere) hand = queue.oldest
+    }
+    queue.hand = hand
+    const key = this.#keys[hand] as string
+    const value = this.#values[hand] as Value
+    this.#remove(hand)
+    this.#evictions++
+    this.#onEvict?.(key, value)
+  }
+
+  #remove(place: number): void {
+    const older = this.#older[place] as number
+    const newer = this.#newer[place] as number
+    const bytes = this.#sizes[place] as number
+    const queue = this.#queueOf(place)
+    if (queue.hand === place) queue.hand = newer
+    if (older === nowhere) queue.oldest = newer
+    else this.#newer[older] = newer
+    if (newer === nowhere) queue.newest = older
+    else this.#older[newer] = older
+    this.#places.delete(this.#keys[place] as string)
+    queue.ownBytes -= bytes
+    queue.add(-bytes)
+    this.#keys[place] = undefined
+    this.#values[place] = undefined
+    this.#newer[place] = this.#free
+    this.#free = place
+  }
+
+  #queueOf(place: number): SieveQueue {
+    return this.#queues[this.#members[place] as number] as SieveQueue
+  }
+
+  #takePlace(): number {
+    const place = this.#free
+    if (place !== nowhere) {
+      this.#free = this.#newer[place] as number
+      return place
+    }
+    const next = this.#keys.length
+    if (next === this.#marks.length) this.#grow()
+    return next
+  }
+
+  #grow(): void {
+    const count = Math.ceil(this.#marks.length * 1.5)
+    const grown = <T extends Float64Array | Uint8Array | Uint16Array | Int32Array>(to: T, from: T): T => {
+      to.set(from)
+      return to
+    }
+    this.#sizes = grown(new Float64Array(count), this.#sizes)
+    this.#marks = grown(new Uint8Array(count), this.#marks)
+    this.#members = grown(new Uint16Array(count), this.#members)
+    this.#older = grown(new Int32Array(count), this.#older)
+    this.#newer = grown(new Int32Array(count), this.#newer)
   }
 }

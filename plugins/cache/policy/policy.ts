@@ -52,6 +52,18 @@ export interface LevelSettings extends PartialPolicy {
   /** Name of a policy. */
   readonly policy?: string
   readonly autoInvalidate?: boolean
+  /** Bytes. Of distributions and domains alone. */
+  readonly quota?: number
+}
+
+/** Bytes that the answers of a distribution, or of one of its domains, may take in the memory of a node. */
+export interface Quota {
+  /** Of the distribution or the domain. */
+  readonly id: string
+  readonly level: 'distribution' | 'domain'
+  readonly bytes: number
+  /** Another one that counts the same answers. */
+  readonly within: Quota | undefined
 }
 
 export interface EffectivePolicy {
@@ -63,6 +75,8 @@ export interface EffectivePolicy {
   readonly policy: CachePolicy
   /** By dotted path: `ttl.default`. */
   readonly fields: ReadonlyMap<string, CacheLevel>
+  /** The narrowest. */
+  readonly quota?: Quota | undefined
 }
 
 const second = 1000

@@ -6,15 +6,14 @@ import type { GuardedTier } from '../tiers/guarded-tier.ts'
 import { type HeadFacts, readHead } from '../tiers/record.ts'
 import { PurgeMarks, type PurgeRule } from './marks.ts'
 
-const entriesPerTurn = 5000
+const entriesPerTurn = 2500
 const headsPerTurn = 256
 
 /** Dead, or expired by a soft purge since it was last looked at; undefined: as it was. */
 export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.host): number | undefined {
   if (variant.purgeSequence >= marks.sequence) return undefined
   if (variant.checkedSequence === marks.sequence && variant.checkedHost === host) return undefined
-  const { space: distribution, path } = variant
-  const tags = variant.record?.tags ?? []
+  const { space: distribution, path, tags } = variant
   const mark = marks.find({ distribution, host, path, tags }, variant.purgeSequence)
   if (mark !== undefined && !mark.isSoft) return mark.number
   if (mark !== undefined && mark.number > variant.softSequence) expireAt(variant, mark)
@@ -96,7 +95,7 @@ export async function sweep(memory: Memory, marks: PurgeMarks): Promise<Readonly
       return deadBy === undefined
     })
     if (kept.length === 0) memory.delete(id)
-    else if (kept.length < variants.length) memory.put(id, entryOf(kept))
+    else if (kept.length < variants.length) memory.put(id, entryOf(kept), undefined)
   })
   return removed
 }
@@ -108,8 +107,8 @@ export async function countSelected(memory: Memory, marks: PurgeMarks, rule: Pur
   let count = 0
   await visitAll(memory, (_id, variants) => {
     for (const variant of variants) {
-      const { space: distribution, host, path, record } = variant
-      const place = { distribution, host, path, tags: record?.tags ?? [] }
+      const { space: distribution, host, path, tags } = variant
+      const place = { distribution, host, path, tags }
       if (wanted.find(place, 0) !== undefined && applyMarks(marks, variant) === undefined) count++
     }
   })

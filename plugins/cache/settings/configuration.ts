@@ -6,7 +6,13 @@ import { createHash } from 'node:crypto'
 import type { Logger, MaybePromise } from 'svc/kernel'
 import type { PathPattern } from 'svc/plugins/distributions/api'
 import { everyDocument } from 'svc/plugins/store/api'
-import { type EffectivePolicy, type LevelSettings, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
+import {
+  type EffectivePolicy,
+  type LevelSettings,
+  type PartialPolicy,
+  type Quota,
+  resolvePolicy,
+} from '../policy/policy.ts'
 import { type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy } from './fields.ts'
 
@@ -44,9 +50,25 @@ interface Site {
   readonly behaviors: ReadonlyMap<string, LevelSettings>
 }
 
+/** What is cached before there is a quota, or without it, is not counted by it: it is not found any more. */
+const quotaIds = (quota: Quota | undefined): readonly string[] =>
+  quota === undefined ? [] : [quota.id, ...quotaIds(quota.within)]
+
+function quotaOf(
+  { distribution, createdMs, alias }: PolicyPlace,
+  site: LevelSettings | undefined,
+  domain: LevelSettings | undefined,
+): Quota | undefined {
+  const id = `${distribution} ${createdMs}`
+  const whole: Quota | undefined =
+    site?.quota === undefined ? undefined : { id, level: 'distribution', bytes: site.quota, within: undefined }
+  if (domain?.quota === undefined) return whole
+  return { id: `${id} ${alias}`, level: 'domain', bytes: domain.quota, within: whole }
+}
+
 export function placed(policy: EffectivePolicy): PlacedPolicy {
   const digest = createHash('sha256')
-    .update(JSON.stringify([policy.policy, policy.autoInvalidate]))
+    .update(JSON.stringify([policy.policy, policy.autoInvalidate, ...quotaIds(policy.quota)]))
     .digest('base64url')
   return { ...policy, digest, isOff: !policy.enabled || policy.policy.bypass.always }
 }
@@ -90,7 +112,8 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
     const cluster = level(settings.cache, 'the cache settings of the cluster')
     const configuration: CacheConfiguration = {
       settings,
-      policyOf({ distribution, createdMs, alias, pathPattern }) {
+      policyOf(place) {
+        const { distribution, createdMs, alias, pathPattern } = place
         const found = sites.get(distribution)
         const site = found?.createdMs === createdMs ? found : undefined
         const domain = site?.domains.get(alias)
@@ -101,7 +124,8 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
           ...(domain !== undefined && { domain }),
           ...(behavior !== undefined && { behavior }),
         }
-        return placed(resolvePolicy(named, name => policies.get(name)))
+        const policy = resolvePolicy(named, name => policies.get(name))
+        return placed({ ...policy, quota: quotaOf(place, site?.cache, domain) })
       },
     }
     if (current === undefined || sequence >= current.sequence) current = { sequence, configuration }

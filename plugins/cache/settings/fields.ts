@@ -15,6 +15,10 @@ const Duration = Type.Union([Type.String({ maxLength: 64 }), Type.Number({ minim
 const Size = Type.Union([Type.String({ maxLength: 32 }), Type.Integer({ minimum: 0 })], {
   description: 'A number of bytes, or such as `1MiB`.',
 })
+export const Quota = Type.Union([Type.String({ maxLength: 32 }), Type.Integer({ minimum: 0 })], {
+  description:
+    'Bytes in the memory of each node that its answers may take, or such as `64MiB`; none: all that there is.',
+})
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 50 })
 
 export const policyFields = {
@@ -60,6 +64,7 @@ export const LevelFields = Type.Object(
     enabled: Type.Optional(Type.Boolean()),
     policy: Type.Optional(Type.String({ maxLength: 64 })),
     autoInvalidate: Type.Optional(Type.Boolean()),
+    quota: Type.Optional(Quota),
     ...policyFields,
   },
   strict,
@@ -150,13 +155,22 @@ export function requireOrder({ ttl }: CachePolicy, element: string): void {
     throw invalidRequest(`${element}/ttl`, 'is not in the order min <= default <= max')
 }
 
+const quotaBytesMin = 1024 * 1024
+
+function quotaOf(value: string | number, element: string): number {
+  const bytes = sizeOf(element, value)
+  if (bytes < quotaBytesMin) throw invalidRequest(element, 'is less than 1MiB')
+  return bytes
+}
+
 /** What one level says. */
 export function readLevel(fields: LevelFields, element = ''): LevelSettings {
-  const { enabled, policy, autoInvalidate } = fields
+  const { enabled, policy, autoInvalidate, quota } = fields
   return {
     ...readPolicy(fields, element),
     ...(enabled !== undefined && { enabled }),
     ...(policy !== undefined && { policy }),
     ...(autoInvalidate !== undefined && { autoInvalidate }),
+    ...(quota !== undefined && { quota: quotaOf(quota, `${element}/quota`) }),
   }
 }

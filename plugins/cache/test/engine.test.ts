@@ -149,6 +149,23 @@ t.test('BYPASS: credentials, disabled, cookies and headers that say so', async t
   t.equal(engine.memory.usage.entries, 0)
 })
 
+t.test('an origin that is away: what must not be stale is refused, and nothing else', async t => {
+  for (const directive of ['must-revalidate', 'proxy-revalidate', 'no-cache', 's-maxage=60']) {
+    const { get, answerWith, clock } = setUp({ policy: 'respect-origin', staleIfError: 3_600_000 })
+    answerWith({ headers: { 'Cache-Control': `max-age=60, ${directive}`, ETag: '"1"' } })
+    t.match(await get(), { result: 'MISS' })
+    await clock.advance(61_000)
+    answerWith(new Error('the connection was closed'))
+    await t.rejects(get(), { message: 'the connection was closed' }, directive)
+  }
+  const { get, answerWith, clock } = setUp({ policy: 'respect-origin', staleIfError: 3_600_000 })
+  answerWith({ headers: lasting })
+  await get()
+  await clock.advance(61_000)
+  answerWith(new Error('the connection was closed'))
+  t.match(await get(), { result: 'STALE', status: 200 })
+})
+
 t.test('a HEAD is answered from a GET, and does not read bytes', async t => {
   const { get, answerWith, asked, clock } = setUp()
   answerWith({ headers: { ...lasting, 'Content-Length': '3' }, body: 'one' })

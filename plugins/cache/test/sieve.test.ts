@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { createSeededRandom, type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
 import { Ghosts } from '../memory/ghosts.ts'
-import { Sieve } from '../memory/sieve.ts'
+import { Sieve, type SieveQueue } from '../memory/sieve.ts'
 
 interface SlowEntry {
   readonly key: string
@@ -87,6 +87,114 @@ t.test('it keeps what an obvious SIEVE keeps, whatever is asked, set and deleted
         slow.entries.map(({ key }) => key),
       )
     }
+  })
+})
+
+/** Queues within queues, each an obvious SIEVE: what is in which, and which is full, is counted anew each time. */
+class SlowQueues {
+  readonly queues: SlowSieve[]
+  /** The queue that each is within; of the first, none. */
+  readonly within: readonly number[]
+  readonly limits: number[]
+
+  constructor(limits: number[], within: readonly number[]) {
+    this.limits = limits
+    this.within = within
+    this.queues = limits.map(() => new SlowSieve(Number.POSITIVE_INFINITY))
+  }
+
+  chain = (queue: number): readonly number[] => (queue < 0 ? [] : [queue, ...this.chain(this.within[queue] as number)])
+
+  bytesOf(queue: number): number {
+    return this.queues.reduce((sum, { bytes }, one) => sum + (this.chain(one).includes(queue) ? bytes : 0), 0)
+  }
+
+  get(key: string): number | undefined {
+    return this.queues.map(queue => queue.get(key)).find(value => value !== undefined)
+  }
+
+  delete(key: string): boolean {
+    return this.queues.map(queue => queue.delete(key)).includes(true)
+  }
+
+  set(key: string, value: number, bytes: number, wanted: number | undefined): boolean {
+    const old = this.queues.findIndex(queue => queue.entries.some(one => one.key === key))
+    const queue = wanted ?? Math.max(old, 0)
+    const isMarked = this.queues[old]?.entries.find(one => one.key === key)?.isMarked ?? false
+    this.delete(key)
+    if (this.chain(queue).some(one => bytes > (this.limits[one] as number))) return false
+    this.makeRoom(queue, bytes)
+    const into = this.queues[queue] as SlowSieve
+    if (into.hand >= into.entries.length) into.hand = 0
+    into.entries.push({ key, value, bytes, isMarked })
+    return true
+  }
+
+  makeRoom(queue: number, bytes: number): void {
+    for (const full of this.chain(queue)) {
+      while (this.bytesOf(full) + bytes > (this.limits[full] as number)) {
+        const parts = this.queues.filter((one, number) => one.entries.length > 0 && this.chain(number).includes(full))
+        const most = Math.max(...parts.map(one => one.bytes))
+        const own = this.queues[queue] as SlowSieve
+        const largest = parts.find(one => one.bytes === most) as SlowSieve
+        ;(full !== 0 && own.entries.length > 0 ? own : largest).evict()
+      }
+    }
+  }
+}
+
+t.test('queues keep their limits, and those that they are within: as obvious ones do', async t => {
+  await seeded(t, random => {
+    for (let round = 0; round < 100; round++) {
+      const limits = [
+        200 + random.integer(300),
+        50 + random.integer(200),
+        20 + random.integer(100),
+        random.integer(150),
+      ]
+      const within = [-1, 0, 1, 0]
+      const fast = new Sieve<number>({ budgetBytes: limits[0] as number })
+      const queues: (SieveQueue | undefined)[] = [undefined]
+      for (let one = 1; one < 4; one++) queues.push(fast.queue(limits[one] as number, queues[within[one] as number]))
+      const slow = new SlowQueues(limits, within)
+      const states = (): readonly string[][] => {
+        const all = [...fast.keys()]
+        const kept = new Set(slow.queues.flatMap(queue => queue.entries.map(({ key }) => key)))
+        return [all.sort(), [...kept].sort()]
+      }
+      for (let step = 0; step < 300; step++) {
+        const key = String(random.integer(40))
+        const choice = random.integer(12)
+        const bytes = random.integer(60)
+        const queue = random.integer(5)
+        let answers: readonly unknown[] = []
+        if (choice < 5) answers = [fast.get(key), slow.get(key)]
+        else if (choice < 10) {
+          // 0 is of no queue in particular: where it was.
+          const wanted = queue === 0 || queue === 4 ? undefined : queue
+          answers = [
+            fast.set(key, step, bytes, wanted === undefined ? undefined : queues[wanted]),
+            slow.set(key, step, bytes, wanted),
+          ]
+        } else if (choice === 10) answers = [fast.delete(key), slow.delete(key)]
+        else {
+          const lowered = queues[3] as SieveQueue
+          lowered.limitBytes = random.integer(150)
+          slow.limits[3] = lowered.limitBytes
+          fast.settle(lowered)
+          slow.makeRoom(3, 0)
+        }
+        const counted = [fast.bytes, ...queues.slice(1).map(one => one?.bytes)]
+        const expected = slow.limits.map((_, one) => slow.bytesOf(one))
+        const [have, want] = states()
+        if (answers[0] !== answers[1] || `${counted}` !== `${expected}` || `${have}` !== `${want}`) {
+          t.same([answers[0], counted, have], [answers[1], expected, want], `round ${round}, step ${step}`)
+          return
+        }
+        if (expected.some((bytes, one) => bytes > (slow.limits[one] as number))) t.fail('a limit is exceeded')
+      }
+    }
+    t.pass('the same')
   })
 })
 

@@ -39,7 +39,7 @@ type StoredVariant = Omit<
   | 'softSequence'
   | 'checkedSequence'
   | 'checkedHost'
-  | 'valueBytes'
+  | 'tags'
 > & { readonly hasBlocks: boolean; readonly record: Omit<StoredRecord, 'fences'> }
 
 interface Meta {
@@ -103,12 +103,13 @@ export function decodeBlock(id: string, record: TierRecord, seal: Seal): Buffer 
 /** Of an answer with a record, and without `Vary`. */
 export function encodeEntry(
   id: string,
-  variant: Variant & { readonly record: StoredRecord },
+  variant: Variant,
+  record: StoredRecord,
   seal: Seal | undefined,
 ): TierRecord | undefined {
   const { status, body, sizeBytes, space, host, path, purgeSequence, freshMs } = variant
   const { staleWhileRevalidateMs, staleIfErrorMs, receivedMs, initialAgeMs } = variant
-  const { identity, value, tags, isEncrypted } = variant.record
+  const { identity, value, tags, isEncrypted } = record
   const entry: StoredVariant = {
     status,
     sizeBytes,
@@ -143,7 +144,7 @@ export function decodeEntry(id: string, record: TierRecord, seal: Seal): Variant
     vary: [],
     etag: undefined,
     lastModified: undefined,
-    valueBytes: JSON.stringify(stored.value).length + 2 * (stored.identity.length + entry.path.length),
+    tags: stored.tags,
     softSequence: 0,
     checkedSequence: 0,
     checkedHost: '',

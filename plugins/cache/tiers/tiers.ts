@@ -125,7 +125,7 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
       // Without a body it is as quick to look it up where the objects are.
       if (tiers.length === 0 || record === undefined || sizeBytes === 0 || vary.length > 0) return
       if (!mayWrite(body?.length ?? 0, record)) return
-      const encoded = encodeEntry(id, { ...variant, record }, record.isEncrypted ? seal() : undefined)
+      const encoded = encodeEntry(id, variant, record, record.isEncrypted ? seal() : undefined)
       if (encoded !== undefined) void write(id, encoded)
     },
     putBlock(id, bytes, record) {

@@ -12,7 +12,9 @@ const WebhookStatus = Type.Object(
     type: Type.String(),
     domains: Type.Array(Type.String(), { description: 'Empty: all aliases.' }),
     url: Type.String({ description: 'Empty where the kind has a fixed address.' }),
-    online: Type.Boolean({ description: 'No attempt has failed since the last success.' }),
+    online: Type.Optional(
+      Type.Boolean({ description: 'No attempt has failed since the last success. Missing: none was made yet.' }),
+    ),
     queued: Type.Integer({ description: 'Invalidations that wait.' }),
     deliveredTotal: Type.Integer({ description: 'Since the start.' }),
     failedTotal: Type.Integer({ description: 'Given up since the start.' }),

@@ -207,7 +207,7 @@ t.test('a network that is away is asked again; Retry-After is kept', async t => 
   await purge({ items: ['/later'] })
   const failing = await until(
     () => statusOf(),
-    ({ online }) => !online,
+    ({ online }) => online === false,
   )
   t.match(failing, { queued: 1, lastError: /127\.0\.0\.1:\d+ answers 503/, failedTotal: 0 })
   receiver.answer = refuse(429, { 'retry-after': '2' })
@@ -227,7 +227,7 @@ t.test('the queue survives a restart', async t => {
   await purge({ items: ['/kept'] })
   await until(
     () => statusOf(),
-    ({ online }) => !online,
+    ({ online }) => online === false,
   )
   await server.stop()
   bodies()
@@ -270,7 +270,7 @@ t.test('entries of more than a day are given up', async t => {
   await purge({ items: ['/old'] })
   await until(
     () => statusOf(),
-    ({ online }) => !online,
+    ({ online }) => online === false,
   )
   aheadMs += 25 * 3_600_000
   bodies()
@@ -333,7 +333,7 @@ t.test('a distribution that is deleted takes its webhooks and their queues with 
   await purge({ items: ['/never'] })
   await until(
     () => statusOf(),
-    ({ online }) => !online,
+    ({ online }) => online === false,
   )
   await call('DELETE', '/distributions/site')
   t.equal((await call('GET', '/distributions/site/cache/webhooks')).status, 404)

@@ -43,7 +43,13 @@ export function WebhookState({ distribution, id, isStored, state }: WebhookState
         {state !== undefined && (
           <>
             <Group gap="xs">
-              <State text={state.online ? words.online : words.failing} is={state.online ? 'good' : 'bad'} />
+              {state.online === undefined ? (
+                <Text size="sm" c="dimmed">
+                  {words.notAsked}
+                </Text>
+              ) : (
+                <State text={state.online ? words.online : words.failing} is={state.online ? 'good' : 'bad'} />
+              )}
               <Text size="sm">{words.queue(state.queued, state.deliveredTotal, state.failedTotal)}</Text>
             </Group>
             {state.lastSuccessAt !== undefined && (

@@ -274,6 +274,7 @@ export const cacheSettings = {
   otherSettings: 'Settings of this kind',
   online: 'reachable',
   failing: 'failing',
+  notAsked: 'nothing sent yet',
   queue: (queued: number, delivered: number, failed: number) =>
     `${queued.toLocaleString('en')} waiting, ${delivered.toLocaleString('en')} delivered, ${failed.toLocaleString('en')} given up`,
   lastError: (error: string) => `Last error: ${error}`,

@@ -1,0 +1,305 @@
+/**
+ * The form in which answers of objects lie in memory: one `ArrayBuffer` each, because a tree of small objects costs three times as much as
+ * what it says. What is common to many answers (`Kind`, the host) is a number of a table.
+ *
+ *     <times, numbers: 64 bytes> <fences, 6 bytes each> <JSON: path, tags> <JSON: identity, leaves of the value> <body>
+ *
+ * A `PackedVariant` is a view of such a buffer. It reads what it is asked for, once, and writes what is set to the buffer, so a view may be
+ * dropped at any time. In the second text the path, which the value repeats, is one character that no JSON has.
+ */
+import type { FenceList } from '../fence/fences.ts'
+import { type Leaf, putTogether, type Shape, takeApart } from '../memory/value-shape.ts'
+import { type StoredRecord, unconfirmed, type Variant } from './variant.ts'
+
+/** What answers have in common. */
+interface Kind {
+  readonly space: string
+  readonly status: number
+  readonly staleWhileRevalidateMs: number
+  readonly staleIfErrorMs: number
+  readonly isEncrypted: boolean
+  readonly hasBody: boolean
+  readonly shape: Shape
+}
+
+const kindsMax = 4096
+const hostsMax = 4096
+const kinds: Kind[] = []
+const kindNumbers = new Map<string, number>()
+const hosts: string[] = []
+const hostNumbers = new Map<string, number>()
+
+/** Undefined: the table is full. */
+function numberOf<T>(table: T[], numbers: Map<string, number>, max: number, text: string, item: T): number | undefined {
+  const known = numbers.get(text)
+  if (known !== undefined || table.length >= max) return known
+  numbers.set(text, table.length)
+  return table.push(item) - 1
+}
+
+const at = {
+  receivedMs: 0,
+  initialAgeMs: 8,
+  freshMs: 16,
+  purgeSequence: 24,
+  softSequence: 32,
+  sizeBytes: 40,
+  placeBytes: 48,
+  valueBytes: 52,
+  kind: 56,
+  host: 60,
+  /** Room for so many fences. */
+  fenceRoom: 62,
+  /** Whether what is there are its fences; otherwise it has to be confirmed. */
+  hasFences: 63,
+  fences: 64,
+} as const
+const fenceBytes = 6
+const fencesMax = 255
+/** The host is the last of its texts. */
+const ownHost = 0xffff
+const pathMark = '\u0001'
+
+const noLines: Variant['lines'] = []
+
+/** As it stands in a JSON text, without the slash. Too short a path is not worth a look. */
+function repeated(path: string): string | undefined {
+  const inner = JSON.stringify(path).slice(2, -1)
+  return inner.length > 1 ? inner : undefined
+}
+
+/** Undefined: not of an object, or one of too many kinds; it stays as it is. */
+export function pack(variant: Variant): PackedVariant | undefined {
+  const { record, body, path, vary, lines, etag, lastModified } = variant
+  if (record === undefined || vary.length > 0 || lines.length > 0 || record.fences.length / 2 > fencesMax)
+    return undefined
+  if (etag !== undefined || lastModified !== undefined) return undefined
+  const { space, status, staleWhileRevalidateMs, staleIfErrorMs } = variant
+  const leaves: Leaf[] = [record.identity]
+  const shape = takeApart(record.value, leaves)
+  const { isEncrypted } = record
+  const kind: Kind = {
+    space,
+    status,
+    staleWhileRevalidateMs,
+    staleIfErrorMs,
+    isEncrypted,
+    hasBody: body !== undefined,
+    shape,
+  }
+  const kindNumber = numberOf(kinds, kindNumbers, kindsMax, JSON.stringify(kind), kind)
+  if (kindNumber === undefined) return undefined
+  const host = numberOf(hosts, hostNumbers, hostsMax, variant.host, variant.host)
+  const place = JSON.stringify([path, ...record.tags, ...(host === undefined ? [variant.host] : [])])
+  const name = repeated(path)
+  const plain = JSON.stringify(leaves)
+  const value = name === undefined ? plain : plain.replaceAll(name, pathMark)
+
+  const fenceRoom = record.fences.length / 2
+  const [placeBytes, valueBytes] = [Buffer.byteLength(place), Buffer.byteLength(value)]
+  const textsAt = at.fences + fenceRoom * fenceBytes
+  const buffer = new ArrayBuffer(textsAt + placeBytes + valueBytes + (body?.length ?? 0))
+  const bytes = Buffer.from(buffer)
+  bytes.write(place, textsAt)
+  bytes.write(value, textsAt + placeBytes)
+  body?.copy(bytes, textsAt + placeBytes + valueBytes)
+  const view = new DataView(buffer)
+  view.setFloat64(at.sizeBytes, variant.sizeBytes)
+  view.setFloat64(at.purgeSequence, variant.purgeSequence)
+  view.setUint32(at.placeBytes, placeBytes)
+  view.setUint32(at.valueBytes, valueBytes)
+  view.setUint32(at.kind, kindNumber)
+  view.setUint16(at.host, host ?? ownHost)
+  view.setUint8(at.fenceRoom, fenceRoom)
+  const packed = new PackedVariant(buffer)
+  packed.receivedMs = variant.receivedMs
+  packed.initialAgeMs = variant.initialAgeMs
+  packed.freshMs = variant.freshMs
+  packed.softSequence = variant.softSequence
+  packed.fences = record.fences
+  return packed
+}
+
+export class PackedVariant implements Variant {
+  readonly buffer: ArrayBuffer
+  readonly lines = noLines
+  readonly vary = noLines
+  readonly etag = undefined
+  readonly lastModified = undefined
+  /** Of this view alone: another one looks at the purges again. */
+  checkedSequence = 0
+  checkedHost = ''
+  readonly #view: DataView
+  readonly #bytes: Buffer
+  readonly #kind: Kind
+  #texts: readonly string[] | undefined
+  #body: Buffer | undefined
+  #record: PackedRecord | undefined
+  #fences: FenceList | undefined
+
+  constructor(buffer: ArrayBuffer) {
+    this.buffer = buffer
+    this.#view = new DataView(buffer)
+    this.#bytes = Buffer.from(buffer)
+    this.#kind = kinds[this.#view.getUint32(at.kind)] as Kind
+  }
+
+  get space(): string {
+    return this.#kind.space
+  }
+
+  get status(): number {
+    return this.#kind.status
+  }
+
+  get staleWhileRevalidateMs(): number {
+    return this.#kind.staleWhileRevalidateMs
+  }
+
+  get staleIfErrorMs(): number {
+    return this.#kind.staleIfErrorMs
+  }
+
+  get host(): string {
+    const number = this.#view.getUint16(at.host)
+    return (number === ownHost ? this.#place().at(-1) : hosts[number]) as string
+  }
+
+  get path(): string {
+    return this.#place()[0] as string
+  }
+
+  get tags(): readonly string[] {
+    const texts = this.#place()
+    return texts.slice(1, this.#view.getUint16(at.host) === ownHost ? -1 : undefined)
+  }
+
+  get sizeBytes(): number {
+    return this.#view.getFloat64(at.sizeBytes)
+  }
+
+  get purgeSequence(): number {
+    return this.#view.getFloat64(at.purgeSequence)
+  }
+
+  get softSequence(): number {
+    return this.#view.getFloat64(at.softSequence)
+  }
+
+  set softSequence(number: number) {
+    this.#view.setFloat64(at.softSequence, number)
+  }
+
+  get freshMs(): number {
+    return this.#view.getFloat64(at.freshMs)
+  }
+
+  set freshMs(ms: number) {
+    this.#view.setFloat64(at.freshMs, ms)
+  }
+
+  get receivedMs(): number {
+    return this.#view.getFloat64(at.receivedMs)
+  }
+
+  set receivedMs(ms: number) {
+    this.#view.setFloat64(at.receivedMs, ms)
+  }
+
+  get initialAgeMs(): number {
+    return this.#view.getFloat64(at.initialAgeMs)
+  }
+
+  set initialAgeMs(ms: number) {
+    this.#view.setFloat64(at.initialAgeMs, ms)
+  }
+
+  get body(): Buffer | undefined {
+    if (!this.#kind.hasBody) return undefined
+    this.#body ??= this.#bytes.subarray(this.#textsAt() + this.#placeBytes() + this.#view.getUint32(at.valueBytes))
+    return this.#body
+  }
+
+  get record(): StoredRecord {
+    this.#record ??= this.#readRecord()
+    return this.#record
+  }
+
+  get fences(): FenceList {
+    this.#fences ??= this.#readFences()
+    return this.#fences
+  }
+
+  /** A list that has no room here is of this view alone; another one has to confirm the answer again. */
+  set fences(fences: FenceList) {
+    this.#fences = fences
+    const hasRoom = fences.every(Number.isInteger) && fences.length === 2 * this.#view.getUint8(at.fenceRoom)
+    this.#view.setUint8(at.hasFences, hasRoom ? 1 : 0)
+    if (!hasRoom) return
+    for (let i = 0; i < fences.length; i += 2) {
+      const offset = at.fences + (i / 2) * fenceBytes
+      this.#view.setUint16(offset, fences[i] as number)
+      this.#view.setInt32(offset + 2, fences[i + 1] as number)
+    }
+  }
+
+  #readFences(): FenceList {
+    if (this.#view.getUint8(at.hasFences) === 0) return unconfirmed
+    const fences: number[] = []
+    for (let i = 0; i < this.#view.getUint8(at.fenceRoom); i++) {
+      const offset = at.fences + i * fenceBytes
+      fences.push(this.#view.getUint16(offset), this.#view.getInt32(offset + 2))
+    }
+    return fences
+  }
+
+  #readRecord(): PackedRecord {
+    const start = this.#textsAt() + this.#placeBytes()
+    const text = this.#text(start, this.#view.getUint32(at.valueBytes))
+    const name = repeated(this.path)
+    const leaves = JSON.parse(name === undefined ? text : text.replaceAll(pathMark, () => name)) as readonly Leaf[]
+    return new PackedRecord(this, leaves, this.#kind)
+  }
+
+  /** Path, tags and, where it is in no table, the host. */
+  #place(): readonly string[] {
+    this.#texts ??= JSON.parse(this.#text(this.#textsAt(), this.#placeBytes())) as readonly string[]
+    return this.#texts
+  }
+
+  #text(start: number, length: number): string {
+    return this.#bytes.utf8Slice(start, start + length)
+  }
+
+  #textsAt(): number {
+    return at.fences + this.#view.getUint8(at.fenceRoom) * fenceBytes
+  }
+
+  #placeBytes(): number {
+    return this.#view.getUint32(at.placeBytes)
+  }
+}
+
+class PackedRecord implements StoredRecord {
+  readonly identity: string
+  readonly value: unknown
+  readonly tags: readonly string[]
+  readonly isEncrypted: boolean
+  readonly #owner: PackedVariant
+
+  constructor(owner: PackedVariant, leaves: readonly Leaf[], { shape, isEncrypted }: Kind) {
+    this.#owner = owner
+    this.identity = leaves[0] as string
+    this.value = putTogether(shape, leaves, 1)
+    this.tags = owner.tags
+    this.isEncrypted = isEncrypted
+  }
+
+  get fences(): FenceList {
+    return this.#owner.fences
+  }
+
+  set fences(fences: FenceList) {
+    this.#owner.fences = fences
+  }
+}

@@ -1,0 +1,52 @@
+/** Modes of distributions that answer through the cache: how they would ask it, and how they fill it. */
+import type { Distribution } from 'svc/plugins/distributions/api'
+import type { PlacedPolicy } from '../settings/configuration.ts'
+import type { CacheRequest, RequestHeaders } from './answers.ts'
+
+/** A URL as a visitor would send it. */
+export interface InspectedRequest {
+  readonly distribution: Distribution
+  readonly alias: string
+  /** Without port. */
+  readonly host: string
+  /** Path and query, as they stand in a URL. */
+  readonly target: string
+  readonly headers: RequestHeaders
+}
+
+export interface InspectedSite {
+  /** Decoded. */
+  readonly path: string
+  readonly behavior: number
+  readonly bucket: string
+  /** That the path names; the index document or a fallback may be what answers. */
+  readonly key: string
+  readonly policy: PlacedPolicy
+  readonly cacheControl: string
+  readonly request: CacheRequest
+}
+
+export interface WarmPlace {
+  readonly distribution: Distribution
+  readonly alias: string
+  readonly host: string
+  readonly headers: RequestHeaders
+}
+
+/** Of one target: it is in the cache now (`fetched`), or was (`hit`), is not for the cache (`skipped`), or cannot be had. */
+export interface WarmOutcome {
+  readonly result: 'fetched' | 'hit' | 'skipped' | 'failed'
+  /** Of HTTP; 0 where there is none. */
+  readonly status: number
+  readonly bytes: number
+  /** Without subject; empty where it is in the cache. */
+  readonly message: string
+}
+
+/** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
+export interface CacheSite {
+  /** How the site would ask the cache. Undefined: it would refuse the path. */
+  inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
+  /** Fetches paths and queries, as they stand in URLs, into the cache of this thread; all at once. */
+  warm(place: WarmPlace, targets: readonly string[]): Promise<readonly WarmOutcome[]>
+}

@@ -1,0 +1,36 @@
+/**
+ * Plain JSON values, taken apart into their shape, which many values share, and what differs: their texts and numbers. `{"a":[1,"x"],"b":true}`
+ * has the shape `{"a":[0,0],"b":true}` and the leaves `[1,"x"]`.
+ */
+
+/** `0` stands for a leaf. */
+export type Shape = 0 | boolean | null | readonly Shape[] | { readonly [name: string]: Shape }
+export type Leaf = string | number
+
+/** Appends its leaves. Undefined fields are left out, as JSON does. */
+export function takeApart(value: unknown, leaves: Leaf[]): Shape {
+  if (typeof value === 'string' || typeof value === 'number') {
+    leaves.push(value)
+    return 0
+  }
+  if (value === null || value === undefined) return null
+  if (typeof value === 'boolean') return value
+  if (Array.isArray(value)) return value.map(one => takeApart(one, leaves))
+  const shape: Record<string, Shape> = {}
+  for (const [name, one] of Object.entries(value)) if (one !== undefined) shape[name] = takeApart(one, leaves)
+  return shape
+}
+
+/** `first`: the index of its first leaf. */
+export function putTogether(shape: Shape, leaves: readonly Leaf[], first = 0): unknown {
+  let next = first
+  const build = (part: Shape): unknown => {
+    if (part === 0) return leaves[next++]
+    if (part === null || typeof part === 'boolean') return part
+    if (Array.isArray(part)) return part.map(build)
+    const value: Record<string, unknown> = {}
+    for (const name in part) value[name] = build((part as Record<string, Shape>)[name] as Shape)
+    return value
+  }
+  return build(shape)
+}
