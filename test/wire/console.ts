@@ -26,9 +26,10 @@ export async function startConsole(t: Test, options: ServerOptions = {}) {
   }
 }
 
-/** Resolves when it holds; after a minute it rejects. The page's own policy forbids to wait inside it. */
-export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
+/** Resolves when it holds; after `msMax` it rejects. The page's own policy forbids to wait inside it. */
+export async function eventually(what: string, holds: () => Promise<boolean>, msMax = 60_000): Promise<void> {
+  const until = performance.now() + msMax
+  while (performance.now() < until) {
     if (await holds()) return
     await sleep(100)
   }

@@ -117,7 +117,7 @@ function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
         event.preventDefault()
         setOver(false)
         void filesOfDrop(event.dataTransfer.items, prefix).then(({ chosen, unreadable }) => {
-          uploadQueue.add(bucket, chosen)
+          void uploadQueue.add(bucket, chosen)
           if (unreadable.length > 0)
             notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
         })

@@ -71,13 +71,13 @@ export function Toolbar({ bucket, prefix, entries, selected, onSelect }: Toolbar
 
 function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
-  const add = (files: FileList) => uploadQueue.add(bucket, filesOfInput(files, prefix))
+  const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
   return (
     <>
       <FileButton
         multiple
         onChange={files =>
-          uploadQueue.add(
+          void uploadQueue.add(
             bucket,
             files.map(file => ({ key: prefix + file.name, file })),
           )

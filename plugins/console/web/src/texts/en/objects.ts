@@ -93,6 +93,10 @@ export const uploads = {
   pause: 'Pause',
   resume: 'Go on',
   cancel: 'Cancel upload',
+  pauseAll: 'Pause all',
+  resumeAll: 'Go on with all',
+  cancelAll: 'Cancel all that have not arrived',
+  failed: (count: number) => `${count.toLocaleString('en')} failed`,
   retry: 'Try again',
   clear: 'Clear what is done',
   unreadable: (count: number, first: string) =>
