@@ -8,24 +8,23 @@ import { texts } from '../../texts/index.ts'
 import { CopyEntries } from './copy-entries.tsx'
 import { DeleteEntries } from './delete-entries.tsx'
 import { downloadZip } from './download-zip.ts'
-import type { Entry } from './entries.ts'
+import type { Entry, Selection } from './entries.ts'
 
 export interface ToolbarProps {
   readonly bucket: string
   readonly prefix: string
-  readonly entries: readonly Entry[]
-  readonly selected: ReadonlySet<string>
-  readonly onSelect: (selected: ReadonlySet<string>) => void
+  readonly selected: Selection
+  readonly onSelect: (selected: Selection) => void
 }
 
-export function Toolbar({ bucket, prefix, entries, selected, onSelect }: ToolbarProps) {
+export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
   const [dialog, setDialog] = useState<'copy' | 'delete'>()
   const close = () => setDialog(undefined)
-  const clear = () => onSelect(new Set())
+  const clear = () => onSelect(new Map())
   const rights = useRights(bucket, prefix)
   const mayWrite = rights.has('s3:PutObject')
   const mayDelete = rights.has('s3:DeleteObject')
-  const chosen = entries.filter(({ id }) => selected.has(id))
+  const chosen = [...selected.values()]
   const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
   return (
     <Group gap="xs">

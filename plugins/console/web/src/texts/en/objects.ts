@@ -10,6 +10,10 @@ export const objects = {
   share: 'Share',
   details: 'Details',
   selected: (count: number) => `${count.toLocaleString('en')} selected`,
+  sort: 'Sort by this column',
+  sortWithin: (count: number) => `Sort by this column, each ${count.toLocaleString('en')} rows by themselves`,
+  cutOff: (count: number) =>
+    `The first ${count.toLocaleString('en')} are listed. There are more: filter by the beginning of their names.`,
   selectAll: 'Select all that are loaded',
   select: (key: string) => `Select ${key}`,
   deleteTitle: (count: number) => `Delete ${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}?`,
