@@ -81,9 +81,7 @@ export function Shell() {
 
 const UploadPanel = lazyPage(() => import('../parts/uploads/upload-panel.tsx'), 'UploadPanel')
 
-/** Loaded when the frame is shown, before there are uploads: later the connection may be cut. */
 function Uploads() {
-  useEffect(() => void UploadPanel.preload?.(), [])
   const { files, interrupted } = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
   if (files === 0 && interrupted === undefined) return null
   return (

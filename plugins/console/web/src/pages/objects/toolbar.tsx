@@ -1,6 +1,6 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
 import { IconCopy, IconFileZip, IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
@@ -70,6 +70,8 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
 
 function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
+  // Before there are uploads to show: later the connection may be cut.
+  useEffect(() => void import('../../parts/uploads/upload-panel.tsx').catch(() => {}), [])
   const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
   return (
     <>
