@@ -1,68 +1,11 @@
-/** Objects in the web console: versions, metadata, copies, previews, archives, and uploads that a reload or a cut connection interrupts. */
-import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** Objects in the web console: versions, metadata, copies, archives, presigned URLs, retention. */
 import { buffer } from 'node:stream/consumers'
-import type { Page } from 'playwright-core'
-import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, noticeScripts, startConsole } from './console.ts'
+import { eventually, keysOf, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
-
-const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-
-/** Leaves a second of film, as the browser itself encodes it, in base64. */
-const recordFilm = `(async () => {
-  const canvas = document.createElement('canvas')
-  canvas.width = 64
-  canvas.height = 48
-  const context = canvas.getContext('2d')
-  const recorder = new MediaRecorder(canvas.captureStream(20), { mimeType: 'video/webm' })
-  const parts = []
-  recorder.ondataavailable = ({ data }) => parts.push(data)
-  const stopped = new Promise(done => { recorder.onstop = done })
-  recorder.start()
-  for (let frame = 0; frame < 25; frame++) {
-    context.fillStyle = 'hsl(' + frame * 14 + ' 80% 50%)'
-    context.fillRect(0, 0, 64, 48)
-    await new Promise(done => setTimeout(done, 50))
-  }
-  recorder.stop()
-  await stopped
-  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer())
-  return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))
-})()`
-
-/** What is known of an element that plays. */
-interface Player {
-  currentTime: number
-  play(): Promise<void>
-}
-
-/** So many seconds of 440 Hz: WAV, 8 bits, mono. */
-function tone(seconds: number): Buffer {
-  const rate = 8000
-  const samples = Buffer.from(
-    Array.from({ length: rate * seconds }, (_, at) => 128 + Math.round(60 * Math.sin((at / rate) * 440 * 2 * Math.PI))),
-  )
-  const head = Buffer.alloc(44)
-  head.write('RIFF', 0)
-  head.writeUInt32LE(36 + samples.length, 4)
-  head.write('WAVEfmt ', 8)
-  head.writeUInt32LE(16, 16)
-  head.writeUInt16LE(1, 20)
-  head.writeUInt16LE(1, 22)
-  head.writeUInt32LE(rate, 24)
-  head.writeUInt32LE(rate, 28)
-  head.writeUInt16LE(1, 32)
-  head.writeUInt16LE(8, 34)
-  head.write('data', 36)
-  head.writeUInt32LE(samples.length, 40)
-  return Buffer.concat([head, samples])
-}
 
 if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
@@ -70,12 +13,6 @@ if (withoutBrowser !== false) {
 } else {
   const { admin, browser, signIn } = await startConsole(t)
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
-  const folder = temporaryFolder(t)
-  const keysOf = async (bucket: string, prefix = ''): Promise<string[]> => {
-    const { objects } = await admin.call('GET', `/buckets/${bucket}/objects?delimiter=&prefix=${prefix}`)
-    return objects.map(({ key }: { key: string }) => key)
-  }
-  const filesIn = (page: Page) => page.locator('input[type=file]').first()
 
   t.test('versions: an old one comes back, and one can be deleted for good', async t => {
     for (const text of ['first', 'second']) await admin.call('POST', '/buckets/photos/objects/upload?key=note', text)
@@ -116,7 +53,7 @@ if (withoutBrowser !== false) {
       .click()
     await page.getByRole('button', { name: 'Delete', exact: true }).last().click()
     await page.getByText('deleted here').waitFor({ state: 'detached' })
-    t.same(await keysOf('photos', 'lost'), ['lost'])
+    t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
     t.same(flaws, [])
   })
 
@@ -149,8 +86,8 @@ if (withoutBrowser !== false) {
     await copy.getByLabel('Move').check()
     await copy.getByRole('button', { name: 'Copy or move' }).click()
     await page.getByRole('button', { name: 'note', exact: true }).waitFor({ state: 'detached' })
-    t.same(await keysOf('archive'), ['2026/renamed'])
-    t.notOk((await keysOf('photos')).includes('note'))
+    t.same(await keysOf(admin, 'archive'), ['2026/renamed'])
+    t.notOk((await keysOf(admin, 'photos')).includes('note'))
     t.same(flaws, [])
   })
 
@@ -174,91 +111,8 @@ if (withoutBrowser !== false) {
     await copy.getByRole('button', { name: 'Copy or move' }).click()
     await copy.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'copies/' }).waitFor()
-    t.same(await keysOf('photos', 'copies/'), ['copies/album/deep/two', 'copies/album/one', 'copies/three'])
+    t.same(await keysOf(admin, 'photos', 'copies/'), ['copies/album/deep/two', 'copies/album/one', 'copies/three'])
     t.same(flaws, [])
-  })
-
-  t.test('previews show pictures and text, and run nothing', async t => {
-    const picture = Buffer.from(
-      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-      'base64',
-    )
-    const script = '<script>alert(1)</script>'
-    const files = {
-      'dot.png': picture,
-      'page.html': `<!doctype html><h1>Hello</h1>${script}`,
-      'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">${script}</svg>`,
-      'liar.png': script,
-      'data.json': '{"a": 1}',
-    }
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-    const { page, flaws } = await browser.open()
-    noticeScripts(page, flaws)
-    await signIn(page, '/buckets/photos?prefix=shown/')
-    await filesIn(page).setInputFiles(Object.keys(files).map(name => join(folder, name)))
-    await page.getByText('5 of 5 done').waitFor()
-    const look = async (name: string) => {
-      await page.getByRole('button', { name, exact: true }).click()
-      await page.getByRole('tab', { name: 'Preview' }).click()
-    }
-    await look('dot.png')
-    const image = page.getByRole('img', { name: 'Preview of shown/dot.png' })
-    await image.waitFor()
-    await eventually(
-      'the picture is shown',
-      async () => (await image.evaluate(one => (one as unknown as { naturalWidth: number }).naturalWidth)) === 1,
-    )
-    await page.keyboard.press('Escape')
-    for (const [name, text] of [
-      ['page.html', '<h1>Hello</h1>'],
-      ['drawing.svg', 'onload'],
-      ['data.json', '{"a": 1}'],
-      ['liar.png', 'The browser cannot show it'],
-    ] as const) {
-      await look(name)
-      await page.getByText(text).waitFor()
-      t.same(await accessibilityFlaws(page), [], name)
-      await page.keyboard.press('Escape')
-      await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
-    }
-    t.same(flaws, [])
-  })
-
-  t.test('films and sound are played, from their middle too', async t => {
-    const blank = await browser.open()
-    const film = Buffer.from((await blank.page.evaluate(recordFilm)) as string, 'base64')
-    await blank.close()
-    for (const [key, type, body] of [
-      ['film.webm', 'video/webm', film],
-      ['tone.wav', 'audio/wav', tone(30)],
-    ] as const) {
-      writeFileSync(join(folder, key), body)
-      const { page, flaws } = await browser.open()
-      await signIn(page, '/buckets/photos')
-      await filesIn(page).setInputFiles(join(folder, key))
-      await page.getByText('1 of 1 done').waitFor()
-      t.match(await admin.call('GET', `/buckets/photos/objects/stat?key=${key}`), { contentType: type })
-      const ranges: string[] = []
-      page.on('request', request => {
-        if (request.url().includes('/download')) ranges.push(request.headers().range ?? 'all')
-      })
-      await page.getByRole('button', { name: key, exact: true }).click()
-      await page.getByRole('tab', { name: 'Preview' }).click()
-      const player = page.locator(type.startsWith('video') ? 'video' : 'audio')
-      await player.waitFor()
-      const at = () => player.evaluate(element => (element as unknown as Player).currentTime)
-      await player.evaluate(element => (element as unknown as Player).play())
-      await eventually(`${key} plays`, async () => (await at()) > 0.2)
-      if (type === 'audio/wav') {
-        await player.evaluate(element => {
-          ;(element as unknown as Player).currentTime = 25
-        })
-        await eventually('it goes on from there', async () => (await at()) > 25.1)
-      }
-      t.ok(ranges.length > 0 && ranges.every(range => range.startsWith('bytes=')), 'in ranges')
-      t.same(await accessibilityFlaws(page), [])
-      t.same(flaws, [])
-    }
   })
 
   t.test('a presigned URL does what it says, and no more', async t => {
@@ -281,7 +135,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Make URL' }).click()
     await dialog.getByText('curl -T FILE').waitFor()
     t.equal((await fetch(await urlOf(), { method: 'PUT', body: 'new' })).status, 200)
-    t.same(await keysOf('photos', 'signed'), ['signed-new.txt', 'signed.txt'])
+    t.same(await keysOf(admin, 'photos', 'signed'), ['signed-new.txt', 'signed.txt'])
     t.same(flaws, [])
   })
 
@@ -310,55 +164,8 @@ if (withoutBrowser !== false) {
     const dialog = page.getByRole('dialog', { name: /Delete/ })
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('alert').waitFor()
-    t.same(await keysOf('vault'), ['deed.txt'], 'it is still there')
+    t.same(await keysOf(admin, 'vault'), ['deed.txt'], 'it is still there')
     t.same(flaws, [])
-  })
-
-  t.test('an upload goes on after a reload with the parts that had arrived, when the same file is chosen', async t => {
-    const big = Buffer.alloc(40 * 1024 ** 2, 'reload ')
-    writeFileSync(join(folder, 'reload.bin'), big)
-    const { page, flaws } = await browser.open()
-    await signIn(page, '/buckets/archive')
-    const arrived: string[] = []
-    page.on('response', answer => {
-      if (/\/parts\/\d+/.test(answer.url())) arrived.push(/parts\/(\d+)/.exec(answer.url())![1]!)
-    })
-    // The third part never arrives.
-    await page.route(/\/parts\/3/, () => {})
-    await filesIn(page).setInputFiles(join(folder, 'reload.bin'))
-
-    while (arrived.length < 2) await page.waitForEvent('response')
-    // What the browser keeps is written shortly afterwards.
-    await page.waitForTimeout(1500)
-    page.on('dialog', dialog => void dialog.accept())
-    await page.reload()
-    await page.unroute(/\/parts\/3/)
-    await page.getByText('1 upload was interrupted').waitFor()
-    t.same(await accessibilityFlaws(page), [])
-    arrived.length = 0
-    await filesIn(page).setInputFiles(join(folder, 'reload.bin'))
-    await page.getByText('1 of 1 done').waitFor()
-    t.same(arrived, ['3'], 'only what was missing is sent')
-    const url = await admin.call('POST', '/presign', { method: 'GET', bucket: 'archive', key: 'reload.bin' })
-    const bytes = Buffer.from(await (await fetch(url.url)).arrayBuffer())
-    t.equal(digestOf(bytes), digestOf(big))
-    await page.reload()
-    await page.getByRole('button', { name: 'reload.bin', exact: true }).waitFor()
-    t.equal(await page.getByText('interrupted').count(), 0)
-    t.same(flaws, [])
-  })
-
-  t.test('an upload waits for a connection that is cut, and then goes on by itself', async t => {
-    const { page } = await browser.open()
-    await signIn(page, '/buckets/archive?prefix=cut/')
-    await page.getByText('Nothing is here yet').waitFor()
-    await page.context().setOffline(true)
-    writeFileSync(join(folder, 'small.txt'), 'small')
-    await filesIn(page).setInputFiles(join(folder, 'small.txt'))
-    await page.getByText('no connection').waitFor()
-    await page.context().setOffline(false)
-    await page.getByText('1 of 1 done').waitFor()
-    t.same(await keysOf('archive', 'cut/'), ['cut/small.txt'])
   })
 
   t.test('who may only read is offered nothing else', async t => {

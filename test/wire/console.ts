@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { createAdminClient } from './admin.ts'
+import { type AdminClient, createAdminClient } from './admin.ts'
 import { startBrowser } from './browser.ts'
 import { accessKey, type ServerOptions, secretKey, startServer } from './server.ts'
 
@@ -26,9 +26,10 @@ export async function startConsole(t: Test, options: ServerOptions = {}) {
   }
 }
 
-/** Resolves when it holds; after a minute it rejects. The page's own policy forbids to wait inside it. */
-export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
+/** Resolves when it holds; after `msMax` it rejects. The page's own policy forbids to wait inside it. */
+export async function eventually(what: string, holds: () => Promise<boolean>, msMax = 60_000): Promise<void> {
+  const until = performance.now() + msMax
+  while (performance.now() < until) {
     if (await holds()) return
     await sleep(100)
   }
@@ -41,4 +42,13 @@ export function noticeScripts(page: Page, flaws: string[]): void {
     flaws.push('a script ran')
     void dialog.dismiss()
   })
+}
+
+/** Where files are chosen to go up. */
+export const filesIn = (page: Page) => page.locator('input[type=file]').first()
+
+/** Of all objects of a bucket that begin so, at most a thousand. */
+export async function keysOf(admin: AdminClient, bucket: string, prefix = ''): Promise<string[]> {
+  const { objects } = await admin.call('GET', `/buckets/${bucket}/objects?delimiter=&prefix=${prefix}`)
+  return objects.map(({ key }: { key: string }) => key)
 }

@@ -67,6 +67,9 @@ async function answerOf<Id extends OperationId>(response: Response): Promise<Ans
   return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
 }
 
+/** What is asked to find out whether there is a session. */
+const beforeSession: ReadonlySet<string> = new Set(['login', 'getSession', 'getPermissions'])
+
 /** For answers that are no JSON. */
 export async function exchange<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Response> {
   const [method] = routes[id]!
@@ -91,7 +94,7 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   }
   if (!response.ok) {
     const problem = await problemOf(response)
-    if (id !== 'login' && id !== 'getSession') endSessionAfter(problem)
+    if (!beforeSession.has(id)) endSessionAfter(problem)
     throw problem
   }
   return response

@@ -1,7 +1,7 @@
 /** The session of the console: read once when the page loads, changed by sign-in and sign-out. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, setCsrfToken } from './client.ts'
-import type { Session } from './operations.ts'
+import type { Answer, Session } from './operations.ts'
 import { Problem } from './problem.ts'
 
 export interface SignedIn {
@@ -10,6 +10,8 @@ export interface SignedIn {
   readonly allowed: ReadonlySet<string>
 }
 
+/** Whether the browser had a session when the page was loaded: the server has written it there. Later the session may be another. */
+export const hadSession = document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content !== 'no'
 let isFirst = true
 
 /** Null for whoever has not signed in. */
@@ -17,15 +19,14 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: Number.POSITIVE_INFINITY,
   queryFn: async (): Promise<SignedIn | null> => {
-    // True when the page was loaded; later the session may be another.
-    const hadSession = document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content !== 'no'
     if (isFirst && !hadSession) {
       isFirst = false
       return null
     }
     isFirst = false
     try {
-      return await completed(await call('getSession'))
+      const [session, permissions] = await Promise.all([call('getSession'), call('getPermissions')])
+      return completed(session, permissions)
     } catch (error) {
       if (error instanceof Problem && error.status === 401) return null
       throw error
@@ -34,7 +35,8 @@ export const sessionQuery = queryOptions({
 })
 
 export async function signIn(accessKey: string, secretKey: string): Promise<SignedIn> {
-  return completed(await call('login', { body: { accessKey, secretKey } }))
+  const session = await call('login', { body: { accessKey, secretKey } })
+  return completed(session, await call('getPermissions'))
 }
 
 export async function signOut(): Promise<void> {
@@ -42,8 +44,7 @@ export async function signOut(): Promise<void> {
   setCsrfToken('')
 }
 
-async function completed(session: Session): Promise<SignedIn> {
+function completed(session: Session, { allowed }: Answer<'getPermissions'>): SignedIn {
   setCsrfToken(session.csrfToken)
-  const { allowed } = await call('getPermissions')
   return { session, allowed: new Set(allowed) }
 }

@@ -3,18 +3,22 @@
  * console again, and uploads that only wait for their connection would be lost.
  */
 import { notifications } from '@mantine/notifications'
-import { lazyRouteComponent } from '@tanstack/react-router'
-import type { ComponentType } from 'react'
+import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
 
 const retryMs = 2000
 const noticeId = 'unreachable'
 
-export function lazyPage<Name extends string, Props>(
-  load: () => Promise<Readonly<Record<Name, ComponentType<Props>>>>,
+type Component<Props> = (props: Props) => ReactNode
+
+/** Suspends until it is loaded. */
+export function lazyPage<Name extends string, Props extends object>(
+  load: () => Promise<Readonly<Record<Name, Component<Props>>>>,
   name: Name,
-) {
-  return lazyRouteComponent(async () => ({ default: (await whenReachable(load))[name] }))
+): AsyncRouteComponent<Props> {
+  const component: unknown = lazyRouteComponent(async () => ({ default: (await whenReachable(load))[name] }))
+  return component as AsyncRouteComponent<Props>
 }
 
 async function whenReachable<Module>(load: () => Promise<Module>): Promise<Module> {

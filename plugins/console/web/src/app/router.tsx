@@ -1,12 +1,11 @@
 /** The pages by their addresses. Each is loaded when it is first opened. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
-import { sessionQuery } from '../api/session.ts'
+import { hadSession, sessionQuery } from '../api/session.ts'
 import { NotFound, PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
-import { Shell } from './shell.tsx'
 
 interface Context {
   readonly queryClient: QueryClient
@@ -26,7 +25,7 @@ const signIn = createRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: Shell,
+  component: lazyPage(() => import('./shell.tsx'), 'Shell'),
   errorComponent: PageError,
   async beforeLoad({ context, location }) {
     const signedIn = await context.queryClient.ensureQueryData(sessionQuery)
@@ -215,7 +214,7 @@ const routeTree = root.addChildren([signIn, inside.addChildren(pages)])
 
 export function createConsoleRouter(queryClient: QueryClient) {
   const basepath = new URL(document.baseURI).pathname
-  return createRouter({
+  const router = createRouter({
     routeTree,
     basepath,
     context: { queryClient },
@@ -223,6 +222,18 @@ export function createConsoleRouter(queryClient: QueryClient) {
     defaultErrorComponent: PageError,
     scrollRestoration: true,
   })
+  // Beside the question for the session, not after its answer.
+  if (hadSession) {
+    const routes: Readonly<Record<string, { readonly options: { readonly component?: unknown } }>> = router.routesById
+    for (const { routeId } of router.matchRoutes(router.latestLocation))
+      preload(routes[routeId as string]?.options.component)
+  }
+  return router
+}
+
+function preload(component: unknown): void {
+  // Whoever shows the page tells that it cannot be loaded.
+  void (component as ReturnType<typeof lazyPage> | undefined)?.preload?.()?.catch(() => {})
 }
 
 declare module '@tanstack/react-router' {

@@ -1,22 +1,13 @@
-/** ⌘K: pages at once, buckets and users as the server finds them. */
-import { Combobox, Modal, Text, TextInput, useCombobox } from '@mantine/core'
-import { useDebouncedValue, useHotkeys } from '@mantine/hooks'
+/** ⌘K. What finds something is loaded when somebody looks for it first. */
+import { Modal } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
-import { call } from '../api/client.ts'
+import { Suspense, useState } from 'react'
 import { Tool } from '../parts/tool.tsx'
 import { texts } from '../texts/index.ts'
-import { mayOpen, pageGroups } from './pages.ts'
-import { useSignedIn } from './signed-in.ts'
+import { lazyPage } from './lazy-page.ts'
 
-const foundMax = 6
-
-interface Hit {
-  readonly label: string
-  readonly href: string
-}
+const SearchHits = lazyPage(() => import('./search-hits.tsx'), 'SearchHits')
 
 export function Search() {
   const [isOpen, setOpen] = useState(false)
@@ -25,88 +16,8 @@ export function Search() {
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={() => setOpen(true)} />
       <Modal opened={isOpen} onClose={() => setOpen(false)} withCloseButton={false} padding="xs" title={undefined}>
-        {isOpen && <Hits onDone={() => setOpen(false)} />}
+        <Suspense>{isOpen && <SearchHits onDone={() => setOpen(false)} />}</Suspense>
       </Modal>
     </>
   )
-}
-
-function Hits({ onDone }: { onDone: () => void }) {
-  const [text, setText] = useState('')
-  const navigate = useNavigate()
-  const combobox = useCombobox({ opened: true })
-  const groups = useHits(text.trim())
-  const isEmpty = groups.every(({ hits }) => hits.length === 0)
-  return (
-    <Combobox
-      store={combobox}
-      withinPortal={false}
-      onOptionSubmit={href => {
-        onDone()
-        void navigate({ to: href })
-      }}
-    >
-      <Combobox.EventsTarget>
-        <TextInput
-          data-autofocus
-          aria-label={texts.search.label}
-          placeholder={texts.search.placeholder}
-          leftSection={<IconSearch size={16} aria-hidden />}
-          value={text}
-          onChange={event => {
-            setText(event.currentTarget.value)
-            combobox.selectFirstOption()
-          }}
-        />
-      </Combobox.EventsTarget>
-      <Combobox.Options mt="xs">
-        {isEmpty && <Combobox.Empty>{texts.search.nothing}</Combobox.Empty>}
-        {groups
-          .filter(({ hits }) => hits.length > 0)
-          .map(({ label, hits }) => (
-            <Combobox.Group key={label} label={label}>
-              {hits.map(hit => (
-                <Combobox.Option key={hit.href} value={hit.href}>
-                  <Text size="sm">{hit.label}</Text>
-                </Combobox.Option>
-              ))}
-            </Combobox.Group>
-          ))}
-      </Combobox.Options>
-    </Combobox>
-  )
-}
-
-function useHits(text: string): { readonly label: string; readonly hits: readonly Hit[] }[] {
-  const { allowed } = useSignedIn()
-  const [asked] = useDebouncedValue(text, 150)
-  const query = { prefix: asked, limit: foundMax }
-  const buckets = useQuery({
-    queryKey: ['search-buckets', asked],
-    queryFn: ({ signal }) => call('listBuckets', { query, signal }),
-  })
-  const users = useQuery({
-    queryKey: ['search-users', asked],
-    queryFn: ({ signal }) => call('listUsers', { query, signal }),
-    enabled: allowed.has('admin:ListUsers') && asked !== '',
-  })
-  const pages = pageGroups
-    .flatMap(group => group.pages)
-    .filter(page => mayOpen(page, allowed) && matches(page.label, text))
-    .slice(0, foundMax)
-  return [
-    { label: texts.search.pages, hits: pages.map(({ label, to }) => ({ label, href: to })) },
-    {
-      label: texts.search.buckets,
-      hits: (buckets.data?.items ?? []).map(({ name }) => ({ label: name, href: `/buckets/${name}` })),
-    },
-    {
-      label: texts.search.users,
-      hits: (users.data?.items ?? []).map(({ accessKey }) => ({ label: accessKey, href: '/users' })),
-    },
-  ]
-}
-
-function matches(label: string, text: string): boolean {
-  return label.toLowerCase().includes(text.toLowerCase())
 }

@@ -16,13 +16,13 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { Suspense, useEffect, useSyncExternalStore } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
-import { UploadPanel } from '../parts/uploads/upload-panel.tsx'
 import { texts } from '../texts/index.ts'
+import { lazyPage } from './lazy-page.ts'
 import { mayOpen, type Page, pageGroups } from './pages.ts'
 import { Search } from './search.tsx'
 import { useSignedIn } from './signed-in.ts'
@@ -73,9 +73,21 @@ export function Shell() {
         <Container size="xl" p={0}>
           <Outlet />
         </Container>
-        <UploadPanel />
+        <Uploads />
       </AppShell.Main>
     </AppShell>
+  )
+}
+
+const UploadPanel = lazyPage(() => import('../parts/uploads/upload-panel.tsx'), 'UploadPanel')
+
+function Uploads() {
+  const { files, interrupted } = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
+  if (files === 0 && interrupted === undefined) return null
+  return (
+    <Suspense>
+      <UploadPanel />
+    </Suspense>
   )
 }
 

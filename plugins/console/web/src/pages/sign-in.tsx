@@ -6,7 +6,6 @@ import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signIn } from '../api/session.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
-import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
 
 /** Of this page's life. */
@@ -24,7 +23,9 @@ export function SignIn() {
     mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
     async onSuccess(signedIn) {
       // Uploads that a session's end has interrupted go on for their own user only.
-      if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) void uploadQueue.discard()
+      if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) {
+        void import('../parts/uploads/queue.ts').then(({ uploadQueue }) => uploadQueue.discard())
+      }
       lastAccessKey = signedIn.session.accessKey
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
       // Only a path of our own: the address may have been given to the visitor by somebody else.

@@ -5,8 +5,8 @@ import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
-import { Browser } from '../objects/browser.tsx'
 
+const Browser = lazy(async () => ({ default: (await import('../objects/browser.tsx')).Browser }))
 const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
 const Access = lazy(async () => ({ default: (await import('../access/access.tsx')).Access }))
 const Events = lazy(async () => ({ default: (await import('./events.tsx')).Events }))

@@ -2,26 +2,26 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
 import { DetailsDrawer } from './details-drawer.tsx'
-import { entriesOf } from './entries.ts'
+import type { Order, Selection } from './entries.ts'
+import { useListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
-import { objectsQuery } from './queries.ts'
 import { Toolbar } from './toolbar.tsx'
 
 export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) {
   const [search, setSearch] = useState('')
   const [asked] = useDebouncedValue(search, 200)
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useState<Selection>(new Map())
+  const [order, setOrder] = useState<Order>()
   const [shown, setShown] = useState<string>()
-  const list = useInfiniteQuery({ ...objectsQuery(bucket, prefix + asked), placeholderData: keepPreviousData })
-  const entries = useMemo(() => entriesOf(list.data?.pages ?? [], prefix), [list.data, prefix])
+  const listing = useListing({ bucket, folder: prefix, prefix: prefix + asked, order })
   const rights = useRights(bucket, prefix)
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const mayWrite = rights.has('s3:PutObject')
@@ -30,7 +30,7 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
   return (
     <DropZone bucket={bucket} prefix={prefix} isOpen={mayWrite}>
       <Stack gap="sm">
-        <Toolbar bucket={bucket} prefix={prefix} entries={entries} selected={selected} onSelect={setSelected} />
+        <Toolbar bucket={bucket} prefix={prefix} selected={selected} onSelect={setSelected} />
         <TextInput
           type="search"
           aria-label={texts.common.search}
@@ -40,8 +40,8 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
           onChange={event => setSearch(event.currentTarget.value)}
           maw={360}
         />
-        {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
-        {list.isSuccess && entries.length === 0 && (
+        {listing.error !== null && <ProblemAlert error={listing.error} onRetry={listing.refetch} />}
+        {!listing.isPending && listing.error === null && listing.count === 0 && (
           <Stack align="center" py="xl">
             <Text c="dimmed">{asked === '' ? emptyText : texts.objects.emptyPrefix(prefix + asked)}</Text>
             {asked !== '' && mayListVersions && (
@@ -51,19 +51,18 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
             )}
           </Stack>
         )}
-        {(list.isPending || entries.length > 0) && (
+        {(listing.isPending || listing.count > 0) && (
           <ObjectList
             bucket={bucket}
-            entries={entries}
+            listing={listing}
+            order={order}
+            onOrder={setOrder}
             selected={selected}
             onSelect={setSelected}
             onShow={setShown}
-            isLoading={list.isPending || list.isFetchingNextPage}
-            onEnd={() => {
-              if (list.hasNextPage && !list.isFetchingNextPage) void list.fetchNextPage()
-            }}
           />
         )}
+        {listing.isCutOff && <Text c="dimmed">{texts.objects.cutOff(listing.count)}</Text>}
       </Stack>
       {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => setShown(undefined)} />}
     </DropZone>
@@ -117,7 +116,7 @@ function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
         event.preventDefault()
         setOver(false)
         void filesOfDrop(event.dataTransfer.items, prefix).then(({ chosen, unreadable }) => {
-          uploadQueue.add(bucket, chosen)
+          void uploadQueue.add(bucket, chosen)
           if (unreadable.length > 0)
             notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
         })

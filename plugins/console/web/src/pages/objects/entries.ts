@@ -1,4 +1,4 @@
-/** Rows of a listing: folders and objects, in the order in which the server gives each. */
+/** Rows of a listing: folders and objects. */
 import type { Answer, ListedObject } from '../../api/operations.ts'
 
 export type Entry = { readonly id: string; readonly name: string } & (
@@ -6,15 +6,38 @@ export type Entry = { readonly id: string; readonly name: string } & (
   | { readonly kind: 'object'; readonly object: ListedObject }
 )
 
-/** `id` is the whole prefix or key. A key that ends in a slash has an empty name below its own folder: it is shown by its key. */
-export function entriesOf(pages: readonly Answer<'listObjects'>[], prefix: string): Entry[] {
-  const folders = new Map<string, Entry>()
-  const objects: Entry[] = []
-  for (const page of pages) {
-    for (const id of page.prefixes) folders.set(id, { kind: 'folder', id, name: id.slice(prefix.length) })
-    for (const object of page.objects) {
-      objects.push({ kind: 'object', id: object.key, name: object.key.slice(prefix.length) || object.key, object })
-    }
+/** What is selected, by its id: also what is out of view, and not loaded any more. */
+export type Selection = ReadonlyMap<string, Entry>
+
+/** Undefined is the server's order, by key. */
+export type Order = { readonly by: 'name' | 'size' | 'modified'; readonly isDescending: boolean } | undefined
+
+/**
+ * Of one answer. `id` is the whole prefix or key. A key that ends in a slash has an empty name below its own folder: it is shown by its key.
+ * Folders come first where the answer has all there is; else they are where their names are, so that each place in a long list stays its own.
+ */
+export function entriesOf(page: Answer<'listObjects'>, prefix: string, order: Order, isAll: boolean): Entry[] {
+  const folders: Entry[] = page.prefixes.map(id => ({ kind: 'folder', id, name: id.slice(prefix.length) }))
+  const objects: Entry[] = page.objects.map(object => ({
+    kind: 'object',
+    id: object.key,
+    name: object.key.slice(prefix.length) || object.key,
+    object,
+  }))
+  const entries = [...folders, ...objects]
+  if (order !== undefined) return entries.sort(comparing(order))
+  return isAll || folders.length === 0 ? entries : entries.sort(byId)
+}
+
+const byId = (a: Entry, b: Entry) => (a.id < b.id ? -1 : 1)
+
+/** Folders first: they have neither a size nor a date. */
+function comparing({ by, isDescending }: NonNullable<Order>) {
+  const sign = isDescending ? -1 : 1
+  return (a: Entry, b: Entry): number => {
+    if (a.kind !== b.kind) return a.kind === 'folder' ? -1 : 1
+    if (a.kind === 'folder' || b.kind === 'folder' || by === 'name') return sign * byId(a, b)
+    if (by === 'size') return sign * (a.object.size - b.object.size) || byId(a, b)
+    return sign * (Date.parse(a.object.lastModified) - Date.parse(b.object.lastModified)) || byId(a, b)
   }
-  return [...folders.values(), ...objects]
 }

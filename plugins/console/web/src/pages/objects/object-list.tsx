@@ -1,66 +1,66 @@
 /** A list that draws only the rows in view, so that a million keys scroll as ten do. */
-import { Anchor, Checkbox, Skeleton, Text, VisuallyHidden } from '@mantine/core'
-import { IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
+import { Anchor, Checkbox, Skeleton, VisuallyHidden } from '@mantine/core'
+import { IconChevronDown, IconChevronUp, IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { memo, useCallback, useEffect, useRef } from 'react'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import type { Entry } from './entries.ts'
+import type { Entry, Order, Selection } from './entries.ts'
+import type { Listing } from './listing.ts'
+import { pageSize } from './queries.ts'
 
 const rowHeight = 40
-/** Rows before the end at which more are loaded. */
-const ahead = 50
 
 export interface ObjectListProps {
   readonly bucket: string
-  readonly entries: readonly Entry[]
-  readonly selected: ReadonlySet<string>
-  readonly onSelect: (selected: ReadonlySet<string>) => void
+  readonly listing: Listing
+  readonly order: Order
+  readonly onOrder: (order: Order) => void
+  readonly selected: Selection
+  readonly onSelect: (selected: Selection) => void
   /** Shows the details of an object. */
   readonly onShow: (key: string) => void
-  readonly isLoading: boolean
-  readonly onEnd: () => void
 }
 
-export function ObjectList(props: ObjectListProps) {
-  const { bucket, entries, selected, onSelect, onShow, isLoading, onEnd } = props
+export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect, onShow }: ObjectListProps) {
+  const { count } = listing
   const place = useRef<HTMLDivElement>(null)
   const virtual = useWindowVirtualizer({
-    count: entries.length,
+    count,
     estimateSize: () => rowHeight,
     overscan: 12,
     scrollMargin: place.current?.offsetTop ?? 0,
   })
   const rows = virtual.getVirtualItems()
-  const last = rows.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (last >= entries.length - ahead) onEnd()
-  }, [last, entries.length, onEnd])
+  useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   const latest = useRef({ selected, onSelect, onShow })
   latest.current = { selected, onSelect, onShow }
-  const toggle = useCallback((id: string) => {
-    const next = new Set(latest.current.selected)
-    if (!next.delete(id)) next.add(id)
+  const toggle = useCallback((entry: Entry) => {
+    const next = new Map(latest.current.selected)
+    if (!next.delete(entry.id)) next.set(entry.id, entry)
     latest.current.onSelect(next)
   }, [])
   const show = useCallback((id: string) => latest.current.onShow(id), [])
+  const selectAll = () => {
+    const loaded = listing.loaded()
+    const isAll = loaded.every(({ id }) => selected.has(id))
+    onSelect(new Map(isAll ? [] : [...selected, ...loaded.map(entry => [entry.id, entry] as const)]))
+  }
   return (
-    <div ref={place} role="table" aria-rowcount={entries.length} aria-label={bucket}>
+    <div ref={place} role="table" aria-rowcount={count} aria-label={bucket}>
       <div role="row" className="object-row" style={{ height: rowHeight }}>
         <span role="columnheader">
           <Checkbox
             aria-label={texts.objects.selectAll}
-            checked={selected.size > 0 && selected.size === entries.length}
-            indeterminate={selected.size > 0 && selected.size < entries.length}
-            onChange={() =>
-              onSelect(selected.size === entries.length ? new Set() : new Set(entries.map(({ id }) => id)))
-            }
+            checked={selected.size > 0 && selected.size >= count}
+            indeterminate={selected.size > 0 && selected.size < count}
+            onChange={selectAll}
           />
         </span>
-        <Head>{texts.common.name}</Head>
-        <Head isRight>{texts.common.size}</Head>
-        <Head className="wide-only">{texts.common.modified}</Head>
+        <Head by="name" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+        <Head by="size" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+        <Head by="modified" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
         <span role="columnheader">
           <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
         </span>
@@ -81,34 +81,70 @@ export function ObjectList(props: ObjectListProps) {
               transform: `translateY(${start - virtual.options.scrollMargin}px)`,
             }}
           >
-            <Row
+            <PlacedRow
               bucket={bucket}
-              entry={entries[index]!}
-              isSelected={selected.has(entries[index]!.id)}
+              entry={listing.rowAt(index)}
+              selected={selected}
               onToggle={toggle}
               onShow={show}
             />
           </div>
         ))}
       </div>
-      {isLoading && <Skeleton h={rowHeight} mt={4} />}
+      {listing.isLoading && <Skeleton h={rowHeight} mt={4} />}
     </div>
   )
 }
 
-function Head({ children, isRight = false, className }: { children: string; isRight?: boolean; className?: string }) {
+interface HeadProps {
+  readonly by: NonNullable<Order>['by']
+  readonly order: Order
+  readonly onOrder: (order: Order) => void
+  /** All rows are sorted together, not each page by itself. */
+  readonly isWhole: boolean
+}
+
+/** Sorts by its column: upwards, downwards, and not at all. */
+function Head({ by, order, onOrder, isWhole }: HeadProps) {
+  const own = order?.by === by ? order : undefined
+  const next =
+    own === undefined ? { by, isDescending: false } : own.isDescending ? undefined : { by, isDescending: true }
+  const Icon = own?.isDescending ? IconChevronDown : IconChevronUp
   return (
-    <Text role="columnheader" size="sm" fw={600} ta={isRight ? 'right' : 'left'} {...(className && { className })}>
-      {children}
-    </Text>
+    <span
+      role="columnheader"
+      aria-sort={own === undefined ? 'none' : own.isDescending ? 'descending' : 'ascending'}
+      className={`object-head object-${by === 'modified' ? 'date wide-only' : by}`}
+    >
+      <button
+        type="button"
+        className="object-sort"
+        title={isWhole ? texts.objects.sort : texts.objects.sortWithin(pageSize)}
+        onClick={() => onOrder(next)}
+      >
+        {texts.common[by]}
+        {own !== undefined && <Icon size={14} aria-hidden />}
+      </button>
+    </span>
   )
+}
+
+interface PlacedRowProps extends Pick<RowProps, 'bucket' | 'onToggle' | 'onShow'> {
+  readonly entry: Entry | undefined
+  readonly selected: Selection
+}
+
+/** A row of a page that is being read again is empty until then. */
+function PlacedRow({ entry, selected, ...rest }: PlacedRowProps) {
+  if (entry === undefined) return <Skeleton h={16} style={{ gridColumn: '1 / -1' }} />
+  return <Row entry={entry} isSelected={selected.has(entry.id)} {...rest} />
 }
 
 interface RowProps {
   readonly bucket: string
   readonly entry: Entry
   readonly isSelected: boolean
-  readonly onToggle: (id: string) => void
+  readonly onToggle: (entry: Entry) => void
   readonly onShow: (key: string) => void
 }
 
@@ -123,7 +159,7 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
           className="object-check"
           aria-label={texts.objects.select(name)}
           checked={isSelected}
-          onChange={() => onToggle(id)}
+          onChange={() => onToggle(entry)}
         />
       </span>
       <span role="cell" className="object-name">

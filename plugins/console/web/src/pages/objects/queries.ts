@@ -3,17 +3,12 @@ import { call } from '../../api/client.ts'
 
 export const pageSize = 1000
 
-export const objectsQuery = (bucket: string, prefix: string) =>
-  infiniteQueryOptions({
-    queryKey: ['objects', bucket, prefix],
-    queryFn: ({ pageParam, signal }) =>
-      call('listObjects', {
-        params: { bucket },
-        query: { prefix, delimiter: '/', cursor: pageParam, limit: pageSize },
-        signal,
-      }),
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => (nextCursor === '' ? undefined : nextCursor),
+/** The entries of a folder that follow `cursor`, which is empty for the first. */
+export const objectsQuery = (bucket: string, prefix: string, cursor: string) =>
+  queryOptions({
+    queryKey: ['objects', bucket, prefix, cursor],
+    queryFn: ({ signal }) =>
+      call('listObjects', { params: { bucket }, query: { prefix, delimiter: '/', cursor, limit: pageSize }, signal }),
   })
 
 export const bucketQuery = (bucket: string) =>

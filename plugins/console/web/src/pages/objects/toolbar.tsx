@@ -1,6 +1,6 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
 import { IconCopy, IconFileZip, IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
@@ -8,24 +8,23 @@ import { texts } from '../../texts/index.ts'
 import { CopyEntries } from './copy-entries.tsx'
 import { DeleteEntries } from './delete-entries.tsx'
 import { downloadZip } from './download-zip.ts'
-import type { Entry } from './entries.ts'
+import type { Entry, Selection } from './entries.ts'
 
 export interface ToolbarProps {
   readonly bucket: string
   readonly prefix: string
-  readonly entries: readonly Entry[]
-  readonly selected: ReadonlySet<string>
-  readonly onSelect: (selected: ReadonlySet<string>) => void
+  readonly selected: Selection
+  readonly onSelect: (selected: Selection) => void
 }
 
-export function Toolbar({ bucket, prefix, entries, selected, onSelect }: ToolbarProps) {
+export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
   const [dialog, setDialog] = useState<'copy' | 'delete'>()
   const close = () => setDialog(undefined)
-  const clear = () => onSelect(new Set())
+  const clear = () => onSelect(new Map())
   const rights = useRights(bucket, prefix)
   const mayWrite = rights.has('s3:PutObject')
   const mayDelete = rights.has('s3:DeleteObject')
-  const chosen = entries.filter(({ id }) => selected.has(id))
+  const chosen = [...selected.values()]
   const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
   return (
     <Group gap="xs">
@@ -71,13 +70,15 @@ export function Toolbar({ bucket, prefix, entries, selected, onSelect }: Toolbar
 
 function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
-  const add = (files: FileList) => uploadQueue.add(bucket, filesOfInput(files, prefix))
+  // Before there are uploads to show: later the connection may be cut.
+  useEffect(() => void import('../../parts/uploads/upload-panel.tsx').catch(() => {}), [])
+  const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
   return (
     <>
       <FileButton
         multiple
         onChange={files =>
-          uploadQueue.add(
+          void uploadQueue.add(
             bucket,
             files.map(file => ({ key: prefix + file.name, file })),
           )

@@ -1,6 +1,6 @@
 /** Uploads that an earlier page did not complete: found when somebody signs in, continued when the same files are chosen again. */
 import { call } from '../../api/client.ts'
-import { type Entry, readEntries, removeEntries, writeEntries } from './journal.ts'
+import { type Entry, readEntries, removeEntries, removePages, writeEntries } from './journal.ts'
 import { otherPages, ownPage } from './pages.ts'
 import type { Upload } from './upload.ts'
 
@@ -8,12 +8,27 @@ const idOf = ({ bucket, key }: { readonly bucket: string; readonly key: string }
 
 /** Written together, because a folder may have many thousands of files. */
 const writeMs = 500
+const namesShown = 3
+
+/** What is told of uploads that wait for their files. */
+export interface Interruption {
+  readonly count: number
+  /** Of the first few. */
+  readonly keys: readonly string[]
+  readonly buckets: readonly string[]
+}
 
 export class InterruptedUploads {
   #user = ''
-  #entries = new Map<string, Entry>()
+  /** Of earlier pages, until the same file is chosen again. What this page sends is noted in the browser's database alone. */
+  readonly #left = new Map<string, Entry>()
+  #missing = 0
   #changed = new Map<string, Entry>()
+  /** Of what has changed: given up on purpose, and not offered again. */
+  #cancelled = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** What is written goes one after the other: what was removed must not come back. */
+  #written: Promise<void> = Promise.resolve()
   readonly #onChange: () => void
 
   constructor(onChange: () => void) {
@@ -25,79 +40,110 @@ export class InterruptedUploads {
     if (this.#user === user) return
     this.#user = user
     const open = await otherPages()
-    const left = (await readEntries(user)).filter(({ page }) => page !== ownPage && !open.has(page))
-    for (const entry of left) if (!this.#entries.has(idOf(entry))) this.#entries.set(idOf(entry), entry)
+    for (const entry of await readEntries(user)) {
+      if (entry.page === ownPage || open.has(entry.page)) continue
+      this.#left.set(idOf(entry), entry)
+      if (!entry.isDone) this.#missing++
+    }
     this.#onChange()
   }
 
-  /** Those of which nobody has chosen the file again. */
-  missing(uploads: readonly Upload[]): readonly Entry[] {
-    if (this.#entries.size === 0) return []
-    const known = new Set(uploads.map(idOf))
-    return [...this.#entries.values()].filter(entry => !entry.isDone && !known.has(idOf(entry)))
+  /** Of which nobody has chosen the file again; undefined when there are none. */
+  summary(): Interruption | undefined {
+    if (this.#missing === 0) return undefined
+    const keys: string[] = []
+    const buckets = new Set<string>()
+    for (const entry of this.#left.values()) {
+      if (entry.isDone) continue
+      keys.push(entry.key)
+      buckets.add(entry.bucket)
+      if (keys.length === namesShown) break
+    }
+    return { count: this.#missing, keys, buckets: [...buckets] }
   }
 
   /** Takes over what an earlier page has sent of the same file. */
   adopt(upload: Upload): void {
-    const entry = this.#entries.get(idOf(upload))
-    const isSame = entry?.sizeBytes === upload.file.size && entry.modifiedMs === upload.file.lastModified
+    const id = idOf(upload)
+    const entry = this.#left.get(id)
+    if (entry === undefined) return
+    this.#left.delete(id)
+    if (!entry.isDone) this.#missing--
+    const isSame = entry.sizeBytes === upload.sizeBytes && entry.modifiedMs === upload.modifiedMs
     if (isSame) upload.adopt(entry)
-    else if (entry?.uploadId !== undefined) void abandon(entry)
+    else if (entry.uploadId !== undefined) void abandon(entry)
   }
 
-  /** Notes how far an upload is. */
+  /** Notes how far an upload is. That it is under way changes nothing of what can be continued. */
   note(upload: Upload): void {
-    const { bucket, key, file, uploadId, state } = upload
+    const { bucket, key, sizeBytes, modifiedMs, uploadId, state } = upload
+    if (state === 'sending' && uploadId === undefined) return
     const entry = {
       user: this.#user,
       page: ownPage,
       bucket,
       key,
-      sizeBytes: file.size,
-      modifiedMs: file.lastModified,
+      sizeBytes,
+      modifiedMs,
       ...(uploadId !== undefined && { uploadId }),
       isDone: state === 'done',
     }
-    this.#entries.set(idOf(entry), entry)
+    if (state === 'cancelled') this.#cancelled.add(idOf(entry))
+    else this.#cancelled.delete(idOf(entry))
     this.#changed.set(idOf(entry), entry)
-    this.#timer ??= setTimeout(() => void this.#write(), writeMs)
+    this.#timer ??= setTimeout(() => this.#write(), writeMs)
   }
 
-  /** All have ended: nothing is left to continue but what is still missing. */
-  async settle(uploads: readonly Upload[]): Promise<void> {
-    if (this.missing(uploads).length > 0) return
-    await this.#remove([...this.#entries.values()])
+  /** All of this page have ended: nothing is left to continue but what is still missing. */
+  async settle(): Promise<void> {
+    if (this.#missing > 0) return
+    await this.#removeAll()
   }
 
   /** Gives up what is missing, and frees what the server keeps of it. */
-  async forget(uploads: readonly Upload[]): Promise<void> {
-    const missing = this.missing(uploads)
-    await this.#remove(missing)
+  async forget(): Promise<void> {
+    const missing = [...this.#left.values()].filter(({ isDone }) => !isDone)
+    for (const entry of missing) this.#left.delete(idOf(entry))
+    this.#missing = 0
+    this.#onChange()
+    await this.#after(() => removeEntries(missing))
     for (const entry of missing) if (entry.uploadId !== undefined) await abandon(entry)
   }
 
   /** Of a user who signs out, with everything. */
   async clear(): Promise<void> {
-    const all = [...this.#entries.values()]
-    await this.#remove(all)
+    const begun = [...this.#left.values()].filter(({ isDone, uploadId }) => !isDone && uploadId !== undefined)
+    await this.#removeAll()
     this.#user = ''
-    for (const entry of all) if (entry.uploadId !== undefined && !entry.isDone) await abandon(entry)
+    for (const entry of begun) await abandon(entry)
   }
 
-  async #remove(entries: readonly Entry[]): Promise<void> {
-    for (const entry of entries) {
-      this.#entries.delete(idOf(entry))
-      this.#changed.delete(idOf(entry))
-    }
-    await removeEntries(entries)
-    this.#onChange()
-  }
-
-  async #write(): Promise<void> {
-    this.#timer = undefined
-    const entries = [...this.#changed.values()]
+  async #removeAll(): Promise<void> {
+    const pages = new Set([ownPage, ...Array.from(this.#left.values(), ({ page }) => page)])
+    this.#left.clear()
+    this.#missing = 0
     this.#changed.clear()
-    await writeEntries(entries)
+    this.#cancelled.clear()
+    this.#onChange()
+    const user = this.#user
+    await this.#after(() => removePages(user, pages))
+  }
+
+  #write(): void {
+    this.#timer = undefined
+    const changed = [...this.#changed.values()]
+    const cancelled = this.#cancelled
+    this.#changed.clear()
+    this.#cancelled = new Set()
+    void this.#after(async () => {
+      await writeEntries(changed.filter(entry => !cancelled.has(idOf(entry))))
+      await removeEntries(changed.filter(entry => cancelled.has(idOf(entry))))
+    })
+  }
+
+  #after(work: () => Promise<void>): Promise<void> {
+    this.#written = this.#written.then(work)
+    return this.#written
   }
 }
 

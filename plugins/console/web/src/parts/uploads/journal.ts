@@ -19,6 +19,7 @@ export interface Entry {
 }
 
 const storeName = 'uploads'
+const entriesAtOnce = 200
 let database: Promise<IDBDatabase> | undefined
 
 function open(): Promise<IDBDatabase> {
@@ -47,22 +48,45 @@ async function change(work: (store: IDBObjectStore) => void): Promise<void> {
 
 /** Replaces what is known of these. */
 export function writeEntries(entries: readonly Entry[]): Promise<void> {
+  return changeEach(entries, (store, entry) => store.put(entry))
+}
+
+export function removeEntries(entries: readonly Entry[]): Promise<void> {
+  return changeEach(entries, (store, { user, bucket, key }) => store.delete([user, bucket, key]))
+}
+
+/** All that these pages of a user have left. */
+export function removePages(user: string, pages: ReadonlySet<string>): Promise<void> {
   return change(store => {
-    for (const entry of entries) store.put(entry)
+    const request = store.openCursor(ofUser(user))
+    request.onsuccess = () => {
+      const cursor = request.result
+      if (cursor === null) return
+      if (pages.has((cursor.value as Entry).page)) cursor.delete()
+      cursor.continue()
+    }
   })
 }
 
-export function removeEntries(entries: readonly Pick<Entry, 'user' | 'bucket' | 'key'>[]): Promise<void> {
-  return change(store => {
-    for (const { user, bucket, key } of entries) store.delete([user, bucket, key])
-  })
+/** A few at a time: the page has other things to do. */
+async function changeEach(
+  entries: readonly Entry[],
+  work: (store: IDBObjectStore, entry: Entry) => void,
+): Promise<void> {
+  for (let start = 0; start < entries.length; start += entriesAtOnce) {
+    await change(store => {
+      for (const entry of entries.slice(start, start + entriesAtOnce)) work(store, entry)
+    })
+  }
 }
+
+const ofUser = (user: string) => IDBKeyRange.bound([user], [user, []])
 
 /** What this user left behind in earlier pages. */
 export async function readEntries(user: string): Promise<Entry[]> {
   try {
     const store = (await open()).transaction(storeName, 'readonly').objectStore(storeName)
-    const request: IDBRequest<Entry[]> = store.getAll(IDBKeyRange.bound([user], [user, []]))
+    const request: IDBRequest<Entry[]> = store.getAll(ofUser(user))
     return await new Promise((resolve, reject) => {
       request.onsuccess = () => resolve(request.result)
       request.onerror = () => reject(request.error)

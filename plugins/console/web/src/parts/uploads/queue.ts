@@ -1,36 +1,76 @@
-/** All uploads of this page, a few at a time. Components read it as a store, at most ten times a second, of many files less often. */
-import { InterruptedUploads } from './interrupted.ts'
-import type { Entry } from './journal.ts'
+/**
+ * All uploads of this page, a few at a time. Components read it as a store. A folder may have many thousands of files: what is known of all
+ * is counted, and an upload that has ended is forgotten, but for the last few.
+ */
+import { InterruptedUploads, type Interruption } from './interrupted.ts'
+import { Rate } from './rate.ts'
 import { Upload } from './upload.ts'
 
-const filesAtOnce = 3
-const tellMs = 100
-/** Of that many uploads each news takes a while: there is less of it, so that sending them goes on. */
-const uploadsPerTellMs = 40
+/** As many as a browser has connections to one server. */
+const filesAtOnce = 6
+const tellMs = 250
+const endedShownMax = 50
+/** The page answers to whoever uses it after so long. */
+const addMs = 12
 
 export interface Chosen {
   readonly key: string
   readonly file: File
 }
 
+/** An upload that is over: its file is not kept. */
+export interface Ended {
+  readonly bucket: string
+  readonly key: string
+  readonly state: 'done' | 'cancelled'
+}
+
 export interface Snapshot {
-  readonly uploads: readonly Upload[]
+  /** Files: all that were chosen, and those that are done or cancelled. */
+  readonly files: number
+  readonly ended: number
+  readonly waiting: number
+  readonly sending: number
+  readonly paused: number
+  readonly failed: number
+  /** Of all that are not cancelled. */
+  readonly bytes: number
+  readonly sentBytes: number
+  readonly bytesPerSecond: number
+  /** How many can be listed: of those that have ended only the last few. */
+  readonly listed: number
   /** Of an earlier page, waiting for their files to be chosen again. */
-  readonly interrupted: readonly Entry[]
+  readonly interrupted: Interruption | undefined
   /** Counts up with each change. */
   readonly version: number
-  readonly bytesPerSecond: number
 }
 
 type Listener = () => void
 
+const idOf = ({ bucket, key }: Pick<Upload, 'bucket' | 'key'>) => `${bucket}/${key}`
+
 class UploadQueue {
-  #uploads: Upload[] = []
-  #running = 0
-  #snapshot: Snapshot = { uploads: [], interrupted: [], version: 0, bytesPerSecond: 0 }
+  readonly #waiting = new Set<Upload>()
+  readonly #sending = new Set<Upload>()
+  readonly #sendingIds = new Set<string>()
+  readonly #paused = new Set<Upload>()
+  readonly #failed = new Set<Upload>()
+  #lastEnded: Ended[] = []
+  /** Chosen, and not taken in yet. */
+  #coming = 0
+  /** Everything was paused: what is still taken in is paused too. */
+  #isHeld = false
+  /** Counts how often everything was cancelled. */
+  #discards = 0
+  #ended = 0
+  #endedBytes = 0
+  /** Of those that have not ended. */
+  #openBytes = 0
+  readonly #rate = new Rate()
   readonly #interrupted = new InterruptedUploads(() => this.#changed())
+  #version = 0
+  #snapshot: Snapshot = this.#look()
   #timer: ReturnType<typeof setTimeout> | undefined
-  #rateFrom = { timeMs: 0, bytes: 0 }
   readonly #listeners = new Set<Listener>()
   readonly #onDone = new Set<(bucket: string) => void>()
 
@@ -40,6 +80,24 @@ class UploadQueue {
   }
 
   snapshot = (): Snapshot => this.#snapshot
+
+  /** Those from `start` to before `end` of all that are listed: first those that need somebody, at last those that have ended. */
+  rows(start: number, end: number): (Upload | Ended)[] {
+    const rows: (Upload | Ended)[] = []
+    let index = 0
+    for (const group of [this.#failed, this.#sending, this.#paused, this.#waiting, this.#lastEnded]) {
+      const size = Array.isArray(group) ? group.length : group.size
+      if (index + size <= start) {
+        index += size
+        continue
+      }
+      for (const upload of group) {
+        if (index >= end) return rows
+        if (index++ >= start) rows.push(upload)
+      }
+    }
+    return rows
+  }
 
   /** Tells of each upload that has arrived. */
   onDone(listener: (bucket: string) => void): () => void {
@@ -54,18 +112,35 @@ class UploadQueue {
 
   /** Gives up what was interrupted. */
   forgetInterrupted(): Promise<void> {
-    return this.#interrupted.forget(this.#uploads)
+    return this.#interrupted.forget()
   }
 
-  add(bucket: string, chosen: readonly Chosen[]): void {
+  /** Begins at once, and takes in many files bit by bit: the browser asks the file system for the size of each. */
+  async add(bucket: string, chosen: readonly Chosen[]): Promise<void> {
+    this.#coming += chosen.length
+    let until = performance.now() + addMs
+    const discards = this.#discards
+    this.#isHeld = false
     for (const { key, file } of chosen) {
-      const upload: Upload = new Upload(bucket, key, file, isNew => this.#note(upload, isNew))
-      this.#interrupted.adopt(upload)
-      this.#interrupted.note(upload)
-      this.#uploads.push(upload)
+      if (performance.now() > until) {
+        this.#fill()
+        await new Promise(done => setTimeout(done))
+        until = performance.now() + addMs
+      }
+      this.#coming--
+      // Cancelled meanwhile, with everything that was chosen before.
+      if (this.#discards === discards) this.#addOne(bucket, key, file)
     }
-    this.#changed()
     this.#fill()
+    this.#settle()
+  }
+
+  #addOne(bucket: string, key: string, file: File): void {
+    const upload: Upload = new Upload(bucket, key, file, isNew => this.#note(upload, isNew))
+    this.#openBytes += upload.sizeBytes
+    this.#interrupted.adopt(upload)
+    this.#note(upload, true)
+    if (this.#isHeld) upload.pause()
   }
 
   pause(upload: Upload): void {
@@ -79,86 +154,123 @@ class UploadQueue {
 
   async cancel(upload: Upload): Promise<void> {
     await upload.cancel()
+    this.#settle()
   }
 
-  /** For a session that has ended: nothing goes on until somebody says so. */
+  /** Nothing goes on until somebody says so, or, for a session that has ended, signs in and says so. */
   pauseAll(): void {
-    for (const upload of this.#uploads) upload.pause()
+    this.#isHeld = true
+    // Those that wait first: none of them takes the place of one that is paused.
+    for (const upload of [...this.#waiting, ...this.#sending]) upload.pause()
+  }
+
+  /** What is paused and what has failed. */
+  resumeAll(): void {
+    this.#isHeld = false
+    for (const upload of [...this.#paused, ...this.#failed]) upload.wait()
+    this.#fill()
+  }
+
+  async cancelAll(): Promise<void> {
+    this.#discards++
+    const open = [...this.#waiting, ...this.#sending, ...this.#paused, ...this.#failed]
+    await Promise.all(open.map(upload => upload.cancel()))
   }
 
   /** Cancels everything, and forgets it. */
   async discard(): Promise<void> {
-    const open = this.#uploads.filter(isOpen)
-    this.#uploads = []
-    this.#changed()
-    await Promise.all(open.map(upload => upload.cancel()))
+    await this.cancelAll()
+    this.clearEnded()
     await this.#interrupted.clear()
   }
 
   clearEnded(): void {
-    this.#uploads = this.#uploads.filter(isOpen)
+    this.#lastEnded = []
+    this.#ended = 0
+    this.#endedBytes = 0
     this.#changed()
   }
 
   get isBusy(): boolean {
-    return this.#uploads.some(({ state }) => state === 'sending' || state === 'waiting')
+    return this.#sending.size + this.#waiting.size + this.#coming > 0
   }
 
   #fill(): void {
-    while (this.#running < filesAtOnce) {
-      const next = this.#uploads.find(upload => upload.state === 'waiting' && !this.#isSending(upload))
+    while (this.#sending.size < filesAtOnce) {
+      const next = this.#next()
       if (next === undefined) return
-      this.#running++
       void next.run().finally(() => {
-        this.#running--
-        if (next.state === 'done') for (const listener of this.#onDone) listener(next.bucket)
         this.#fill()
-        if (this.#running === 0 && !this.#uploads.some(isOpen)) void this.#interrupted.settle(this.#uploads)
+        this.#settle()
       })
     }
   }
 
+  #settle(): void {
+    if (!this.isBusy && this.#paused.size + this.#failed.size === 0) void this.#interrupted.settle()
+  }
+
   /** Two files with one key go one after the other, so that the later one is what stays. */
-  #isSending({ bucket, key }: Upload): boolean {
-    return this.#uploads.some(other => other.state === 'sending' && other.bucket === bucket && other.key === key)
+  #next(): Upload | undefined {
+    for (const upload of this.#waiting) if (!this.#sendingIds.has(idOf(upload))) return upload
+    return undefined
   }
 
   #note(upload: Upload, isNew: boolean): void {
-    if (isNew) this.#interrupted.note(upload)
+    if (isNew) {
+      this.#place(upload)
+      this.#interrupted.note(upload)
+      if (upload.state === 'done') for (const listener of this.#onDone) listener(upload.bucket)
+    }
     this.#changed()
   }
 
+  #place(upload: Upload): void {
+    if (this.#sending.delete(upload)) this.#sendingIds.delete(idOf(upload))
+    for (const group of [this.#waiting, this.#paused, this.#failed]) group.delete(upload)
+    const { state } = upload
+    const groups = { waiting: this.#waiting, sending: this.#sending, paused: this.#paused, failed: this.#failed }
+    if (state === 'done' || state === 'cancelled') this.#end(upload, state)
+    else groups[state].add(upload)
+    if (state === 'sending') this.#sendingIds.add(idOf(upload))
+  }
+
+  #end({ bucket, key, sizeBytes }: Upload, state: Ended['state']): void {
+    this.#openBytes -= sizeBytes
+    if (state === 'done') this.#endedBytes += sizeBytes
+    this.#ended++
+    this.#lastEnded = [{ bucket, key, state }, ...this.#lastEnded.slice(0, endedShownMax - 1)]
+  }
+
   #changed = (): void => {
-    this.#timer ??= setTimeout(
-      () => {
-        this.#timer = undefined
-        this.#snapshot = {
-          uploads: [...this.#uploads],
-          interrupted: this.#interrupted.missing(this.#uploads),
-          version: this.#snapshot.version + 1,
-          bytesPerSecond: this.#rate(),
-        }
-        for (const listener of this.#listeners) listener()
-      },
-      Math.max(tellMs, this.#uploads.length / uploadsPerTellMs),
-    )
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#snapshot = this.#look()
+      for (const listener of this.#listeners) listener()
+    }, tellMs)
   }
 
-  /** Over the last seconds. */
-  #rate(): number {
-    const bytes = this.#uploads.reduce((sum, { sentBytes }) => sum + sentBytes, 0)
-    const timeMs = Date.now()
-    const elapsedMs = timeMs - this.#rateFrom.timeMs
-    if (elapsedMs < 1000) return this.#snapshot.bytesPerSecond
-    const rate = Math.max(0, ((bytes - this.#rateFrom.bytes) / elapsedMs) * 1000)
-    const isFirst = elapsedMs > 60_000
-    this.#rateFrom = { timeMs, bytes }
-    return isFirst ? 0 : rate
+  #look(): Snapshot {
+    const open = this.#waiting.size + this.#sending.size + this.#paused.size + this.#failed.size
+    let sentBytes = this.#endedBytes
+    // Of those that wait nothing is sent but what an earlier page sent.
+    for (const group of [this.#sending, this.#paused, this.#failed])
+      for (const upload of group) sentBytes += upload.sentBytes
+    return {
+      files: open + this.#coming + this.#ended,
+      ended: this.#ended,
+      waiting: this.#waiting.size + this.#coming,
+      sending: this.#sending.size,
+      paused: this.#paused.size,
+      failed: this.#failed.size,
+      bytes: this.#openBytes + this.#endedBytes,
+      sentBytes,
+      bytesPerSecond: this.#rate.of(sentBytes),
+      listed: open + this.#lastEnded.length,
+      interrupted: this.#interrupted.summary(),
+      version: ++this.#version,
+    }
   }
-}
-
-function isOpen({ state }: Upload): boolean {
-  return state !== 'done' && state !== 'cancelled'
 }
 
 export const uploadQueue = new UploadQueue()

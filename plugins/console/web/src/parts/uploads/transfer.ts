@@ -11,8 +11,28 @@ export interface Transfer {
   onProgress(sentBytes: number): void
 }
 
+/** A body of that size takes a while: its progress is told, and it leaves connections to the rest of the page, which has six in all. */
+const largeBytesMin = 1024 ** 2
+const largeAtOnce = 4
+
+let largeUnderWay = 0
+const largeWaiting: (() => void)[] = []
+
 /** Resolves with the JSON of the answer; throws `Problem`, or an `AbortError`. */
-export function send<T>({ method, url, body, contentType, signal, onProgress }: Transfer): Promise<T> {
+export async function send<T>(transfer: Transfer): Promise<T> {
+  if (transfer.body.size < largeBytesMin) return sendNow(transfer)
+  if (largeUnderWay < largeAtOnce) largeUnderWay++
+  else await new Promise<void>(resolve => largeWaiting.push(resolve))
+  try {
+    return await sendNow(transfer)
+  } finally {
+    const next = largeWaiting.shift()
+    if (next === undefined) largeUnderWay--
+    else next()
+  }
+}
+
+function sendNow<T>({ method, url, body, contentType, signal, onProgress }: Transfer): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
@@ -20,7 +40,7 @@ export function send<T>({ method, url, body, contentType, signal, onProgress }: 
     request.open(method, new URL(url, document.baseURI))
     for (const [name, value] of Object.entries(csrfHeaders())) request.setRequestHeader(name, value)
     request.setRequestHeader('content-type', contentType)
-    request.upload.onprogress = ({ loaded }) => onProgress(loaded)
+    if (body.size >= largeBytesMin) request.upload.onprogress = ({ loaded }) => onProgress(loaded)
     request.onerror = () => {
       end()
       reject(problemOfNetwork())

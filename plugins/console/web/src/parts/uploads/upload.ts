@@ -2,6 +2,7 @@
 import { call, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
+import { Rate } from './rate.ts'
 import { send, withRetries } from './transfer.ts'
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled'
@@ -16,17 +17,21 @@ export class Upload {
   readonly bucket: string
   readonly key: string
   readonly file: File
+  /** Read once: the browser asks the file system each time. */
+  readonly sizeBytes: number
+  readonly modifiedMs: number
   state: UploadState = 'waiting'
   error: unknown
-  readonly #partBytes: number
-  readonly #sent = new Map<number, number>()
-  readonly #parts = new Map<number, string>()
+  /** Bytes of each part that have been sent; of a file in one request they are its first part. Most files only wait: they have none. */
+  #sent: Map<number, number> | undefined
+  #parts: Map<number, string> | undefined
   #uploadId: string | undefined
   /** What an earlier page sent has to be asked of the server first. */
   #isAdopted = false
   /** Set while the server cannot be reached, and the upload goes on trying. */
   isCut = false
-  #abort = new AbortController()
+  #abort: AbortController | undefined
+  #rate: Rate | undefined
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
 
@@ -34,8 +39,13 @@ export class Upload {
     this.bucket = bucket
     this.key = key
     this.file = file
+    this.sizeBytes = file.size
+    this.modifiedMs = file.lastModified
     this.#onChange = onChange
-    this.#partBytes = Math.max(partBytesMin, Math.ceil(file.size / partsMax))
+  }
+
+  get #partBytes(): number {
+    return Math.max(partBytesMin, Math.ceil(this.sizeBytes / partsMax))
   }
 
   /** Of an upload in parts that has begun. */
@@ -47,15 +57,19 @@ export class Upload {
   adopt({ uploadId, isDone }: { readonly uploadId?: string; readonly isDone: boolean }): void {
     this.#uploadId = uploadId
     this.#isAdopted = uploadId !== undefined
-    if (!isDone) return
-    this.#sent.set(1, this.file.size)
-    this.state = 'done'
+    if (isDone) this.state = 'done'
   }
 
   get sentBytes(): number {
     let bytes = 0
-    for (const sent of this.#sent.values()) bytes += sent
-    return Math.min(bytes, this.file.size)
+    if (this.#sent !== undefined) for (const sent of this.#sent.values()) bytes += sent
+    return Math.min(bytes, this.sizeBytes)
+  }
+
+  /** Of one that is being sent. */
+  get bytesPerSecond(): number {
+    this.#rate ??= new Rate()
+    return this.#rate.of(this.sentBytes)
   }
 
   /** Never rejects: the outcome is in `state` and `error`. */
@@ -65,7 +79,7 @@ export class Upload {
     this.error = undefined
     this.#become('sending')
     try {
-      await (this.file.size > singleBytesMax ? this.#sendParts(abort.signal) : this.#sendWhole(abort.signal))
+      await (this.sizeBytes > singleBytesMax ? this.#sendParts(abort.signal) : this.#sendWhole(abort.signal))
       if (!abort.signal.aborted) this.#become('done')
     } catch (error) {
       // Whoever paused or cancelled has set the state.
@@ -81,8 +95,8 @@ export class Upload {
   pause(): void {
     if (this.state !== 'waiting' && this.state !== 'sending') return
     this.#become('paused')
-    this.#abort.abort()
-    for (const part of this.#sent.keys()) if (!this.#parts.has(part)) this.#sent.delete(part)
+    this.#abort?.abort()
+    for (const part of this.#sent?.keys() ?? []) if (this.#parts?.has(part) !== true) this.#sent?.delete(part)
   }
 
   wait(): void {
@@ -91,7 +105,7 @@ export class Upload {
 
   async cancel(): Promise<void> {
     this.#become('cancelled')
-    this.#abort.abort()
+    this.#abort?.abort()
     const uploadId = this.#uploadId
     this.#uploadId = undefined
     if (uploadId !== undefined) await this.#abandon(uploadId)
@@ -119,8 +133,7 @@ export class Upload {
       const { parts = [] } = await call('getUpload', { params, query: { key } })
       for (const { partNumber, etag, size } of parts) {
         if (size !== this.#partSize(partNumber)) continue
-        this.#parts.set(partNumber, etag)
-        this.#progress(partNumber, size)
+        this.#arrived(partNumber, etag, size)
       }
     } catch (error) {
       if (!(error instanceof Problem && error.status === 404)) throw error
@@ -130,7 +143,7 @@ export class Upload {
   }
 
   #partSize(number: number): number {
-    return Math.min(this.#partBytes, this.file.size - (number - 1) * this.#partBytes)
+    return Math.min(this.#partBytes, this.sizeBytes - (number - 1) * this.#partBytes)
   }
 
   #become(state: UploadState): void {
@@ -140,34 +153,35 @@ export class Upload {
   }
 
   async #sendWhole(signal: AbortSignal): Promise<void> {
+    const { bucket, key, file } = this
+    const contentType = file.type || 'application/octet-stream'
     await this.#persist(signal, () =>
       send({
         method: 'POST',
-        url: urlOf('uploadObject', { bucket: this.bucket }, { key: this.key }),
-        body: this.file,
-        contentType: this.file.type || 'application/octet-stream',
+        url: urlOf('uploadObject', { bucket }, { key }),
+        body: file,
+        contentType,
         signal,
         onProgress: bytes => this.#progress(1, bytes),
       }),
     )
-    this.#progress(1, this.file.size)
   }
 
   async #sendParts(signal: AbortSignal): Promise<void> {
-    const { bucket, key, file } = this
+    const { bucket, key, sizeBytes } = this
     const uploadId = await this.#begin()
     // Without the signal: an upload that has begun has to be known, to be aborted or continued.
     if (this.state === 'cancelled') return this.#abandon(uploadId)
     signal.throwIfAborted()
-    const count = Math.ceil(file.size / this.#partBytes)
-    const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts.has(number))
+    const count = Math.ceil(sizeBytes / this.#partBytes)
+    const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts?.has(number))
     const workers = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {
       for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
         await this.#sendPart(uploadId, number, signal)
       }
     })
     await Promise.all(workers)
-    const parts = [...this.#parts].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
+    const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
     await this.#persist(signal, () =>
       call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
     )
@@ -187,8 +201,13 @@ export class Upload {
         onProgress: bytes => this.#progress(number, bytes),
       }),
     )
-    this.#parts.set(number, etag)
-    this.#progress(number, body.size)
+    this.#arrived(number, etag, body.size)
+  }
+
+  #arrived(part: number, etag: string, bytes: number): void {
+    this.#parts ??= new Map()
+    this.#parts.set(part, etag)
+    this.#progress(part, bytes)
   }
 
   /** As long as the server cannot be reached the upload is not over; a file that can be read no more ends it. */
@@ -209,6 +228,7 @@ export class Upload {
   }
 
   #progress(part: number, bytes: number): void {
+    this.#sent ??= new Map()
     this.#sent.set(part, bytes)
     this.#onChange(false)
   }

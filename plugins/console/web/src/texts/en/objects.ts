@@ -10,6 +10,10 @@ export const objects = {
   share: 'Share',
   details: 'Details',
   selected: (count: number) => `${count.toLocaleString('en')} selected`,
+  sort: 'Sort by this column',
+  sortWithin: (count: number) => `Sort by this column, each ${count.toLocaleString('en')} rows by themselves`,
+  cutOff: (count: number) =>
+    `The first ${count.toLocaleString('en')} are listed. There are more: filter by the beginning of their names.`,
   selectAll: 'Select all that are loaded',
   select: (key: string) => `Select ${key}`,
   deleteTitle: (count: number) => `Delete ${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}?`,
@@ -93,6 +97,10 @@ export const uploads = {
   pause: 'Pause',
   resume: 'Go on',
   cancel: 'Cancel upload',
+  pauseAll: 'Pause all',
+  resumeAll: 'Go on with all',
+  cancelAll: 'Cancel all that have not arrived',
+  failed: (count: number) => `${count.toLocaleString('en')} failed`,
   retry: 'Try again',
   clear: 'Clear what is done',
   unreadable: (count: number, first: string) =>

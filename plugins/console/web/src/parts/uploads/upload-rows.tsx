@@ -1,0 +1,120 @@
+/** The uploads of the panel, of which only those in view are drawn. */
+
+import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { memo, useRef } from 'react'
+import { texts } from '../../texts/index.ts'
+import { formatBytes } from '../format.ts'
+import { Tool } from '../tool.tsx'
+import { type Ended, uploadQueue } from './queue.ts'
+import { Upload } from './upload.ts'
+
+const rowHeight = 28
+const rowsShown = 8
+/** Of a smaller file the rate says nothing. */
+const rateBytesMin = 4 * 1024 ** 2
+
+/** `version`: of the queue, so that what is shown is what is in it now. */
+export function UploadRows({ count }: { readonly count: number; readonly version: number }) {
+  const view = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => view.current,
+    estimateSize: () => rowHeight,
+    overscan: 2,
+  })
+  const items = virtual.getVirtualItems()
+  const first = items[0]?.index ?? 0
+  const rows = uploadQueue.rows(first, (items.at(-1)?.index ?? -1) + 1)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls has to be within reach of the keyboard
+    <div ref={view} className="upload-rows" style={{ height: rowHeight * Math.min(count, rowsShown) }} tabIndex={0}>
+      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {items.map(({ index, key, start, size }) => (
+          <div key={key} className="upload-row" style={{ top: start, height: size }}>
+            <Row row={rows[index - first]} />
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Row({ row }: { readonly row: Upload | Ended | undefined }) {
+  if (row === undefined) return null
+  if (!(row instanceof Upload)) return <EndedRow row={row} />
+  return <OpenRow upload={row} state={row.state} sentBytes={row.sentBytes} isCut={row.isCut} />
+}
+
+const EndedRow = memo(function EndedRow({ row: { key, state } }: { readonly row: Ended }) {
+  return (
+    <>
+      <span className="upload-name" title={key}>
+        {key}
+      </span>
+      <span className="upload-state">{texts.uploads[state]}</span>
+    </>
+  )
+})
+
+/** What an upload is now is passed along: only rows that change are drawn again. */
+type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut'>
+
+const OpenRow = memo(function OpenRow({ upload, state, isCut }: OpenRowProps) {
+  const { key } = upload
+  const isUnderWay = state === 'sending' || state === 'waiting'
+  const words = isCut ? texts.uploads.cut : state === 'sending' ? progressOf(upload) : wordsOf(upload)
+  return (
+    <>
+      <span className="upload-name" title={key}>
+        {key}
+      </span>
+      <span className="upload-state numbers" data-failed={state === 'failed' || undefined} title={words}>
+        {words}
+      </span>
+      {isUnderWay && (
+        <Tool
+          size="sm"
+          label={`${texts.uploads.pause} ${key}`}
+          icon={IconPlayerPause}
+          onClick={() => uploadQueue.pause(upload)}
+        />
+      )}
+      {state === 'paused' && (
+        <Tool
+          size="sm"
+          label={`${texts.uploads.resume} ${key}`}
+          icon={IconPlayerPlay}
+          onClick={() => uploadQueue.resume(upload)}
+        />
+      )}
+      {state === 'failed' && (
+        <Tool
+          size="sm"
+          label={`${texts.uploads.retry} ${key}`}
+          icon={IconRefresh}
+          onClick={() => uploadQueue.resume(upload)}
+        />
+      )}
+      <Tool
+        size="sm"
+        label={`${texts.uploads.cancel} ${key}`}
+        icon={IconX}
+        onClick={() => void uploadQueue.cancel(upload)}
+      />
+    </>
+  )
+})
+
+function progressOf(upload: Upload): string {
+  const { sizeBytes, sentBytes } = upload
+  const percent = `${sizeBytes === 0 ? 100 : Math.floor((sentBytes / sizeBytes) * 100)} %`
+  if (sizeBytes < rateBytesMin) return percent
+  const rate = upload.bytesPerSecond
+  return rate > 0 ? `${texts.uploads.rate(formatBytes(rate))} · ${percent}` : percent
+}
+
+function wordsOf({ state, error }: Upload): string {
+  if (state === 'failed') return error instanceof Error ? error.message : String(error)
+  return state === 'sending' ? '' : texts.uploads[state]
+}

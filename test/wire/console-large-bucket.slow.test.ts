@@ -1,0 +1,100 @@
+/** A bucket with very many keys in the web console: it opens, scrolls and filters without reading it all, in a page of bounded memory. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { withoutBrowser } from './browser.ts'
+import { eventually, startConsole } from './console.ts'
+
+const keyCount = process.env.TEST_LONG === undefined ? 100_000 : 1_000_000
+/** How far somebody scrolls, in pages of the server. */
+const pagesScrolled = process.env.TEST_LONG === undefined ? 30 : 200
+const rowHeight = 40
+/** Of objects of scripts: an idle page has 6 MiB, and a page of the server half a MiB. */
+const heapBytesMax = 24 * 1024 ** 2
+const fillMsMax = 3_000_000
+
+t.setTimeout(fillMsMax + 900_000)
+
+/** A plugin that writes the keys from within the server, which is much quicker than one request each. */
+const filler = `export default {
+  name: 'filler',
+  requires: ['objects', 'iam'],
+  setup: ({ services: { objects, iam }, threads, log }) => ({
+    async start() {
+      if (!threads.isMain) return
+      await objects.createBucket('large', { region: 'us-east-1', owner: iam.owner })
+      const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
+      const body = { sizeBytes: 0, expectedDigests: () => ({}), consume: async () => {} }
+      let next = 0
+      const write = async () => {
+        while (next < ${keyCount}) {
+          const key = 'key-' + String(next++).padStart(7, '0')
+          await objects.putObject({ bucket: 'large', key, attributes, body, checksumAlgorithm: undefined })
+        }
+      }
+      void Promise.all(Array.from({ length: 512 }, write)).then(() => log.info('the bucket is full'))
+    },
+  }),
+}`
+
+const keyOf = (index: number) => `key-${String(index).padStart(7, '0')}`
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const plugin = join(temporaryFolder(t), 'filler.mjs')
+  writeFileSync(plugin, filler)
+  const { server, browser, signIn } = await startConsole(t, {
+    environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}` },
+  })
+  await eventually('the bucket is full', async () => server.log().includes('the bucket is full'), fillMsMax)
+
+  t.test(`a bucket with ${keyCount} keys opens, scrolls, goes back and filters with what is in view alone`, async t => {
+    const { page, flaws } = await browser.open()
+    const devtools = await page.context().newCDPSession(page)
+    let listings = 0
+    page.on('request', request => {
+      if (new URL(request.url()).pathname.endsWith('/buckets/large/objects')) listings++
+    })
+    const heapBytes = async () => {
+      await devtools.send('HeapProfiler.collectGarbage')
+      return (await devtools.send('Runtime.getHeapUsage')).usedSize
+    }
+    const shown = (index: number) => page.getByRole('button', { name: keyOf(index), exact: true })
+    const scrollTo = (row: number) => page.evaluate(`scrollTo(0, ${row * rowHeight})`)
+    const listed = async () => Number(await page.getByRole('table', { name: 'large' }).getAttribute('aria-rowcount'))
+
+    await signIn(page, '/buckets/large')
+    await shown(0).waitFor()
+    t.equal(listings, 1, 'one page is read')
+    await page.evaluate(`globalThis.longest = 0; new PerformanceObserver(list => {
+      for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration)
+    }).observe({ type: 'longtask' })`)
+    for (let pages = 1; pages < pagesScrolled; pages++) {
+      await scrollTo(pages * 1000)
+      await eventually(`page ${pages + 1} is listed`, async () => (await listed()) > pages * 1000)
+    }
+    t.equal(listings, pagesScrolled, 'each page is read once on the way down')
+    t.comment(`the longest task took ${Math.round(Number(await page.evaluate('globalThis.longest')))} ms`)
+    const heap = await heapBytes()
+    t.comment(`${Math.round(heap / 1024 ** 2)} MiB of objects of scripts after ${pagesScrolled} pages`)
+    t.ok(heap <= heapBytesMax, `${heap} bytes`)
+    t.ok((await page.getByRole('row').count()) < 100, 'only rows in view are drawn')
+
+    const middle = Math.floor(pagesScrolled / 2) * 1000 + 500
+    await scrollTo(middle)
+    await shown(middle).waitFor()
+    t.ok(listings <= pagesScrolled + 2, 'what was dropped is read again, and nothing else')
+    await scrollTo(0)
+    await shown(0).waitFor()
+
+    const before = listings
+    await page.getByLabel('Filter by prefix').fill(keyOf(keyCount - 7).slice(0, -1))
+    await shown(keyCount - 7).waitFor()
+    t.equal(await listed(), 10)
+    t.ok(listings - before <= 2, 'the server filters')
+    t.same(flaws, [])
+  })
+}

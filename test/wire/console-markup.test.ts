@@ -1,0 +1,226 @@
+/** Whatever was stored, logged or answered is text in the web console: markup and scripts in it make no element, and nothing of it runs. */
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { withoutBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+const image = '<img src=x onerror=globalThis.planted=1>'
+const link = 'javascript:globalThis.planted=1'
+const script = '</script><script>globalThis.planted=1</script>'
+/** For what may be long. */
+const markup = `${image} ${script} <a href="${link}">here</a>`
+
+/** What nothing stored can have made: an element, or an address that runs. Breaches of the page's policy are errors of its console. */
+const traces = `[
+  ...document.querySelectorAll('img[src="x"], [onerror], [onload], script:not([type=module]), a[href^="javascript:" i], iframe[src^="javascript:" i]'),
+].map(element => element.outerHTML.slice(0, 200)).concat(globalThis.planted === undefined ? [] : ['a script ran'])
+  .concat(globalThis.breaches ?? [])`
+
+/** Notes what the policy of the page had to refuse. */
+const noteBreaches = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
+  (globalThis.breaches ??= []).push(violatedDirective + ' ' + blockedURI + ' ' + sample)
+})`
+
+/** A plugin that logs markup, and holds a lock for a source that is called so. */
+const loud = `export default {
+  name: 'loud',
+  requires: ['locks'],
+  setup: ({ services: { locks }, threads, log }) => ({
+    serve() {
+      log.warn({ object: ${JSON.stringify(markup)} }, ${JSON.stringify(`logged ${markup}`)})
+      if (!threads.isMain) return
+      const untilLost = ({ signal }) => new Promise(done => signal.addEventListener('abort', done))
+      void locks.hold(${JSON.stringify(`svc/${image}`)}, { source: ${JSON.stringify(image)} }, untilLost)
+    },
+  }),
+}`
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const plugin = join(temporaryFolder(t), 'loud.mjs')
+  writeFileSync(plugin, loud)
+  const { server, url, admin, browser, signIn } = await startConsole(t, {
+    environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}` },
+  })
+  const { call } = admin
+  const key = `${image}/${image}`
+  const keyQuery = `key=${encodeURIComponent(key)}`
+  await call('POST', '/buckets', { name: 'photos', versioning: true })
+  await call('POST', `/buckets/photos/objects/upload?${keyQuery}`, 'x')
+  await call('POST', `/buckets/photos/objects/upload?key=${encodeURIComponent(link)}`, 'x')
+  await call('PUT', `/buckets/photos/objects/metadata?${keyQuery}`, {
+    contentType: 'text/plain',
+    cacheControl: image,
+    userMetadata: { author: markup },
+  })
+  await call('POST', '/buckets/photos/objects/share', { key })
+  await call('POST', '/users', { accessKey: 'ada', secretKey: 'secret-of-ada', description: markup })
+  await call('POST', '/groups', { name: 'staff', description: markup })
+  await call('POST', '/access-keys', { name: 'program', description: markup })
+  await call('PUT', '/policies/sids', {
+    document: {
+      Version: '2012-10-17',
+      Statement: [{ Sid: 'one', Effect: 'Allow', Action: 's3:GetObject', Resource: `arn:aws:s3:::photos/${image}` }],
+    },
+  })
+  await call('PUT', '/buckets/photos/access-rules', {
+    rules: [
+      {
+        id: 'rule',
+        description: markup,
+        effect: 'allow',
+        principals: ['*'],
+        actions: ['read'],
+        match: { type: 'prefix', pattern: image },
+      },
+    ],
+  })
+  await call('PUT', '/buckets/photos/lifecycle', {
+    rules: [{ id: image, enabled: true, filter: { prefix: image }, expiration: { days: 30 } }],
+  })
+  await call('POST', '/distributions', {
+    id: 'www.example.test',
+    aliases: ['www.example.test'],
+    origin: { bucket: 'photos' },
+    comment: markup,
+    defaultBehavior: { access: 'public' },
+    errorPages: [{ status: 404, path: `/${image}.html` }],
+  })
+  await call('POST', '/keygroups', { id: 'links', comment: markup })
+  await call('POST', '/cache/policies', { name: 'short', comment: markup })
+
+  const shows = (page: Page, text: string) => page.getByText(text).first().waitFor()
+
+  t.test('it would be noticed', async t => {
+    const { page } = await browser.open()
+    await page.setContent(markup)
+    t.match(await page.evaluate(traces), [/^<img src="x"/, /^<script>/, /^<a href="javascript:/, 'a script ran'])
+  })
+
+  t.test('on every page', async t => {
+    const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
+    await page.addInitScript(noteBreaches)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const look = async (name: string) => t.same(await page.evaluate(traces), [], name)
+    const visit = async (path: string, text: string) => {
+      await page.goto(url + path)
+      await shows(page, text)
+      await look(path)
+    }
+    await visit('/buckets/photos', link)
+    await page.getByRole('link', { name: `${image}/` }).click()
+    await page.getByRole('button', { name: image, exact: true }).click()
+    await page.getByRole('cell', { name: markup }).waitFor()
+    await look('details')
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('row').nth(1).waitFor()
+    await look('versions')
+    for (const [path, text] of [
+      ['/shares', image],
+      ['/users', 'ada'],
+      ['/groups', 'staff'],
+      ['/access-keys', 'program'],
+      ['/buckets/photos?tab=access', image],
+      ['/buckets/photos?tab=lifecycle', image],
+      ['/distributions', 'www.example.test'],
+      ['/distributions/www.example.test', 'www.example.test'],
+      ['/key-groups', 'links'],
+      ['/cache?tab=policies', 'short'],
+      ['/locks', image],
+    ] as const) {
+      await visit(path, text)
+    }
+    await page.goto(`${url}/distributions/www.example.test`)
+    await page.getByRole('tab', { name: 'Errors and redirects' }).click()
+    await look('error pages')
+    await page.goto(`${url}/policies`)
+    await page.getByRole('button', { name: 'Edit sids' }).click()
+    await page.locator('.cm-content').getByText(image).first().waitFor()
+    await look('policy')
+    t.same(flaws, [])
+  })
+
+  t.test('in live lines, the log and the audit, of requests that anybody may send', async t => {
+    const { page, flaws } = await browser.open()
+    await page.addInitScript(noteBreaches)
+    await signIn(page, '/trace')
+    await page.getByText('Live.').waitFor()
+    // As an attacker sends it: no client of HTTP would write such a path.
+    await new Promise<void>((done, fail) => {
+      request(
+        `${server.endpoint}/photos/${encodeURIComponent(image)}?x=${encodeURIComponent(script)}`,
+        { headers: { 'user-agent': markup, referer: link } },
+        answer => answer.resume().on('end', done),
+      )
+        .on('error', fail)
+        .end()
+    })
+    await page.getByRole('cell', { name: 'globalThis.planted' }).first().waitFor()
+    t.same(await page.evaluate(traces), [])
+    await page.goto(`${url}/logs`)
+    await page.getByLabel('Component').fill('loud')
+    await shows(page, `logged ${image}`)
+    t.same(await page.evaluate(traces), [])
+    await page.goto(`${url}/audit`)
+    await page.getByRole('cell', { name: 'globalThis.planted' }).first().waitFor()
+    t.same(await page.evaluate(traces), [])
+    t.same(flaws, [])
+  })
+
+  t.test('in the words with which the server refuses, and in what an address of the console says', async t => {
+    const { page, flaws } = await browser.open({}, /40\d (POST|PUT|GET) /)
+    await page.addInitScript(noteBreaches)
+    await signIn(page, '/buckets')
+    await page.getByRole('button', { name: 'Create bucket' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(image)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByRole('alert').waitFor()
+    t.same(await page.evaluate(traces), [])
+    await page.goto(`${url}/users`)
+    await page.getByRole('button', { name: 'Create user' }).click()
+    await dialog.getByLabel('User').fill(image)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog
+      .getByText(/must|invalid/i)
+      .first()
+      .waitFor()
+    t.same(await page.evaluate(traces), [])
+    await page.goto(`${url}/policies`)
+    await page.getByRole('button', { name: 'Create policy' }).click()
+    await dialog.getByLabel('Name').fill(image)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog
+      .getByText(/must|invalid/i)
+      .first()
+      .waitFor()
+    t.same(await page.evaluate(traces), [])
+    for (const path of [`/buckets/${encodeURIComponent(image)}`, `/distributions/${encodeURIComponent(markup)}`]) {
+      await page.goto(url + path)
+      await page.getByRole('alert').first().waitFor()
+      t.same(await page.evaluate(traces), [], path)
+    }
+    await page.goto(`${url}/buckets/photos?prefix=${encodeURIComponent(markup)}`)
+    await shows(page, image)
+    t.same(await page.evaluate(traces), [])
+    t.same(flaws, [])
+  })
+
+  t.test('the address to go to after the sign-in is none that runs', async t => {
+    const { page, flaws } = await browser.open()
+    await signIn(page, `/sign-in?from=${encodeURIComponent(link)}`)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.same(await page.evaluate(traces), [])
+    t.same(flaws, [])
+  })
+}

@@ -1,0 +1,152 @@
+/** Previews of objects in the web console: pictures, text, films and sound, and nothing that runs. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { eventually, filesIn, noticeScripts, startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+/** Leaves a second of film, as the browser itself encodes it, in base64. */
+const recordFilm = `(async () => {
+  const canvas = document.createElement('canvas')
+  canvas.width = 64
+  canvas.height = 48
+  const context = canvas.getContext('2d')
+  const recorder = new MediaRecorder(canvas.captureStream(20), { mimeType: 'video/webm' })
+  const parts = []
+  recorder.ondataavailable = ({ data }) => parts.push(data)
+  const stopped = new Promise(done => { recorder.onstop = done })
+  recorder.start()
+  for (let frame = 0; frame < 25; frame++) {
+    context.fillStyle = 'hsl(' + frame * 14 + ' 80% 50%)'
+    context.fillRect(0, 0, 64, 48)
+    await new Promise(done => setTimeout(done, 50))
+  }
+  recorder.stop()
+  await stopped
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer())
+  return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))
+})()`
+
+/** What is known of an element that plays. */
+interface Player {
+  currentTime: number
+  play(): Promise<void>
+}
+
+/** So many seconds of 440 Hz: WAV, 8 bits, mono. */
+function tone(seconds: number): Buffer {
+  const rate = 8000
+  const samples = Buffer.from(
+    Array.from({ length: rate * seconds }, (_, at) => 128 + Math.round(60 * Math.sin((at / rate) * 440 * 2 * Math.PI))),
+  )
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + samples.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(rate, 24)
+  head.writeUInt32LE(rate, 28)
+  head.writeUInt16LE(1, 32)
+  head.writeUInt16LE(8, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(samples.length, 40)
+  return Buffer.concat([head, samples])
+}
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { admin, browser, signIn } = await startConsole(t)
+  await admin.call('POST', '/buckets', { name: 'photos' })
+  const folder = temporaryFolder(t)
+
+  t.test('previews show pictures and text, and run nothing', async t => {
+    const picture = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    )
+    const script = '<script>alert(1)</script>'
+    const files = {
+      'dot.png': picture,
+      'page.html': `<!doctype html><h1>Hello</h1>${script}`,
+      'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">${script}</svg>`,
+      'liar.png': script,
+      'data.json': '{"a": 1}',
+    }
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+    const { page, flaws } = await browser.open()
+    noticeScripts(page, flaws)
+    await signIn(page, '/buckets/photos?prefix=shown/')
+    await filesIn(page).setInputFiles(Object.keys(files).map(name => join(folder, name)))
+    await page.getByText('5 of 5 done').waitFor()
+    const look = async (name: string) => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('tab', { name: 'Preview' }).click()
+    }
+    await look('dot.png')
+    const image = page.getByRole('img', { name: 'Preview of shown/dot.png' })
+    await image.waitFor()
+    await eventually(
+      'the picture is shown',
+      async () => (await image.evaluate(one => (one as unknown as { naturalWidth: number }).naturalWidth)) === 1,
+    )
+    await page.keyboard.press('Escape')
+    for (const [name, text] of [
+      ['page.html', '<h1>Hello</h1>'],
+      ['drawing.svg', 'onload'],
+      ['data.json', '{"a": 1}'],
+      ['liar.png', 'The browser cannot show it'],
+    ] as const) {
+      await look(name)
+      await page.getByText(text).waitFor()
+      t.same(await accessibilityFlaws(page), [], name)
+      await page.keyboard.press('Escape')
+      await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
+    }
+    t.same(flaws, [])
+  })
+
+  t.test('films and sound are played, from their middle too', async t => {
+    const blank = await browser.open()
+    const film = Buffer.from((await blank.page.evaluate(recordFilm)) as string, 'base64')
+    await blank.close()
+    for (const [key, type, body] of [
+      ['film.webm', 'video/webm', film],
+      ['tone.wav', 'audio/wav', tone(30)],
+    ] as const) {
+      writeFileSync(join(folder, key), body)
+      const { page, flaws } = await browser.open()
+      await signIn(page, '/buckets/photos')
+      await filesIn(page).setInputFiles(join(folder, key))
+      await page.getByText('1 of 1 done').waitFor()
+      t.match(await admin.call('GET', `/buckets/photos/objects/stat?key=${key}`), { contentType: type })
+      const ranges: string[] = []
+      page.on('request', request => {
+        if (request.url().includes('/download')) ranges.push(request.headers().range ?? 'all')
+      })
+      await page.getByRole('button', { name: key, exact: true }).click()
+      await page.getByRole('tab', { name: 'Preview' }).click()
+      const player = page.locator(type.startsWith('video') ? 'video' : 'audio')
+      await player.waitFor()
+      const at = () => player.evaluate(element => (element as unknown as Player).currentTime)
+      await player.evaluate(element => (element as unknown as Player).play())
+      await eventually(`${key} plays`, async () => (await at()) > 0.2)
+      if (type === 'audio/wav') {
+        await player.evaluate(element => {
+          ;(element as unknown as Player).currentTime = 25
+        })
+        await eventually('it goes on from there', async () => (await at()) > 25.1)
+      }
+      t.ok(ranges.length > 0 && ranges.every(range => range.startsWith('bytes=')), 'in ranges')
+      t.same(await accessibilityFlaws(page), [])
+      t.same(flaws, [])
+    }
+  })
+}

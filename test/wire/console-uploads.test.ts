@@ -1,0 +1,69 @@
+/** Uploads in the web console that a reload or a cut connection interrupts. */
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { filesIn, keysOf, startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { admin, browser, signIn } = await startConsole(t)
+  await admin.call('POST', '/buckets', { name: 'archive' })
+  const folder = temporaryFolder(t)
+
+  t.test('an upload goes on after a reload with the parts that had arrived, when the same file is chosen', async t => {
+    const big = Buffer.alloc(40 * 1024 ** 2, 'reload ')
+    writeFileSync(join(folder, 'reload.bin'), big)
+    const { page, flaws } = await browser.open()
+    await signIn(page, '/buckets/archive')
+    const arrived: string[] = []
+    page.on('response', answer => {
+      if (/\/parts\/\d+/.test(answer.url())) arrived.push(/parts\/(\d+)/.exec(answer.url())![1]!)
+    })
+    // The third part never arrives.
+    await page.route(/\/parts\/3/, () => {})
+    await filesIn(page).setInputFiles(join(folder, 'reload.bin'))
+
+    while (arrived.length < 2) await page.waitForEvent('response')
+    // What the browser keeps is written shortly afterwards.
+    await page.waitForTimeout(1500)
+    page.on('dialog', dialog => void dialog.accept())
+    await page.reload()
+    await page.unroute(/\/parts\/3/)
+    await page.getByText('1 upload was interrupted').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    arrived.length = 0
+    await filesIn(page).setInputFiles(join(folder, 'reload.bin'))
+    await page.getByText('1 of 1 done').waitFor()
+    t.same(arrived, ['3'], 'only what was missing is sent')
+    const url = await admin.call('POST', '/presign', { method: 'GET', bucket: 'archive', key: 'reload.bin' })
+    const bytes = Buffer.from(await (await fetch(url.url)).arrayBuffer())
+    t.equal(digestOf(bytes), digestOf(big))
+    await page.reload()
+    await page.getByRole('button', { name: 'reload.bin', exact: true }).waitFor()
+    t.equal(await page.getByText('interrupted').count(), 0)
+    t.same(flaws, [])
+  })
+
+  t.test('an upload waits for a connection that is cut, and then goes on by itself', async t => {
+    const { page } = await browser.open()
+    await signIn(page, '/buckets/archive?prefix=cut/')
+    await page.getByText('Nothing is here yet').waitFor()
+    await page.context().setOffline(true)
+    writeFileSync(join(folder, 'small.txt'), 'small')
+    await filesIn(page).setInputFiles(join(folder, 'small.txt'))
+    await page.getByText('no connection').waitFor()
+    await page.context().setOffline(false)
+    await page.getByText('1 of 1 done').waitFor()
+    t.same(await keysOf(admin, 'archive', 'cut/'), ['cut/small.txt'])
+  })
+}
