@@ -7,8 +7,6 @@ import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { svcProgram } from '../../../test/services/programs.ts'
 
-const _root = resolve(import.meta.dirname, '../../..')
-
 function freePort(): Promise<number> {
   return new Promise((done, fail) => {
     const server = createServer().on('error', fail)

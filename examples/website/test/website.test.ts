@@ -7,7 +7,6 @@ import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { svcctlProgram, svcProgram } from '../../../test/services/programs.ts'
 
-const _root = resolve(import.meta.dirname, '../../..')
 const example = resolve(import.meta.dirname, '..')
 
 function freePort(): Promise<number> {
