@@ -247,7 +247,7 @@ class CachedBytes implements SiteBytes {
           if (opened === undefined) throw new ReplacedObject()
           return opened.data
         }),
-    )
+      )
     return cache.derived(identityOf(bucket, this.#resolution), name, makeOfWhole, this.#policy.quota)
   }
 }
