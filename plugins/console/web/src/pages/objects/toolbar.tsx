@@ -1,14 +1,15 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
 import { IconCopy, IconFileZip, IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
-import { CopyEntries } from './copy-entries.tsx'
-import { DeleteEntries } from './delete-entries.tsx'
 import { downloadZip } from './download-zip.ts'
 import type { Entry, Selection } from './entries.ts'
+
+const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
+const DeleteEntries = lazy(async () => ({ default: (await import('./delete-entries.tsx')).DeleteEntries }))
 
 export interface ToolbarProps {
   readonly bucket: string
@@ -62,8 +63,10 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
           )}
         </>
       )}
-      {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
-      {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
+      <Suspense>
+        {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
+        {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
+      </Suspense>
     </Group>
   )
 }
