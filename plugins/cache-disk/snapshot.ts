@@ -7,6 +7,7 @@
  */
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { type DiskIndex, idBytes } from './disk-index.ts'
 
@@ -59,7 +60,7 @@ export async function writeSnapshot(path: string, index: DiskIndex, isClean: boo
   await rename(part, nameOf(path))
 }
 
-/** Fills an empty index. True: the folder has been as the snapshot says since a clean stop. From now on it counts as an unclean one. */
+/** Fills an empty index, some records at a time. True: the folder has been as the snapshot says since a clean stop. From now on it counts as an unclean one. */
 export async function readSnapshot(path: string, index: DiskIndex): Promise<boolean> {
   let bytes: Buffer
   try {
@@ -75,7 +76,11 @@ export async function readSnapshot(path: string, index: DiskIndex): Promise<bool
     crc32(bytes.subarray(headerBytes)) === bytes.readUInt32LE(10)
   const isClean = isWhole && bytes[cleanAt] === 1
   if (!isWhole) return false
-  for (let at = headerBytes; at < bytes.length; at += recordBytes) {
+  for (let at = headerBytes, left = recordsPerChunk; at < bytes.length; at += recordBytes, left--) {
+    if (left === 0) {
+      left = recordsPerChunk
+      await nextTurn()
+    }
     const facts = bytes.readUInt16LE(at + idBytes)
     const blocks = facts & 0x7fff
     const id = bytes.subarray(at, at + idBytes)
