@@ -227,10 +227,14 @@ async function archives(server: TestAdmin): Promise<void> {
   await server.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'other' } })
   await server.signed({ method: 'POST', path: '/api/v1/keygroups', body: { id: 'viewers' } })
   await server.kernel.services.users.createGroup({ name: 'staff' })
-  await server.kernel.services.users.putPolicy('readers', {
-    Version: '2012-10-17',
-    Statement: [{ Effect: 'Allow', Action: 's3:GetObject', Resource: '*' }],
-  })
+  const allow = (action: string) =>
+    server.kernel.services.users.putPolicy('readers', {
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Action: action, Resource: '*' }],
+    })
+  await allow('s3:GetObject')
+  await send(empty, await download(server), '')
+  await allow('s3:ListBucket')
   await send(empty, await download(server), '')
   await send(empty, full, 'mode=replace')
   await empty.stop()
