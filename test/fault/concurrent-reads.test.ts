@@ -215,7 +215,10 @@ async function prepare(t: Test, drives: number) {
   const server = await startServer({
     drive: join(folder, drives > 1 ? `drive{1...${drives}}` : 'drive'),
     // Little: the readers have it all at most times.
-    environment: { SVC_DRIVE_READ_BUFFER_BYTES: String(4 * MiB) },
+    environment: {
+      SVC_DRIVE_READ_BUFFER_BYTES: String(4 * MiB),
+      SVC_KMS_SECRET_KEY: `reads:${Buffer.alloc(32, 7).toString('base64')}`,
+    },
   })
   t.teardown(async () => {
     await server.remove()
@@ -224,9 +227,10 @@ async function prepare(t: Test, drives: number) {
   const s3 = createClient(server)
   t.teardown(() => s3.destroy())
   await s3.send(new CreateBucketCommand({ Bucket }))
-  const put = async (key: string, size: number, isDamaged: boolean): Promise<Thing> => {
+  const put = async (key: string, size: number, isDamaged = false, isEncrypted = false): Promise<Thing> => {
     const bytes = bytesOf(`${seed} ${key}`, size)
-    await s3.send(new PutObjectCommand({ Bucket, Key: key, Body: bytes }))
+    const sealed = isEncrypted ? ({ ServerSideEncryption: 'AES256' } as const) : {}
+    await s3.send(new PutObjectCommand({ Bucket, Key: key, Body: bytes, ...sealed }))
     const [get, head] = await Promise.all([
       getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: key })),
       getSignedUrl(s3, new HeadObjectCommand({ Bucket, Key: key })),
@@ -255,7 +259,8 @@ const sizes = [200_000, 262_144, 700_001, MiB, MiB + 1, 3 * MiB + 4095, 9 * MiB 
 t.test('on one drive', { timeout: 300_000 }, async t => {
   const { random, server, put, folder } = await prepare(t, 1)
   const things: Thing[] = []
-  for (const size of sizes) things.push(await put(`whole-${size}`, size, false))
+  for (const size of sizes)
+    things.push(await put(`whole-${size}`, size), await put(`sealed-${size}`, size, false, true))
   for (let index = 0; index < 8; index++) {
     const size = random.pick(sizes)
     const thing = await put(`damaged-${index}`, size, true)
@@ -274,7 +279,8 @@ t.test('on one drive', { timeout: 300_000 }, async t => {
 t.test('on a set of four drives, one of which has damaged shards', { timeout: 300_000 }, async t => {
   const { random, server, put, folder } = await prepare(t, 4)
   const things: Thing[] = []
-  for (const size of sizes) things.push(await put(`whole-${size}`, size, false))
+  for (const size of sizes)
+    things.push(await put(`whole-${size}`, size), await put(`sealed-${size}`, size, false, true))
   const before = openFiles(server)
   const shards = globSync(join(folder, 'drive2/blobs/*/*'))
   t.ok(shards.length >= sizes.length - 1)
@@ -291,7 +297,7 @@ t.test(
   { timeout: 300_000 },
   async t => {
     const { server, put } = await prepare(t, 1)
-    const thing = await put('large', 12 * MiB, false)
+    const thing = await put('large', 12 * MiB)
     const due = [{ thing, isHead: false, start: 0, end: thing.bytes.length }]
     await exchange(server.port, due, patient)
     const before = { files: openFiles(server), bytes: residentBytes(server) }
