@@ -153,3 +153,6 @@ export function errorRecord(error: unknown): Record<string, unknown> {
     ...(error instanceof AdminError && error.problems.length > 0 ? { problems: error.problems } : undefined),
   }
 }
+
+/** The user has ended the command, by a signal or at a question. */
+export class Interrupted extends Error {}

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { failure, usageError } from './errors.ts'
+import { failure, Interrupted, usageError } from './errors.ts'
 import { wrapWords } from './formatting.ts'
 import type { Io } from './io.ts'
 
@@ -56,15 +56,18 @@ export async function firstLineOf(source: Readable): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0]!
 }
 
-/** Asks whether to continue, and rejects where not. Without a terminal, the caller's flag decides. */
+/** Asks whether to continue, and rejects where not. Without a terminal to answer at, the caller's flag decides. */
 export async function requireConfirmed(io: Io, isAssumed: boolean, question: string): Promise<void> {
   if (isAssumed) return
   if (!io.stdin.isTTY) throw usageError(`${question} There is no terminal to answer at: add --yes.`)
+  // A document was typed there: who waited for an answer would end in silence.
+  if (io.stdin.readableEnded) throw usageError(`${question} The input has ended, nobody can answer: add --yes.`)
   const lines = createInterface({ input: io.stdin, output: io.stderr })
   try {
     const shown = wrapWords(question, (io.stderr.columns ?? Number.POSITIVE_INFINITY) - answerChars).join('\n')
-    const answer = await new Promise<string>(resolve => {
+    const answer = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
+      lines.once('SIGINT', () => reject(new Interrupted()))
       // The end of the input (Ctrl-D) is no answer.
       lines.once('close', () => resolve(''))
       lines.setPrompt(`${shown} [y/N] `)

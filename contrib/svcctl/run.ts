@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander'
 import { commandsFor } from './commands/index.ts'
 import { type Context, createContext, type GlobalOptions } from './context.ts'
-import { type ExitCode, exitCodeOfError, exitCodes } from './errors.ts'
+import { type ExitCode, exitCodeOfError, exitCodes, Interrupted } from './errors.ts'
 import { FailuresTold } from './failures.ts'
 import type { Io } from './io.ts'
 import manifest from './package.json' with { type: 'json' }
@@ -45,8 +45,6 @@ function report(error: unknown, context: Context | undefined, io: Io, options: G
   output.failed(error, {})
   if (options.debug && error instanceof Error) io.stderr.write(`${error.stack}\n`)
 }
-
-class Interrupted extends Error {}
 
 /** Abandons the command where it is: its files and uploads tolerate this. */
 function withInterrupt(signal: AbortSignal, context: Context, work: Promise<void>): Promise<void> {

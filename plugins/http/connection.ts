@@ -1,7 +1,7 @@
 /** The state of a connection, found by its socket or HTTP/2 session. */
 import type { ServerResponse } from 'node:http'
 import type { Proxies } from './proxies.ts'
-import type { Http2Response } from './response.ts'
+import type { Http2Response, HttpResponse } from './response.ts'
 
 const connectionKey = Symbol('svc.connection')
 
@@ -19,6 +19,8 @@ export class Connection {
   mounted = 0
   /** The newest response. */
   response: ServerResponse | undefined = undefined
+  /** Responses that had to wait for others of this connection when their requests came, on HTTP/1.1; undefined as long as there was none. */
+  queued: Set<HttpResponse> | undefined = undefined
   /** All responses, on HTTP/2. */
   streams: Set<Http2Response> | undefined = undefined
   /** This server has sent its last answer, and the connection is about to be closed. */
@@ -45,4 +47,19 @@ export function bindConnection(bearer: object, connection: Connection): void {
 
 export function boundConnection(bearer: object): Connection | undefined {
   return (bearer as Bearer)[connectionKey]
+}
+
+/**
+ * Tells the responses that wait on a closed connection that they are closed. Node.js 24.21 does so, 24.15 does not: their handlers would
+ * wait, and hold files, memory and places, for ever.
+ */
+export function closeQueued({ queued }: Connection): void {
+  if (queued === undefined) return
+  // Those that Node.js tells itself have left when its listeners of the same event have run.
+  setImmediate(() => {
+    for (const response of [...queued]) {
+      response.destroyed = true
+      response.emit('close')
+    }
+  })
 }

@@ -11,7 +11,7 @@ import type { TlsService } from 'svc/plugins/tls/api'
 import { type ListenAddress, plainAddress } from './address.ts'
 import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
-import { bindConnection, boundConnection, Connection } from './connection.ts'
+import { bindConnection, boundConnection, Connection, closeQueued } from './connection.ts'
 import { HttpExchange, type ListenerState } from './exchange.ts'
 import type { HostRouteAnswer, HostRouter } from './host-router.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
@@ -175,6 +175,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     response.onLateCall = onLateCall
     if (http2 === undefined) {
       response.drainState = state
+      if (connection.inFlight > 1) enqueue(request.socket, connection, response)
     } else {
       connection.streams?.add(http2)
       http2.setHeader('server', 'svc')
@@ -184,11 +185,20 @@ export function createListener(options: ListenerOptions): HttpListener {
     return connection
   }
 
+  function enqueue(socket: Socket, connection: Connection, response: HttpResponse): void {
+    if (connection.queued === undefined) {
+      connection.queued = new Set()
+      socket.once('close', () => closeQueued(connection))
+    }
+    connection.queued.add(response)
+  }
+
   function onResponseClose(this: HttpResponse): void {
     const connection = this.countedBy
     if (connection === undefined) return
     this.countedBy = undefined
     if (connection.response === this) connection.response = undefined
+    connection.queued?.delete(this)
     connection.streams?.delete(this as unknown as Http2Response)
     if (connection.inFlight === 0) return
     connection.inFlight--
@@ -207,7 +217,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     if (awaited === 0 && onDrained !== undefined) onDrained()
   }
 
-  /** Ends the answers that were queued on a closed connection: Node.js emits no event for them. */
+  /** Nobody waits for the answers of a closed connection; those that were queued on it are told a little later. */
   function forget(connection: Connection): void {
     connection.inFlight = 0
     countMounted(connection, -connection.mounted)

@@ -90,7 +90,8 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
         }
         const chunk = await reader.next()
         if (chunk !== undefined) return chunk
-        reader.close()
+        // Undefined: it was closed meanwhile.
+        reader?.close()
         reader = undefined
       }
       return undefined

@@ -1,6 +1,6 @@
 import { defineCommand, parseDuration } from '../command.ts'
 import type { Context } from '../context.ts'
-import { usageError } from '../errors.ts'
+import { Interrupted, usageError } from '../errors.ts'
 import { createFailures, type Failures } from '../failures.ts'
 import { objectsBelow, removeObjects, removeUploads, versionsBelow } from '../removal.ts'
 import type { Doomed } from '../s3/bulk-delete.ts'
@@ -56,7 +56,7 @@ export default defineCommand<Options>({
           ? removeBelow(context, target, options, failures)
           : removeOne(context, target, options, failures))
       } catch (error) {
-        if (targets.length === 1) throw error
+        if (targets.length === 1 || error instanceof Interrupted) throw error
         failures.add(error, { target: text })
       }
     }

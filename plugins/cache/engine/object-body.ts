@@ -215,6 +215,7 @@ function createFilling(
   /** The block that is being read, if it is kept. */
   let block: { readonly id: string; readonly bytes: Buffer; readonly end: (value?: undefined) => void } | undefined
   let isUnread = data.kind === 'whole'
+  let isClosed = false
 
   function begin(): void {
     const id = idOf(at / blockSize)
@@ -260,6 +261,7 @@ function createFilling(
   }
 
   function close(): void {
+    isClosed = true
     leave(false)
     if (data.kind === 'stream') data.close()
   }
@@ -270,6 +272,11 @@ function createFilling(
         const chunkStart = at
         const chunk = await read()
         if (chunk === undefined) return undefined
+        // A block that it began now would never be whole: its memory would count for ever, and readers would wait for it.
+        if (isClosed) {
+          chunk.release()
+          return undefined
+        }
         keep(chunk.bytes)
         const wanted = chunk.bytes.subarray(Math.max(0, position - chunkStart), Math.max(0, end - chunkStart))
         if (wanted.length > 0) return { bytes: wanted, release: () => chunk.release() }

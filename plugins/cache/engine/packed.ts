@@ -62,8 +62,9 @@ const pathMark = '\u0001'
 
 const noLines: Variant['lines'] = []
 
-/** As it stands in a JSON text, without the slash. Too short a path is not worth a look. */
+/** As it stands in a JSON text, without the slash. Too short a path is not worth a look; without a slash a character could be cut in two. */
 function repeated(path: string): string | undefined {
+  if (!path.startsWith('/')) return undefined
   const inner = JSON.stringify(path).slice(2, -1)
   return inner.length > 1 ? inner : undefined
 }

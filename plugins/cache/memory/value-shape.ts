@@ -16,7 +16,8 @@ export function takeApart(value: unknown, leaves: Leaf[]): Shape {
   if (value === null || value === undefined) return null
   if (typeof value === 'boolean') return value
   if (Array.isArray(value)) return value.map(one => takeApart(one, leaves))
-  const shape: Record<string, Shape> = {}
+  // Without a prototype, so that every name is a field of its own, also `__proto__`.
+  const shape: Record<string, Shape> = Object.create(null)
   for (const [name, one] of Object.entries(value)) if (one !== undefined) shape[name] = takeApart(one, leaves)
   return shape
 }
@@ -29,8 +30,13 @@ export function putTogether(shape: Shape, leaves: readonly Leaf[], first = 0): u
     if (part === null || typeof part === 'boolean') return part
     if (Array.isArray(part)) return part.map(build)
     const value: Record<string, unknown> = {}
-    for (const name in part) value[name] = build((part as Record<string, Shape>)[name] as Shape)
+    for (const name in part) set(value, name, build((part as Record<string, Shape>)[name] as Shape))
     return value
   }
   return build(shape)
+}
+
+function set(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
 }

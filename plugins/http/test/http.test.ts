@@ -2,8 +2,10 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import type { Exchange } from 'svc/plugins/http/api'
 import { createSeededRandom, temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -289,6 +291,43 @@ t.test('random bytes never stop the server and only get errors', async t => {
     `no defect logged (seed ${seed})`,
   )
   await server.stop()
+})
+
+t.test('answers that wait for others on a connection that breaks off are closed, each once', async t => {
+  const closed = new Map<string, number>()
+  const told: string[] = []
+  const secure = { certsDir: temporaryFolder(t) }
+  makeCertificate(secure.certsDir)
+  for (const tls of [undefined, secure]) {
+    closed.clear()
+    told.length = 0
+    const server = await startServer({
+      ...(tls && { tls }),
+      mount({ request, response }) {
+        const path = request.url!
+        closed.set(path, 0)
+        response.on('close', () => {
+          closed.set(path, closed.get(path)! + 1)
+          if (response.destroyed) told.push(path)
+        })
+        if (path === '/first') response.writeHead(200, ['Content-Length', '1000']).write('x')
+        else if (path === '/ended') echo({ request, response } as Exchange)
+        else if (path === '/begun') response.writeHead(200, ['Content-Length', '1000']).write('x')
+      },
+    })
+    const socket: Socket = tls
+      ? connectTls({ port: server.s3Port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+      : connect(server.s3Port, '127.0.0.1')
+    await once(socket, tls ? 'secureConnect' : 'connect')
+    socket.write(['/first', '/ended', '/begun', '/unanswered'].map(path => get(path)).join(''))
+    while (closed.size < 4) await delay(5)
+    socket.destroy()
+    while ([...closed.values()].includes(0)) await delay(5)
+    await delay(50)
+    t.same([...closed.values()], [1, 1, 1, 1])
+    t.same(told.sort(), ['/begun', '/ended', '/first', '/unanswered'])
+    await server.stop()
+  }
 })
 
 t.test('slow clients are disconnected: heads, bodies, readers', async t => {
