@@ -202,7 +202,9 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
   }
   const keys = await deriveArchiveKeys(credentials, Buffer.from(manifest.salt, 'hex'))
   if (!equals(keys.check, manifest.credentials)) {
-    throw archiveErrors.conflict('The archive was made by a deployment with other root credentials.')
+    throw archiveErrors.conflict(
+      'The archive was made by a deployment with other root credentials. Start this server with those (SVC_ROOT_USER, SVC_ROOT_PASSWORD) for the import.',
+    )
   }
   const { mac, ...signed } = manifest
   if (!equals(keys.authenticate(canonicalJson(signed)), mac)) {

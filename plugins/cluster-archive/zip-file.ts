@@ -57,4 +57,4 @@ function readEntry(zip: OpenZip, entry: Entry): Promise<Buffer> {
   })
 }
 
-const refusal = (reason: string) => archiveErrors.invalid_archive(`${reason}. Nothing was changed.`)
+const refusal = (reason: string) => archiveErrors.invalid_archive(`${reason.replace(/\.+$/, '')}. Nothing was changed.`)

@@ -177,6 +177,8 @@ async function rehearse(place: DistributionPlace, target: RemoteTarget, settings
     await publish(place, target, settings, true)
   } catch (error) {
     if (!(error instanceof AdminError) || error.code !== 'bucket_not_found') throw error
+    // The bucket of the pages is made later; that of a log is not.
+    if (error.problems.some(({ place }) => place !== '/origin/bucket')) throw error
   }
 }
 

@@ -241,6 +241,22 @@ t.test('publish makes nothing of an empty folder, and says that a distribution i
   t.notMatch((await succeeds(t, ...publish)).stderr, 'is disabled')
 })
 
+t.test('publish uploads nothing while the bucket of the log is missing', async t => {
+  const publish = ['dist', 'publish', 'site', '--domain', 'log.example.test']
+  await succeeds(t, 'mb', 'home/logs')
+  await succeeds(t, ...publish)
+  const { stdout } = await succeeds(t, 'dist', 'get', 'home/log.example.test', '--json')
+  writeFileSync(
+    join(folder, 'log.json'),
+    JSON.stringify({ ...JSON.parse(stdout), logging: { accessLog: true, target: 'bucket:logs/web/' } }),
+  )
+  await succeeds(t, 'dist', 'set', 'home/log.example.test', 'log.json')
+  await succeeds(t, 'rb', '--yes', 'home/logs')
+  await succeeds(t, 'rm', 'home/log.example.test/index.html')
+  t.match(await run(publish), { code: 3, stderr: /There is no bucket logs/ })
+  t.equal((await run(['stat', 'home/log.example.test/index.html'])).code, 3, 'not a file went up')
+})
+
 t.test('what a server has is named in one way: ALIAS/NAME', async t => {
   const missing = { code: 3, stderr: /_not_found/ }
   for (const args of [
