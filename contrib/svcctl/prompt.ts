@@ -64,7 +64,8 @@ export async function requireConfirmed(io: Io, isAssumed: boolean, question: str
   if (io.stdin.readableEnded) throw usageError(`${question} The input has ended, nobody can answer: add --yes.`)
   const lines = createInterface({ input: io.stdin, output: io.stderr })
   try {
-    const shown = wrapWords(question, (io.stderr.columns ?? Number.POSITIVE_INFINITY) - answerChars).join('\n')
+    // A terminal that does not know its width says 0.
+    const shown = wrapWords(question, (io.stderr.columns || Number.POSITIVE_INFINITY) - answerChars).join('\n')
     const answer = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
       lines.once('SIGINT', () => reject(new Interrupted()))

@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts'
 import { needsOf } from '../distributions/origins.ts'
+import { S3Error } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import { removeObjects, removeUploads, versionsBelow } from '../removal.ts'
 import { formatRemote, requireBucketOnly } from '../target.ts'
@@ -40,7 +41,13 @@ export default defineCommand<Options>({
       failures.end()
       await removeUploads(client, bucket)
     }
-    await client.send({ operation: 'DeleteBucket', method: 'DELETE', bucket })
+    try {
+      await client.send({ operation: 'DeleteBucket', method: 'DELETE', bucket })
+    } catch (error) {
+      if (error instanceof S3Error && error.code === 'BucketNotEmpty')
+        output.note('--force removes what is in it, too.')
+      throw error
+    }
     output.done({ status: 'removed', bucket: name }, `Removed ${name}.`)
   },
 })
