@@ -51,6 +51,11 @@ export default defineCommand<Options>({
   async run(context, [text], { path, prefix = [], glob = [], regex = [], tag, domain, all, soft, wait = false }) {
     const [alias = '', id, ...more] = text!.replace(/\/$/, '').split('/')
     if (more.length > 0) throw usageError(`${text} is no ALIAS and no ALIAS/ID.`)
+    if (!path && !prefix.length && !glob.length && !regex.length && !tag && !domain && !all) {
+      throw usageError(
+        `Which answers? --path, --prefix, --glob, --regex, --tag or --domain selects some, --all everything.`,
+      )
+    }
     const patterns = Object.entries({ prefix, glob, regex }).flatMap(([type, list]) =>
       list.map(pattern => ({ type, pattern })),
     )
