@@ -51,20 +51,26 @@ interface Violation {
   readonly id: string
   readonly impact: string
   readonly help: string
-  readonly nodes: readonly { readonly html: string }[]
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
 /** Those whose outcome the colours decide. */
 export const colourRules = ['color-contrast', 'link-in-text-block']
 
+/** Colours on their way to others are neither: transitions end first. What turns for ever is not waited for. */
+const atRest = `Promise.all(document.getAnimations()
+  .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+  .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`
+
 /** What axe finds, a line each; `rules`: by these alone. */
 export async function accessibilityFlaws(page: Page, rules?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axeSource)
+  await page.evaluate(atRest)
   // No rule that is asked for reads style sheets, and what passes need not be described.
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) }
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as { violations: Violation[] }
   return violations.map(
     ({ id, impact, help, nodes }) =>
-      `${new URL(page.url()).pathname} ${id} (${impact}): ${help}: ${nodes[0]?.html.slice(0, 200)}`,
+      `${new URL(page.url()).pathname} ${id} (${impact}): ${help}: ${nodes[0]?.html.slice(0, 200)}: ${nodes[0]?.failureSummary}`,
   )
 }
