@@ -310,7 +310,8 @@ t.test(
     await settlesAt(t, 'readers that the server does not know yet', () => before.files + 400 - openFiles(server), 0)
     await sleep(500)
     const moreBytes = residentBytes(server) - before.bytes
-    t.ok(moreBytes < 250 * MiB, `${Math.round(moreBytes / MiB)} MiB`)
+    // Three chunks of 256 KiB each, sockets, and what each thread has not collected yet; they have asked for 2400 MiB.
+    t.ok(moreBytes < 500 * MiB, `${Math.round(moreBytes / MiB)} MiB`)
     await Promise.all(
       readers.map(async (socket, index) => {
         const answers = new Answers(due)
