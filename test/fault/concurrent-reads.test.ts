@@ -13,7 +13,7 @@ import { createSeededRandom, type SeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { bytesOf } from '../wire/clients.ts'
 import { createClient } from '../wire/sdk.ts'
-import { startServer, type TestServer } from '../wire/server.ts'
+import { startServer, type TestServer, workerCount } from '../wire/server.ts'
 
 const Bucket = 'reads'
 const MiB = 1024 * 1024
@@ -294,7 +294,10 @@ t.test('on a set of four drives, one of which has damaged shards', { timeout: 30
 
 t.test(
   '200 readers who do not read occupy little memory, and get every byte in the end',
-  { timeout: 300_000 },
+  {
+    timeout: 300_000,
+    skip: workerCount > 0 && 'it counts the files of one thread, and the server ends readers who wait for long',
+  },
   async t => {
     const { server, put } = await prepare(t, 1)
     const thing = await put('large', 12 * MiB)
