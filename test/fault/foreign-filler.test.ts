@@ -2,12 +2,12 @@
  * Somebody else fills the file system to the last byte, again and again, while the server is busy: reads, listings, deletes and
  * restarts go on, new writes are refused with 507, and when there is room again everything goes on without a restart.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { mountSmallDisk } from '../services/small-disk.ts'
 import { bytesOf } from '../wire/clients.ts'
 import { startServer, type TestServer } from '../wire/server.ts'
 import { createSignedClient } from '../wire/signed-client.ts'
@@ -17,18 +17,7 @@ import { AnswerError, createOperations } from './operations.ts'
 t.setTimeout(600_000)
 const mountedBytes = 512 << 20
 const ballastBytes = 32 << 20
-const mount = mkdtempSync(join(tmpdir(), 'svc-filler-'))
-let skip: string | false = false
-try {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mountedBytes}`, 'tmpfs', mount], { stdio: 'pipe' })
-} catch (error) {
-  if (process.env.CI && process.getuid?.() === 0) throw error
-  skip = 'a small tmpfs can be mounted by root alone'
-}
-t.teardown(() => {
-  if (!skip) execFileSync('umount', ['-l', mount])
-  rmSync(mount, { recursive: true, force: true })
-})
+const { folder: mount, skip } = mountSmallDisk(t, mountedBytes)
 
 const filler = join(mount, 'filler')
 

@@ -1,7 +1,4 @@
-/** A full drive refuses new writes with 507 and harms nothing: reads and deletes go on, and then writes again. */
-import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -14,24 +11,14 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import t, { type Test } from 'tap'
+import { mountSmallDisk } from '../services/small-disk.ts'
 import { bytesOf, sha256 } from '../wire/clients.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
 
 const Bucket = 'full'
 const mountedBytes = 320 << 20
-const mount = mkdtempSync(join(tmpdir(), 'svc-full-'))
-let skip: string | false = false
-try {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mountedBytes}`, 'tmpfs', mount], { stdio: 'pipe' })
-} catch (error) {
-  if (process.env.CI && process.getuid?.() === 0) throw error
-  skip = 'a small tmpfs can be mounted by root alone'
-}
-t.teardown(() => {
-  if (!skip) execFileSync('umount', ['-l', mount])
-  rmSync(mount, { recursive: true, force: true })
-})
+const { folder: mount, skip } = mountSmallDisk(t, mountedBytes)
 
 t.test('a full drive', { skip, timeout: 110_000 }, async t => {
   const drive = join(mount, 'drive')

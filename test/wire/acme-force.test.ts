@@ -2,19 +2,17 @@
  * `svcctl dist cert renew --force` against a real authority: after an order that failed nothing is ordered for a while, unless somebody who has
  * mended the cause says so; the new certificate is the one that is presented.
  */
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { CreateBucketCommand } from '@aws-sdk/client-s3'
-import { eventually, startPebble } from 'svc/plugins/acme/testing'
-import { findLastingPort } from 'svc/testing'
+import { eventually } from 'svc/plugins/acme/testing'
 import t from 'tap'
+import { svcctlProgram } from '../services/programs.ts'
+import { startAcmeSite } from './acme-site.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram, run } from './clients.ts'
-import { createClient } from './sdk.ts'
-import { accessKey, secretKey, startServer } from './server.ts'
+import { accessKey, secretKey } from './server.ts'
 
 const { skip } = requireProgram('pebble')
-const program = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
 const host = 'www.site.test'
 
 function presentedSerial(port: number, ca: string): Promise<string> {
@@ -28,22 +26,7 @@ function presentedSerial(port: number, ca: string): Promise<string> {
 }
 
 t.test('issued, renewed, failed, refused, and forced', { skip }, async t => {
-  const [webPort, webTlsPort] = [await findLastingPort(), await findLastingPort()]
-  const pebble = await startPebble(t, { httpPort: webPort, tlsPort: webTlsPort })
-  const server = await startServer({
-    environment: {
-      SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
-      SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
-      SVC_ACME_DIRECTORY: pebble.directory,
-      SVC_ACME_CA_CERT: pebble.caFile,
-      SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
-      SVC_ACME_HTTP_PORT: String(webPort),
-    },
-  })
-  t.teardown(() => server.remove())
-  const s3 = createClient(server)
-  t.teardown(() => s3.destroy())
-  await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+  const { pebble, server, webTlsPort } = await startAcmeSite(t, 'welcome')
   const { call } = createAdminClient(server)
   await call('POST', '/distributions', {
     id: 'site',
@@ -60,8 +43,7 @@ t.test('issued, renewed, failed, refused, and forced', { skip }, async t => {
   const first = await presentedSerial(webTlsPort, root)
 
   const environment = { SVCCTL_CONFIG_DIR: join(server.folder, 'svcctl'), SVCCTL_SECRET_KEY: secretKey }
-  const svcctl = (...args: string[]) =>
-    run(process.execPath, ['--conditions=svc-src', program, ...args], server, { environment })
+  const svcctl = (...args: string[]) => run(process.execPath, [svcctlProgram, ...args], server, { environment })
   const adminUrl = `http://${server.startup.console}`
   t.match(await svcctl('--admin-url', adminUrl, 'alias', 'set', 'home', server.endpoint, accessKey), { code: 0 })
   const renew = (...options: string[]) => svcctl('dist', 'cert', 'renew', 'home', 'site', ...options)

@@ -8,15 +8,13 @@ import { Agent, get } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
-import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import { eventually, startPebble } from 'svc/plugins/acme/testing'
-import { findLastingPort, temporaryFolder } from 'svc/testing'
+import { eventually } from 'svc/plugins/acme/testing'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { startAcmeSite } from './acme-site.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram, run } from './clients.ts'
-import { createClient } from './sdk.ts'
 import { archive, files, placesWith } from './secret-search.ts'
-import { startServer } from './server.ts'
 
 const { skip: skipPebble } = requireProgram('pebble')
 const { path: curl, skip: skipCurl } = requireProgram('curl')
@@ -26,23 +24,7 @@ const renewals = 3
 
 t.test('renewed by real orders under load', { skip: skipPebble || skipCurl }, async t => {
   const folder = temporaryFolder(t)
-  const [webPort, webTlsPort] = [await findLastingPort(), await findLastingPort()]
-  const pebble = await startPebble(t, { httpPort: webPort, tlsPort: webTlsPort })
-  const server = await startServer({
-    environment: {
-      SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
-      SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
-      SVC_ACME_DIRECTORY: pebble.directory,
-      SVC_ACME_CA_CERT: pebble.caFile,
-      SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
-      SVC_ACME_HTTP_PORT: String(webPort),
-    },
-  })
-  t.teardown(() => server.remove())
-  const s3 = createClient(server)
-  t.teardown(() => s3.destroy())
-  await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
-  await s3.send(new PutObjectCommand({ Bucket: 'pages', Key: 'index.html', Body: page }))
+  const { pebble, server, webTlsPort } = await startAcmeSite(t, page)
   const { call } = createAdminClient(server)
   await call('POST', '/distributions', {
     id: 'site',

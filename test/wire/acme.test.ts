@@ -4,12 +4,13 @@ import { get as getSecure } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
-import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { eventually, startPebble } from 'svc/plugins/acme/testing'
 import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
+import { startAcmeSite } from './acme-site.ts'
 import { createAdminClient } from './admin.ts'
 import { requireProgram } from './clients.ts'
 import { createClient } from './sdk.ts'
@@ -112,23 +113,7 @@ t.test(
   'a distribution with an automatic certificate is a website over TLS; without it the certificate is gone',
   { skip },
   async t => {
-    const [webPort, webTlsPort] = [await findLastingPort(), await findLastingPort()]
-    const pebble = await startPebble(t, { httpPort: webPort, tlsPort: webTlsPort })
-    const server = await startServer({
-      environment: {
-        SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
-        SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
-        SVC_ACME_DIRECTORY: pebble.directory,
-        SVC_ACME_CA_CERT: pebble.caFile,
-        SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
-        SVC_ACME_HTTP_PORT: String(webPort),
-      },
-    })
-    t.teardown(() => server.remove())
-    const s3 = createClient(server)
-    t.teardown(() => s3.destroy())
-    await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
-    await s3.send(new PutObjectCommand({ Bucket: 'pages', Key: 'index.html', Body: 'welcome' }))
+    const { pebble, server, webTlsPort } = await startAcmeSite(t, 'welcome')
     const admin = createAdminClient(server)
     for (const [id, name, challenge] of [
       ['site', 'www.site.test', 'http-01'],

@@ -1,29 +1,16 @@
-/** A file system that fills up: nothing is written to it, what is there is served, and it goes on when there is room. */
-import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statfsSync, truncateSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readdirSync, statfsSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MaybePromise } from 'svc/kernel'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
+import { mountSmallDisk } from '../../../test/services/small-disk.ts'
 import { recordFiles, tierIn } from './tier.ts'
 
 const MiB = 1024 * 1024
 const mountedBytes = 128 * MiB
-const mount = mkdtempSync(join(tmpdir(), 'svc-cache-full-'))
-let skip: string | false = false
-try {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mountedBytes}`, 'tmpfs', mount], { stdio: 'pipe' })
-} catch (error) {
-  if (process.env.CI && process.getuid?.() === 0) throw error
-  skip = 'a small tmpfs can be mounted by root alone'
-}
-t.teardown(() => {
-  if (!skip) execFileSync('umount', ['-l', mount])
-  rmSync(mount, { recursive: true, force: true })
-})
+const { folder: mount, skip } = mountSmallDisk(t, mountedBytes)
 
 const idOf = (name: number) => createHash('sha256').update(String(name)).digest()
 const recordOf = (name: number) => ({ head: Buffer.from(String(name)), body: Buffer.alloc(200_000, name) })

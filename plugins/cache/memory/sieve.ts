@@ -139,8 +139,8 @@ export class Sieve<Value> {
   }
 
   /**
-   * Replaces an entry of the same key, whose mark stays, and whose queue, unless another one is named. False: larger than the budget, or than the limit of the queue; then the key has no
-   * entry.
+   * Replaces an entry of the same key, whose mark stays, and whose queue, unless another one is named. False: larger than the budget, or than
+   * the limit of the queue; then the key has no entry.
    */
   set(key: string, value: Value, bytes: number, wanted?: SieveQueue): boolean {
     const replaced = this.#places.get(key)

@@ -5,22 +5,19 @@ import { mkdtemp, open, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { pino } from 'pino'
 import type { BlobChunk, BlobRef } from 'svc/plugins/storage/api'
 import t from 'tap'
 import { anyBlobCheck } from '../api.ts'
-import { BlobFiles } from '../blob-files.ts'
 import { blobBlockBytes, footerOffset } from '../blob-format.ts'
-import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { BlobReading, DriveBlobReader } from '../blob-reader.ts'
 import { DriveBlobWriter } from '../blob-writer.ts'
 import { BufferPool } from '../buffer-pool.ts'
 import type { Disk, DiskFile } from '../disk.ts'
-import { Place } from '../place.ts'
 import { systemDrivePorts } from '../testing.ts'
+import { makeBlobFiles } from './blob-files.ts'
 
 const MIB = 1024 * 1024
-const { disk: system, clock, random } = systemDrivePorts()
+const { disk: system } = systemDrivePorts()
 const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
 t.teardown(() => rm(path, { recursive: true, force: true }))
 
@@ -45,18 +42,7 @@ const disk: Disk = {
     })
   },
 }
-const files = new BlobFiles({
-  disk,
-  place: new Place(disk, path, undefined),
-  clock,
-  random,
-  log: pino({ level: 'silent' }),
-  startMs: clock.now(),
-  marks: new BlobMarks(new ArrayBuffer(blobMarksBytes)),
-  spare: async () => undefined,
-  discard: () => undefined,
-})
-await files.createFolders()
+const files = await makeBlobFiles(disk, path)
 
 const pool = new BufferPool(MIB, 4)
 const source = randomBytes(6 * MIB + 777)

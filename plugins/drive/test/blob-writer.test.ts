@@ -2,33 +2,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { BlobFiles } from '../blob-files.ts'
-import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { type BlobWriterOptions, DriveBlobWriter } from '../blob-writer.ts'
 import { BufferPool } from '../buffer-pool.ts'
-import { Place } from '../place.ts'
 import { systemDrivePorts } from '../testing.ts'
+import { makeBlobFiles } from './blob-files.ts'
 
-const { disk, clock, random } = systemDrivePorts()
+const { disk } = systemDrivePorts()
 const bufferBytes = 16 * 1024
 
 async function options(t: Test, bufferCount: number): Promise<BlobWriterOptions> {
   const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
-  const files = new BlobFiles({
-    disk,
-    place: new Place(disk, path, undefined),
-    clock,
-    random,
-    log: pino({ level: 'silent' }),
-    startMs: clock.now(),
-    marks: new BlobMarks(new ArrayBuffer(blobMarksBytes)),
-    spare: async () => undefined,
-    discard: () => undefined,
-  })
-  await files.createFolders()
+  const files = await makeBlobFiles(disk, path)
   const pool = new BufferPool(bufferBytes, bufferCount)
   return { disk, files, pool, direct: false, isFull: () => false, onWritten() {}, onRefused() {} }
 }
