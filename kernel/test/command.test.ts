@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { runCli } from '../program/cli.ts'
 import { revisionIn } from '../program/revision.ts'
@@ -212,12 +213,17 @@ t.test('a signal stops gracefully, in one thread and in several', async t => {
 
 t.test('a signal during the start lets the plugin that starts finish, and undoes it', async t => {
   for (const workers of [0, 1]) {
-    const server = start(t, ['server', `--workers=${workers}`], { env: { ...complete, SVC_TROUBLE: 'slow' } })
+    const shelves = [0, 1].map(thread => join(temporaryFolder(t), String(thread)))
+    const env = { ...complete, SVC_SHELVES: shelves.join(' '), SVC_TROUBLE: 'slow' }
+    const server = start(t, ['server', `--workers=${workers}`], { env })
     await server.logged('opening')
-    while (workers === 1 && !server.log().some(({ msg, thread }) => msg === 'opening' && thread === 1)) {
-      await new Promise(resolve => setTimeout(resolve, 10))
+    if (workers === 1) {
+      writeFileSync(shelves[0], '')
+      while (!server.log().some(({ msg, thread }) => msg === 'opening' && thread === 1)) await wait(10)
     }
     server.child.kill('SIGTERM')
+    await server.logged('stopping')
+    for (const shelf of shelves) writeFileSync(shelf, '')
     t.equal((await server.ended).code, 0)
     const messages = server.log().map(({ msg, thread = 0 }) => `${msg} ${thread}`)
     t.same(messages.slice(-2), ['closed 0', 'stopped 0'])

@@ -3,6 +3,7 @@
 export { createSystemPorts } from '../program/system-ports.ts'
 export { createSingleThread } from '../threads/calls.ts'
 export * from './contract-suite.ts'
+export * from './eventually.ts'
 export * from './fake-ports.ts'
 export * from './hanging-processes.ts'
 export * from './lasting-port.ts'

@@ -184,18 +184,3 @@ async function opened(port: number): Promise<void> {
     await new Promise(done => setTimeout(done, 50))
   }
 }
-
-/** Repeats a request until its answer satisfies the condition. */
-export async function eventually<T>(
-  ask: () => Promise<T>,
-  isRight: (answer: T) => boolean,
-  withinMs = 60_000,
-): Promise<T> {
-  const deadlineMs = Date.now() + withinMs
-  for (;;) {
-    const answer = await ask()
-    if (isRight(answer)) return answer
-    if (Date.now() > deadlineMs) throw new Error(`not within ${withinMs} ms; it was last ${JSON.stringify(answer)}`)
-    await new Promise(done => setTimeout(done, 100))
-  }
-}

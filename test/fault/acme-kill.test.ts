@@ -3,8 +3,9 @@
  * in each change of the zone. The next start goes on: one account, one order, no answer to a challenge and no TXT record left behind.
  */
 import { join } from 'node:path'
-import { eventually, startPebble } from 'svc/plugins/acme/testing'
+import { startPebble } from 'svc/plugins/acme/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
+import { eventually } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { requireProgram } from '../wire/clients.ts'

@@ -5,8 +5,8 @@ import { createServer, request } from 'node:https'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { eventually, type Pebble } from 'svc/plugins/acme/testing'
-import { findLastingPort, temporaryFolder } from 'svc/testing'
+import type { Pebble } from 'svc/plugins/acme/testing'
+import { eventually, findLastingPort, temporaryFolder } from 'svc/testing'
 import type { Test } from 'tap'
 
 export interface Hold {

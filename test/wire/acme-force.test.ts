@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { eventually } from 'svc/plugins/acme/testing'
+import { eventually } from 'svc/testing'
 import t from 'tap'
 import { svcctlProgram } from '../services/programs.ts'
 import { startAcmeSite } from './acme-site.ts'

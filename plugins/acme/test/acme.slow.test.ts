@@ -8,11 +8,11 @@ import { buffer } from 'node:stream/consumers'
 import { definePlugin } from 'svc/kernel'
 import { type AdminAnswer, startAdmin } from 'svc/plugins/admin/testing'
 import type { Certificate, CertificateWish } from 'svc/plugins/certificates/api'
-import { createSystemPorts, findLastingPort, temporaryFolder } from 'svc/testing'
+import { createSystemPorts, eventually, findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { createDnsValidation } from '../dns-validation.ts'
 import { certificateId } from '../renewal-information.ts'
-import { eventually, type Pebble, startPebble } from '../testing.ts'
+import { type Pebble, startPebble } from '../testing.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

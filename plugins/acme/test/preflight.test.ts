@@ -4,9 +4,9 @@ import { startAdmin } from 'svc/plugins/admin/testing'
 import type { CertificateWish } from 'svc/plugins/certificates/api'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import type { StoreService } from 'svc/plugins/store/api'
-import { findLastingPort } from 'svc/testing'
+import { eventually, findLastingPort } from 'svc/testing'
 import t from 'tap'
-import { eventually, startPebble } from '../testing.ts'
+import { startPebble } from '../testing.ts'
 
 const skip = skipWithoutNamed()
 t.test('before the order', { skip }, async t => {
