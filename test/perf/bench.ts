@@ -4,7 +4,7 @@ import type { LoadLimits, LoadPlan, LoadResult } from './load-plan.ts'
 import { cpuSeconds } from './machine.ts'
 import type { FigureInput } from './report.ts'
 import type { Credentials } from './signature.ts'
-import type { ServerStart, ServerTarget, Target } from './targets.ts'
+import type { Endpoint, ServerStart, ServerTarget, Target } from './targets.ts'
 
 export interface Bench {
   readonly isQuick: boolean
@@ -17,6 +17,8 @@ export interface Bench {
   /** Empty folder on the drive to measure; removed afterwards. */
   readonly folder: string
   readonly load: LoadClient
+  /** A server of somebody else, to measure beside this one; undefined where none is named. */
+  readonly peer: (Target & Endpoint) | undefined
   /** Undefined when only the baselines are measured, and where the scenario starts what it measures. */
   readonly server: ServerTarget | undefined
   readonly isBaselineOnly: boolean
@@ -35,6 +37,8 @@ export interface Scenario {
   readonly summary: string
   /** Additional SVC_… variables of its server. */
   readonly environment?: Readonly<Record<string, string>>
+  /** It measures a peer, and runs where one is named and then alone. */
+  readonly needsPeer?: boolean
   /** It needs none, or others than one on a single drive. */
   readonly startsOwnServers?: boolean
   run(bench: Bench): Promise<void>
@@ -111,12 +115,12 @@ export async function measureRequests(bench: Bench, target: Target, limits: Load
   }
 }
 
-/** CPU seconds that the target's processes used while `work` ran. */
+/** CPU seconds that the target's processes used while `work` ran; NaN where they are not known. */
 export async function measureCpu<T>(target: Target, work: () => Promise<T>): Promise<{ result: T; cpu: number }> {
   const pids = target.pids()
   const before = cpuSeconds(pids)
   const result = await work()
-  return { result, cpu: cpuSeconds(pids) - before }
+  return { result, cpu: pids.length === 0 ? Number.NaN : cpuSeconds(pids) - before }
 }
 
 /** A plan for a target, with what all plans have in common. A server that verifies signatures gets its own. */
@@ -140,7 +144,7 @@ export function planFor(
   }
 }
 
-function isServer(target: Target): target is ServerTarget {
+function isServer(target: Target): target is Target & Endpoint {
   return 'credentials' in target
 }
 

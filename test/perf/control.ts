@@ -1,7 +1,7 @@
 /** Single signed requests to the server under test, for what prepares and finishes a measurement. */
 import { createHash } from 'node:crypto'
 import { createSigner } from './signature.ts'
-import type { ServerTarget } from './targets.ts'
+import type { Endpoint } from './targets.ts'
 
 const REQUEST_TIMEOUT_MS = 120_000
 
@@ -12,7 +12,7 @@ export interface ControlAnswer {
 
 /** `target` is a canonical path with its sorted query. Throws unless the answer is 2xx. */
 export async function request(
-  server: ServerTarget,
+  server: Endpoint,
   method: string,
   target: string,
   body?: string,
@@ -36,12 +36,12 @@ export async function request(
   return { headers: response.headers, text }
 }
 
-export async function createBucket(server: ServerTarget, bucket: string): Promise<void> {
+export async function createBucket(server: Endpoint, bucket: string): Promise<void> {
   await request(server, 'PUT', `/${bucket}`)
 }
 
 /** Throws unless the object is there with this size: a fast server that stored nothing would win every contest. */
-export async function expectObject(server: ServerTarget, target: string, sizeBytes: number): Promise<void> {
+export async function expectObject(server: Endpoint, target: string, sizeBytes: number): Promise<void> {
   const { headers } = await request(server, 'HEAD', target)
   if (Number(headers.get('content-length')) !== sizeBytes) {
     throw new Error(`${target} should have ${sizeBytes} bytes but has ${headers.get('content-length')}.`)
@@ -54,7 +54,7 @@ export interface MultipartUpload {
   readonly uploadId: string
 }
 
-export async function createUpload(server: ServerTarget, target: string): Promise<MultipartUpload> {
+export async function createUpload(server: Endpoint, target: string): Promise<MultipartUpload> {
   const { text } = await request(server, 'POST', `${target}?uploads=`)
   const uploadId = /<UploadId>([^<]+)<\/UploadId>/.exec(text)?.[1]
   if (uploadId === undefined) throw new Error(`CreateMultipartUpload returned no id: ${text.slice(0, 500)}`)
@@ -62,7 +62,7 @@ export async function createUpload(server: ServerTarget, target: string): Promis
 }
 
 export async function completeUpload(
-  server: ServerTarget,
+  server: Endpoint,
   upload: MultipartUpload,
   etags: readonly string[],
 ): Promise<void> {

@@ -57,7 +57,9 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
   const isStreamed = plan.bodySizeBytes >= STREAMED_BODY_BYTES_MIN
   const latencies = new Float64Array(Math.min(limits.requestCountMax, LATENCY_COUNT_MAX))
   const etags: string[] = []
-  const connections: LoadConnection[] = []
+  const connections = new Set<LoadConnection>()
+  /** Of those that have ended. */
+  let receivedBefore = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let begun = 0
   let completed = 0
@@ -91,24 +93,35 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
     if (completed < latencies.length) latencies[completed] = performance.now() - connection.startedMs
     completed++
     if (limits.wantsEtags) etags[connection.index] = /\r\netag: *"?([^"\r]*)/i.exec(head)?.[1] ?? ''
-    sendNext(connection)
+    if (!head.includes('onnection: close')) {
+      sendNext(connection)
+      return
+    }
+    // Some servers take one request on each connection unless they are told otherwise: that is their cost, too.
+    connection.close()
+    connections.delete(connection)
+    receivedBefore += connection.receivedBodyBytes
+    open().then(sendNext, reject)
   }
 
   function onFailure(_connection: LoadConnection, error: Error): void {
     reject(error)
   }
 
+  const open = async (): Promise<LoadConnection> => {
+    const outgoing = Buffer.allocUnsafeSlow(isStreamed ? 0 : HEAD_SIZE_BYTES_MAX + body.length)
+    const buffers = { receiveBytes: plan.receiveBufferBytes, outgoing }
+    const connection = await openConnection({ host: plan.host, port: plan.port }, buffers, onAnswer, onFailure)
+    connections.add(connection)
+    return connection
+  }
+
   try {
-    const target = { host: plan.host, port: plan.port }
-    for (let index = 0; index < plan.connectionCount; index++) {
-      const outgoing = Buffer.allocUnsafeSlow(isStreamed ? 0 : HEAD_SIZE_BYTES_MAX + body.length)
-      const buffers = { receiveBytes: plan.receiveBufferBytes, outgoing }
-      connections.push(await openConnection(target, buffers, onAnswer, onFailure))
-    }
+    for (let index = 0; index < plan.connectionCount; index++) await open()
     const cpuBefore = process.cpuUsage()
     const started = performance.now()
     deadline = started + limits.timeMsMax
-    for (const connection of connections) sendNext(connection)
+    for (const connection of [...connections]) sendNext(connection)
     await promise
     const seconds = (performance.now() - started) / 1000
     const cpu = process.cpuUsage(cpuBefore)
@@ -116,7 +129,10 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
     return {
       requestCount: completed,
       seconds,
-      receivedBodyBytes: connections.reduce((sum, connection) => sum + connection.receivedBodyBytes, 0),
+      receivedBodyBytes: [...connections].reduce(
+        (sum, connection) => sum + connection.receivedBodyBytes,
+        receivedBefore,
+      ),
       sentBodyBytes: completed * plan.bodySizeBytes,
       p50Ms: percentile(sorted, 0.5),
       p99Ms: percentile(sorted, 0.99),

@@ -2,16 +2,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createBucket } from './control.ts'
 import type { LoadClient } from './load-client.ts'
-import { type LoadPlan, targetOf } from './load-plan.ts'
-import type { ServerTarget } from './targets.ts'
+import type { LoadPlan } from './load-plan.ts'
+import type { Endpoint } from './targets.ts'
 
-const BUCKET = 'bench'
 const MIB = 2 ** 20
 
 export interface Load {
   /** Objects that must be there first. */
   readonly fill?: { readonly count: number; readonly sizeBytes: number }
-  readonly plan: Pick<LoadPlan, 'method' | 'targets' | 'bodySizeBytes' | 'connectionCount'>
+  readonly plan: Pick<LoadPlan, 'method' | 'bodySizeBytes' | 'connectionCount'>
+  /** How many objects are asked for in turn, or the query of the bucket. */
+  readonly targets: number | string
   readonly encryption?: LoadEncryption
 }
 
@@ -41,16 +42,13 @@ export function customerHeaders(): Record<string, string> {
 
 const getSmall: Load = {
   fill: { count: 256, sizeBytes: 4096 },
-  plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
+  plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 64 },
+  targets: 256,
 }
 
 const putSmall: Load = {
-  plan: {
-    method: 'PUT',
-    targets: { bucket: BUCKET, first: 0, count: 80_000 },
-    bodySizeBytes: 4096,
-    connectionCount: 64,
-  },
+  plan: { method: 'PUT', bodySizeBytes: 4096, connectionCount: 64 },
+  targets: 80_000,
 }
 
 const sseS3: LoadEncryption = { put: { 'x-amz-server-side-encryption': 'AES256' }, get: {} }
@@ -64,47 +62,50 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'get-small-sse-kms': { ...getSmall, encryption: sseKms },
   'get-small-sse-c': { ...getSmall, encryption: sseC },
   'put-small': putSmall,
-  'put-one': { plan: { ...putSmall.plan, connectionCount: 1 } },
+  'put-one': { ...putSmall, plan: { ...putSmall.plan, connectionCount: 1 } },
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
   'put-small-sse-kms': { ...putSmall, encryption: sseKms },
   'put-small-sse-c': { ...putSmall, encryption: sseC },
   'get-medium': {
     fill: { count: 64, sizeBytes: MIB },
-    plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 64 }, bodySizeBytes: 0, connectionCount: 16 },
+    plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 16 },
+    targets: 64,
   },
   'put-medium': {
-    plan: { method: 'PUT', targets: { bucket: BUCKET, first: 0, count: 64 }, bodySizeBytes: MIB, connectionCount: 16 },
+    plan: { method: 'PUT', bodySizeBytes: MIB, connectionCount: 16 },
+    targets: 64,
   },
   'get-large': {
     fill: { count: 1, sizeBytes: 256 * MIB },
-    plan: { method: 'GET', targets: [targetOf(BUCKET, 0)], bodySizeBytes: 0, connectionCount: 1 },
+    plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 1 },
+    targets: 1,
   },
   'put-large': {
-    plan: {
-      method: 'PUT',
-      targets: { bucket: BUCKET, first: 0, count: 4 },
-      bodySizeBytes: 64 * MIB,
-      connectionCount: 4,
-    },
+    plan: { method: 'PUT', bodySizeBytes: 64 * MIB, connectionCount: 4 },
+    targets: 4,
   },
   list: {
     fill: { count: 10_000, sizeBytes: 0 },
-    plan: { method: 'GET', targets: [`/${BUCKET}?list-type=2&max-keys=1000`], bodySizeBytes: 0, connectionCount: 1 },
+    plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 1 },
+    targets: 'list-type=2&max-keys=1000',
   },
 }
 
 /** Creates the bucket and its objects, and signs the requests that the client's next run will send. */
-export async function prepareLoad(server: ServerTarget, client: LoadClient, load: Load): Promise<void> {
+export async function prepareLoad(server: Endpoint, client: LoadClient, load: Load, bucket = 'bench'): Promise<void> {
   const { host, port, credentials } = server
   const common = { host, port, credentials, signedHost: `${host}:${port}`, receiveBufferBytes: MIB }
   const { put, get } = load.encryption ?? { put: {}, get: {} }
-  await createBucket(server, BUCKET)
+  const objects = (count: number): LoadPlan['targets'] => ({ bucket, first: 0, count })
+  await createBucket(server, bucket)
   if (load.fill !== undefined) {
     const { count, sizeBytes } = load.fill
-    const targets = { bucket: BUCKET, first: 0, count }
     const connectionCount = Math.min(count, 64)
-    await client.prepare({ ...common, method: 'PUT', targets, bodySizeBytes: sizeBytes, connectionCount, headers: put })
+    const fill = { method: 'PUT' as const, targets: objects(count), bodySizeBytes: sizeBytes, connectionCount }
+    await client.prepare({ ...common, ...fill, headers: put })
     await client.run({ requestCountMax: count, timeMsMax: 60_000 })
   }
-  await client.prepare({ ...common, ...load.plan, headers: load.plan.method === 'PUT' ? put : get })
+  const { plan } = load
+  const targets = typeof load.targets === 'number' ? objects(load.targets) : [`/${bucket}?${load.targets}`]
+  await client.prepare({ ...common, ...plan, targets, headers: plan.method === 'PUT' ? put : get })
 }

@@ -22,8 +22,17 @@ export interface Options {
   readonly config: string | undefined
   /** File for the figures as JSON; undefined = standard output. */
   readonly json: string | undefined
+  /** A server of somebody else to measure beside this one. */
+  readonly peer: PeerOptions | undefined
   /** Measure what the server is compared with, without the server. */
   readonly isBaselineOnly: boolean
+}
+
+export interface PeerOptions {
+  readonly host: string
+  readonly port: number
+  /** Processes whose CPU counts, with their children; empty where they run elsewhere. */
+  readonly pids: readonly number[]
 }
 
 export const USAGE = `Usage: npm run bench -- [options]
@@ -36,6 +45,9 @@ export const USAGE = `Usage: npm run bench -- [options]
   --config FILE    configuration file for the server
   --json FILE      write the figures there instead of to standard output
   --baseline       measure only what the server is compared with
+  --peer URL       measure this S3 server (plain HTTP) beside ours, with the same client; its keys are in AWS_ACCESS_KEY_ID and
+                   AWS_SECRET_ACCESS_KEY. Needs rights to create buckets, and deletes those again
+  --peer-pid N     process of the peer on this machine, whose CPU is compared too (several: 7,8)
   --list           print the scenarios
 `
 
@@ -52,6 +64,8 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
       drive: { type: 'string' },
       config: { type: 'string' },
       json: { type: 'string' },
+      peer: { type: 'string' },
+      'peer-pid': { type: 'string' },
       baseline: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -72,7 +86,33 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
   const bytes = values.bytes === undefined ? undefined : sizeOf(values.bytes)
   const drive = values.drive === undefined ? diskFolder() : resolve(values.drive)
   const [config, json] = [values.config, values.json].map(file => (file === undefined ? undefined : resolve(file)))
-  return { only, isQuick: values.quick, keys, bytes, workers, drive, config, json, isBaselineOnly: values.baseline }
+  const peer = peerOf(values.peer, values['peer-pid'])
+  return {
+    only,
+    isQuick: values.quick,
+    keys,
+    bytes,
+    workers,
+    drive,
+    config,
+    json,
+    peer,
+    isBaselineOnly: values.baseline,
+  }
+}
+
+function peerOf(url: string | undefined, pidList: string | undefined): PeerOptions | undefined {
+  const pids = (pidList ?? '').split(',').filter(Boolean).map(Number)
+  if (pids.some(pid => !Number.isSafeInteger(pid) || pid <= 0)) throw new Error('--peer-pid takes ids of processes.')
+  if (url === undefined) {
+    if (pids.length > 0) throw new Error('--peer-pid goes with --peer.')
+    return undefined
+  }
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed?.protocol !== 'http:' || parsed.pathname !== '/' || parsed.search !== '') {
+    throw new Error('--peer takes an address such as http://127.0.0.1:9000: TLS and paths are not measured.')
+  }
+  return { host: parsed.hostname, port: Number(parsed.port || 80), pids }
 }
 
 function sizeOf(text: string): number {

@@ -20,6 +20,7 @@ import { getLarge } from './scenarios/get-large.ts'
 import { getSmall } from './scenarios/get-small.ts'
 import { list } from './scenarios/list.ts'
 import { memory } from './scenarios/memory.ts'
+import { peer } from './scenarios/peer.ts'
 import { putLarge } from './scenarios/put-large.ts'
 import { putSmall } from './scenarios/put-small.ts'
 import { rebuild } from './scenarios/rebuild.ts'
@@ -27,7 +28,7 @@ import { rebuildLatency } from './scenarios/rebuild-latency.ts'
 import { sets } from './scenarios/sets.ts'
 import { svcctlClient } from './scenarios/svcctl.ts'
 import { watched } from './scenarios/watched.ts'
-import { type ServerTarget, startServer } from './targets.ts'
+import { peerTarget, type ServerTarget, startServer } from './targets.ts'
 
 const SCENARIOS: readonly Scenario[] = [
   getSmall,
@@ -46,6 +47,7 @@ const SCENARIOS: readonly Scenario[] = [
   sets,
   rebuild,
   rebuildLatency,
+  peer,
 ]
 const BASELINE_CREDENTIALS = { accessKey: 'bench-root', secretKey: 'not-verified-by-a-baseline' }
 
@@ -58,7 +60,9 @@ async function runAll(options: Options): Promise<Report> {
     figures: [],
     failures: [],
   }
-  const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name))
+  const chosen = SCENARIOS.filter(({ name, needsPeer = false }) =>
+    options.only.length === 0 ? needsPeer === (options.peer !== undefined) : options.only.includes(name),
+  )
   for (const workers of options.workers) {
     for (const scenario of chosen) {
       try {
@@ -96,6 +100,7 @@ async function runOne(options: Options, scenario: Scenario, workers: number, rep
       folder,
       load,
       server,
+      peer: options.peer === undefined ? undefined : peerTarget(options.peer),
       start,
       credentials: server?.credentials ?? BASELINE_CREDENTIALS,
       signedHost: server === undefined ? '127.0.0.1:9000' : `${server.host}:${server.port}`,

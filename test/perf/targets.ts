@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { childrenOf } from './machine.ts'
+import type { PeerOptions } from './options.ts'
 import { startProcess, stopProcess, waitForLog } from './processes.ts'
 import type { Credentials } from './signature.ts'
 
@@ -23,8 +24,14 @@ export interface Target {
   stop(): Promise<void>
 }
 
-export interface ServerTarget extends Target {
+/** Where S3 is spoken, and as whom. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
   readonly credentials: Credentials
+}
+
+export interface ServerTarget extends Target, Endpoint {
   /** Folder that it stores in; of a set the first one. */
   readonly drive: string
   /** All of them. */
@@ -104,6 +111,16 @@ export async function startServer(start: ServerStart): Promise<ServerTarget> {
     pids: () => [child.pid!],
     stop: () => stopProcess(child),
   }
+}
+
+/** A server that somebody else has started, and ends. Throws where it cannot be measured. */
+export function peerTarget({ host, port, pids }: PeerOptions): Target & Endpoint {
+  const { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey } = process.env
+  if (!accessKey || !secretKey) {
+    throw new Error('Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to keys of the peer.')
+  }
+  const all = () => pids.flatMap(pid => [pid, ...childrenOf(pid)])
+  return { name: 'peer', host, port, credentials: { accessKey, secretKey }, pids: all, stop: async () => undefined }
 }
 
 function newCredentials(): Credentials {

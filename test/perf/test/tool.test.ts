@@ -36,6 +36,13 @@ test('sizes are options, and what is no number is refused', async t => {
   const options = parseOptions(['--only', 'list,rebuild', '--keys', '300000', '--bytes', '1.5GiB'], names)
   t.match(options, { only: names, keys: 300_000, bytes: 1.5 * 2 ** 30 })
   t.match(parseOptions([], names), { keys: undefined, bytes: undefined })
+  t.match(parseOptions(['--peer', 'http://127.0.0.1:9000', '--peer-pid', '7,8'], names), {
+    peer: { host: '127.0.0.1', port: 9000, pids: [7, 8] },
+  })
+  for (const url of ['https://a', 'http://a/b', 'a:9000'])
+    t.throws(() => parseOptions(['--peer', url], names), /such as/)
+  t.throws(() => parseOptions(['--peer-pid=7'], names), /goes with --peer/)
+  t.throws(() => parseOptions(['--peer=http://a', '--peer-pid=x'], names), /ids of processes/)
   for (const keys of ['0', '-1', '1.5', 'many']) t.throws(() => parseOptions([`--keys=${keys}`], names), /--keys takes/)
   t.throws(() => parseOptions(['--bytes', 'much'], names), /--bytes is not a size/)
 })
@@ -119,6 +126,7 @@ test('answers are read whole, however the bytes are cut', async t => {
 test('the load generator sends every request once, whole, and stops at an error', async t => {
   const requests: { url: string; size: number; authorization: string }[] = []
   let status = 200
+  let closes = false
   const server = createServer((request, response) => {
     let size = 0
     request.on('data', chunk => {
@@ -126,6 +134,7 @@ test('the load generator sends every request once, whole, and stops at an error'
     })
     request.on('end', () => {
       requests.push({ url: request.url!, size, authorization: request.headers.authorization! })
+      if (closes) response.setHeader('connection', 'close')
       response.writeHead(status, { etag: `"${request.url}"`, 'content-length': 3 }).end('abc')
     })
   })
@@ -162,6 +171,14 @@ test('the load generator sends every request once, whole, and stops at an error'
     requests.map(({ size }) => size),
     [3_000_001, 3_000_001],
   )
+
+  requests.length = 0
+  closes = true
+  await client.prepare(plan)
+  const closed = await client.run({ requestCountMax: 50, timeMsMax: 10_000 })
+  t.match(closed, { requestCount: 50, receivedBodyBytes: 150 }, 'with a connection for each')
+  t.same(requests.map(({ url }) => url).sort(), expected.toSorted())
+  closes = false
 
   status = 503
   await t.rejects(client.run({ requestCountMax: 2, timeMsMax: 10_000 }), /503/)
