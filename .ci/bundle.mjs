@@ -22,7 +22,7 @@ import {
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeConsoleCurrent } from './build-console.mjs'
 import { buildSvcctl } from './build-svcctl.mjs'
-import { licensesOf, requireForBundled } from './bundled-packages.mjs'
+import { httpAsObject, licensesOf, requireForBundled } from './bundled-packages.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'dist')
@@ -124,7 +124,7 @@ export async function makeBundle(finish) {
       // Names stay, for the sake of traces; white space is a tenth of the memory that sources take for ever.
       minifyWhitespace: true,
       lineLimit: 160,
-      plugins: [sourcesAsTheyAre],
+      plugins: [sourcesAsTheyAre, httpAsObject],
       metafile: true,
       logLevel: 'warning',
     })

@@ -8,6 +8,26 @@ const root = resolve(import.meta.dirname, '..')
 export const requireForBundled =
   "import { createRequire as createBundledRequire } from 'node:module';\nconst require = createBundledRequire(import.meta.url);"
 
+/**
+ * An `import` of `node:http` reads all its exports, those too that Node.js makes when they are first read: for its WebSocket it loads a client of
+ * HTTP of its own, 14 MB in each thread. In a bundle the module is asked for as an object, and named are only exports that are there.
+ */
+export const httpAsObject = {
+  name: 'http-as-object',
+  setup({ onLoad, onResolve }) {
+    const namespace = 'builtin'
+    onResolve({ filter: /^node:http$/ }, ({ kind, path }) =>
+      kind === 'import-statement' ? { path, namespace } : undefined,
+    )
+    onLoad({ filter: /^/, namespace }, ({ path }) => {
+      const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
+      const names = properties.filter(([, property]) => 'value' in property).map(([name]) => name)
+      const module = `process.getBuiltinModule(${JSON.stringify(path)})`
+      return { contents: `const http = ${module};export default http;export const { ${names.join(', ')} } = http;` }
+    })
+  },
+}
+
 /** Of all packages that the given files belong to. One without a license file names its license; throws where it does neither. */
 export function licensesOf(inputs) {
   const folders = new Set(inputs.filter(path => path.includes('node_modules/')).map(packageFolder))

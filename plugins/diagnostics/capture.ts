@@ -1,5 +1,5 @@
 /** Profiles of the thread that it runs in, by the inspector of Node.js. */
-import { Session } from 'node:inspector/promises'
+import type { Session } from 'node:inspector/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CallFrame, type CpuProfile, cpuSampleUs, type HeapProfile, heapSampleBytes } from './pprof.ts'
@@ -17,7 +17,11 @@ export interface Delays {
   readonly functions: readonly { name: string; place: string; selfMs: number }[]
 }
 
+/** Loaded for the first profile: with it comes a client of HTTP and a terminal, some megabytes that most servers never need. */
+const loadInspector = () => import('node:inspector/promises')
+
 async function withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  const { Session } = await loadInspector()
   const session = new Session()
   session.connect()
   try {
@@ -48,6 +52,7 @@ export function captureHeap(seconds: number): Promise<HeapProfile> {
 }
 
 export async function captureDelays(thread: number, seconds: number): Promise<Delays> {
+  await loadInspector()
   const histogram = monitorEventLoopDelay({ resolution: 1 })
   const before = performance.eventLoopUtilization()
   histogram.enable()

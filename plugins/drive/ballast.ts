@@ -26,6 +26,9 @@ export interface BallastOptions {
 
 export type BallastUser = 'journal' | 'index'
 
+/** Of random bytes at once. They stay in memory until the next collection of garbage, which an idle server does not do. */
+const noiseBytesMax = 128 * 1024
+
 export class Ballast {
   readonly #options: BallastOptions
   /** Bytes released at a time. */
@@ -127,7 +130,7 @@ export class Ballast {
   }
 
   #noise(): Buffer {
-    const bytes = allocateAligned(Math.min(1024 * 1024, this.pieceBytes))
+    const bytes = allocateAligned(Math.min(noiseBytesMax, this.pieceBytes))
     this.#options.random.bytes(bytes.length).copy(bytes)
     return bytes
   }

@@ -36,6 +36,17 @@ t.test('an error that another plugin declares by svc/kernel is one of the bundle
   t.match(stderr, /This shop is closed\./)
 })
 
+t.test('no plugin makes Node.js load its own client of HTTP, 14 MB in each thread', t => {
+  const look =
+    "process.on('exit', () => console.log('LOADED', process.moduleLoadList.filter(name => /undici|inspector.promises/.test(name)).join()))"
+  const args = [`--import=data:text/javascript,${encodeURIComponent(look)}`, svcProgram, 'plugins']
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: { PATH: process.env.PATH } })
+  t.equal(status, 0)
+  t.match(stdout, /website/)
+  t.match(stdout, /^LOADED $/m)
+  t.end()
+})
+
 t.test('every export of package.json exists', async t => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const names = [
