@@ -89,6 +89,14 @@ export class AdminError extends AnswerError {
     this.name = 'AdminError'
     this.problems = facts.problems
   }
+
+  /** The same answer with some of its problems, at least one. */
+  with(problems: readonly AdminProblem[]): AdminError {
+    const { status, code, requestId, operation } = this
+    const isOfThese = problems.some(problem => problem.message === this.message)
+    const message = isOfThese ? this.message : problems[0]!.message
+    return new AdminError({ status, code, message, requestId, operation, problems })
+  }
 }
 
 function exitCodeOf(status: number): ExitCode {

@@ -2,7 +2,7 @@
  * The target that an argument names. `ALIAS/bucket/key` if its first element is an alias, a local path otherwise; `./` and `/` in front
  * are always local, `-` is standard input or output.
  */
-import { usageError } from './errors.ts'
+import { notFoundError, usageError } from './errors.ts'
 
 export interface RemoteTarget {
   readonly kind: 'remote'
@@ -36,11 +36,24 @@ export function parseRemote(text: string): RemoteTarget {
   return { kind: 'remote', alias, bucket, key }
 }
 
+/** `./` and `/` in front, and `.` and `..`. */
+const isSurelyLocal = (text: string): boolean => /^(\.{0,2}\/|\.{1,2}$)/.test(text)
+
 export function parseTarget(text: string, aliases: { has(name: string): boolean }): Target {
   if (text === '') throw usageError('A target must not be empty.')
   if (text === '-') return { kind: 'stream' }
-  if (!/^(\.{0,2}\/|\.{1,2}$)/.test(text) && aliases.has(text.split('/', 1)[0]!)) return parseRemote(text)
+  if (!isSurelyLocal(text) && aliases.has(text.split('/', 1)[0]!)) return parseRemote(text)
   return { kind: 'local', path: text }
+}
+
+/** For a place that is missing: a mistyped alias was taken for a folder. */
+export function missingPlace(text: string): Error {
+  const missing = `There is no file or folder ${JSON.stringify(text)}`
+  return notFoundError(
+    isSurelyLocal(text)
+      ? `${missing}.`
+      : `${missing}, and no alias ${JSON.stringify(text.split('/', 1)[0])}: \`svcctl alias list\` shows those that there are.`,
+  )
 }
 
 /** Throws a usage error unless there is a bucket. */

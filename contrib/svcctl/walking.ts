@@ -7,7 +7,7 @@ import type { Failures } from './failures.ts'
 import { openSide } from './mirroring.ts'
 import { listBuckets } from './s3/listing.ts'
 import { headObject } from './s3/object.ts'
-import { formatRemote, type RemoteTarget } from './target.ts'
+import { formatRemote, missingPlace, type RemoteTarget } from './target.ts'
 import type { Entry } from './transfer/comparison.ts'
 
 export interface Found extends Entry {
@@ -30,7 +30,7 @@ export async function* walk(context: Context, text: string, failures: Failures):
   }
   if (target.kind === 'local') {
     const { path } = target
-    const found = await lstat(context.path(path))
+    const found = await statPlace(context, path)
     if (found.isFile()) {
       yield { key: basename(path), target: path, sizeBytes: found.size, modifiedMs: found.mtimeMs }
       return
@@ -42,6 +42,15 @@ export async function* walk(context: Context, text: string, failures: Failures):
     yield entry
   }
   if (isEmpty && target.kind === 'remote' && target.key !== '') yield await objectItself(context, target)
+}
+
+/** Of a local target. Throws if it does not exist. */
+export async function statPlace(context: Context, path: string) {
+  try {
+    return await lstat(context.path(path))
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? missingPlace(path) : error
+  }
 }
 
 async function* walkPlace(context: Context, target: Parameters<typeof openSide>[1], failures: Failures) {

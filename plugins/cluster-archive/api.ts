@@ -52,6 +52,9 @@ export interface ArchivePart<Value = any> {
   remove(ids: readonly string[], mayGoOn: () => MaybePromise<void>): Promise<void>
 }
 
+/** By the name of a document that an import changes: the names of its fields that differ, without values. */
+export type ChangedFields = ReadonlyMap<string, readonly string[]>
+
 declare module 'svc/kernel' {
   interface ExtensionPoints {
     'archive.section': ArchiveSection

@@ -2,10 +2,10 @@
 import { isCatalogError, type Point } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import { type Bucket, type BucketChange, noTags, type ObjectsService } from 'svc/plugins/objects/api'
-import { canonicalJson } from 'svc/plugins/sealing/api'
+import { canonicalJson, differingFields } from 'svc/plugins/sealing/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
-import type { ArchiveSection } from './api.ts'
+import type { ArchiveSection, ChangedFields } from './api.ts'
 import type { ArchiveProblem } from './errors.ts'
 
 const Days = Type.Optional(Type.Integer({ minimum: 1 }))
@@ -50,6 +50,7 @@ export interface BucketPlan {
   readonly created: readonly string[]
   /** The same of settings that are there, and become others. */
   readonly changed: readonly string[]
+  readonly fields: ChangedFields
   /** The same. */
   readonly removed: readonly string[]
 }
@@ -120,7 +121,7 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     const changed = Object.entries(wanted.documents).filter(([kind, value]) => !isSame(value, found.get(kind)))
     const removed = mode === 'merge' ? [] : [...found.keys()].filter(kind => !Object.hasOwn(wanted.documents, kind))
     const isNew = ([kind]: [string, unknown]) => !found.has(kind)
-    return { changed, created: changed.filter(isNew).map(([kind]) => kind), removed }
+    return { found, changed, created: changed.filter(isNew).map(([kind]) => kind), removed }
   }
 
   return {
@@ -169,6 +170,7 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     async plan(buckets, mode) {
       const made: string[] = []
       const plan = { created: [] as string[], changed: [] as string[], removed: [] as string[] }
+      const fields = new Map<string, readonly string[]>()
       for (const [name, wanted] of buckets) {
         const bucket = await find(name)
         if (bucket === undefined) {
@@ -182,8 +184,12 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
         plan.created.push(...[...own.created, ...documents.created].map(place))
         plan.changed.push(...[...own.changed, ...others].map(place))
         plan.removed.push(...[...own.removed, ...documents.removed].map(place))
+        if (own.changed.includes('tags'))
+          fields.set(place('tags'), differingFields(Object.fromEntries(bucket.tags), wanted.tags))
+        for (const kind of others)
+          fields.set(place(kind), differingFields(documents.found.get(kind), wanted.documents[kind]))
       }
-      return { buckets: made, ...plan }
+      return { buckets: made, ...plan, fields }
     },
 
     async apply(name, wanted, mode) {

@@ -4,11 +4,11 @@ import { isCatalogError, type Logger, type Point, type Ports } from 'svc/kernel'
 import type { IamService } from 'svc/plugins/iam/api'
 import type { Lease, LockService } from 'svc/plugins/lock/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import { canonicalJson } from 'svc/plugins/sealing/api'
+import { differingFields } from 'svc/plugins/sealing/api'
 import type { SettingsAdministration, SettingsMap } from 'svc/plugins/settings/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { UsersService } from 'svc/plugins/users/api'
-import type { ArchivePart, ArchiveSection } from './api.ts'
+import type { ArchivePart, ArchiveSection, ChangedFields } from './api.ts'
 import { type ArchiveContents, packArchive, type RootCredentials, unpackArchive } from './archive.ts'
 import { createBucketTransfer } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
@@ -47,6 +47,8 @@ export interface ImportOutcome {
   readonly created: readonly string[]
   /** The same of those that are there and become others, and `config/api`. */
   readonly changed: readonly string[]
+  /** Of these: the fields that differ. */
+  readonly fields: ChangedFields
   /** The same. */
   readonly removed: readonly string[]
 }
@@ -97,6 +99,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     if (problems.length > 0) throw invalidArchive(problems)
     const planned = await buckets.plan(contents.buckets, mode)
     const { users: userMap, groups, policies } = contents.directory
+    const settingsChanged = changedSettings(before, contents.settings, mode)
     return {
       users: userMap.size,
       groups: groups.size,
@@ -106,10 +109,11 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       bucketsCreated: planned.buckets,
       documents: Object.fromEntries([...contents.parts].map(([name, { size }]) => [name, size])),
       created: [directory!, planned, documents.plan].flatMap(({ created }) => created),
-      changed: [
-        ...changedSettings(before, contents.settings, mode),
-        ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed),
-      ],
+      changed: [...settingsChanged.keys(), ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed)],
+      fields: new Map([
+        ...settingsChanged,
+        ...[directory!, planned, documents.plan].flatMap(({ fields }) => [...fields]),
+      ]),
       removed: [
         ...configured!.removed.map(name => `config/${name}`),
         ...[directory!, planned, documents.plan].flatMap(({ removed }) => removed),
@@ -218,13 +222,14 @@ async function orProblems<T>(file: string, problems: ArchiveProblem[], work: () 
   }
 }
 
-function changedSettings(before: SettingsMap, wanted: SettingsMap, mode: ImportMode): string[] {
-  return Object.entries(wanted)
-    .filter(([name, values]) => {
-      const own = Object.hasOwn(before, name) ? before[name]! : {}
-      return canonicalJson(mode === 'merge' ? { ...own, ...values } : values) !== canonicalJson(own)
-    })
-    .map(([name]) => `config/${name}`)
+function changedSettings(before: SettingsMap, wanted: SettingsMap, mode: ImportMode): Map<string, readonly string[]> {
+  const changed = new Map<string, readonly string[]>()
+  for (const [name, values] of Object.entries(wanted)) {
+    const own = Object.hasOwn(before, name) ? before[name]! : {}
+    const fields = differingFields(own, mode === 'merge' ? { ...own, ...values } : values)
+    if (fields.length > 0) changed.set(`config/${name}`, fields)
+  }
+  return changed
 }
 
 declare module 'svc/kernel' {

@@ -1,9 +1,9 @@
 /** Documents that belong to no bucket: out of this deployment, and into it. Each plugin that keeps some contributes a part. */
 import type { MaybePromise, Point } from 'svc/kernel'
-import { canonicalJson } from 'svc/plugins/sealing/api'
+import { canonicalJson, differingFields } from 'svc/plugins/sealing/api'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { AfterImport, ArchivePart } from './api.ts'
+import type { AfterImport, ArchivePart, ChangedFields } from './api.ts'
 import type { ArchiveProblem } from './errors.ts'
 import type { ImportMode } from './pending-import.ts'
 
@@ -15,6 +15,7 @@ export interface PartPlan {
   readonly created: readonly string[]
   /** The same. */
   readonly changed: readonly string[]
+  readonly fields: ChangedFields
   readonly removed: readonly string[]
 }
 
@@ -39,6 +40,7 @@ interface PartChange {
   readonly changed: ReadonlyMap<string, unknown>
   readonly created: ReadonlySet<string>
   readonly removed: readonly string[]
+  readonly before: ReadonlyMap<string, unknown>
   readonly after: ReadonlyMap<string, unknown>
 }
 
@@ -57,7 +59,7 @@ export function createPartTransfer(point: Point<ArchivePart>): PartTransfer {
       const after = new Map([...before, ...changed])
       for (const id of removed) after.delete(id)
       const created = new Set(changed.map(([id]) => id).filter(id => !before.has(id)))
-      changes.push({ name, part, changed: new Map(changed), created, removed, after })
+      changes.push({ name, part, changed: new Map(changed), created, removed, before, after })
     }
     return changes
   }
@@ -95,6 +97,13 @@ export function createPartTransfer(point: Point<ArchivePart>): PartTransfer {
           created: changes.flatMap(({ name, created }) => [...created].map(place(name))),
           changed: changes.flatMap(({ name, changed, created }) =>
             [...changed.keys()].filter(id => !created.has(id)).map(place(name)),
+          ),
+          fields: new Map(
+            changes.flatMap(({ name, changed, created, before }) =>
+              [...changed]
+                .filter(([id]) => !created.has(id))
+                .map(([id, value]) => [place(name)(id), differingFields(before.get(id), value)] as const),
+            ),
           ),
           removed: changes.flatMap(({ name, removed }) => removed.map(place(name))),
         },

@@ -60,7 +60,13 @@ export class SetBlobReader implements BlobReader {
   async next(): Promise<BlobChunk | undefined> {
     if (this.#window === undefined && this.#at < this.#end && !this.#isClosed) {
       this.#given = this.#at
-      this.#window = await this.readStripes()
+      const window = await this.readStripes()
+      // Closed since the window was complete: `close` has not seen it.
+      if (this.#isClosed) {
+        window?.release()
+        return undefined
+      }
+      this.#window = window
     }
     const window = this.#window
     if (window === undefined || this.#isClosed) {

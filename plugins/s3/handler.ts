@@ -36,6 +36,7 @@ export function createS3Handler(environment: S3Environment): S3Handler {
     // `close` comes once: after the last byte was handed to the socket, or after the client disconnected.
     response.on('close', () => {
       context.isClosed = true
+      environment.requestLimit.leave(context)
       if (!response.writableFinished) context.errorCode ??= 'RequestAborted'
       observe(context, response.writableFinished ? response.statusCode : 499)
     })
@@ -49,7 +50,7 @@ async function serve(context: S3RequestContext): Promise<void> {
   if (domain?.refusal !== undefined) throw domain.refusal
   const admitted = spendToken(environment.rateLimits, 's3_ip', exchange.clientAddress)
   if (admitted !== undefined) await admitted
-  const turn = environment.requestLimit.enter(exchange.response)
+  const turn = environment.requestLimit.enter(context)
   if (turn !== undefined) await turn
   refuseWhileDraining(exchange)
   const target = parseTarget(exchange.request.url!, context.host, environment.target, domain?.bucket)

@@ -17,18 +17,27 @@ const waitersMax = 10_000
 /** Interval in which waiting requests check whether a request of another thread has ended. */
 const lookMs = 10
 
+/** A request that wants a place, or has one. */
+export interface Visitor {
+  readonly exchange: { readonly response: ServerResponse }
+  readonly isClosed: boolean
+  hasPlace: boolean
+}
+
 export interface RequestLimit {
   /**
-   * Undefined: continue. Otherwise resolves when it is the request's turn, or rejects with SlowDown. The place is given back at the end of
-   * the answer.
+   * Undefined: continue. Otherwise resolves when it is the request's turn; throws or rejects with SlowDown. While there is a place nothing is
+   * waited for, and no listener is added: a small request is still answered in its turn of the event loop.
    */
-  enter(response: ServerResponse): MaybePromise<void>
+  enter(visitor: Visitor): MaybePromise<void>
+  /** To be called when the answer has ended, or the client has disconnected: gives the place back. */
+  leave(visitor: Visitor): void
   /** To be called before the first request. */
   start(): Promise<void>
 }
 
 interface Waiter {
-  readonly response: ServerResponse
+  readonly visitor: Visitor
   readonly resolve: () => void
   readonly reject: (error: Error) => void
   readonly cancel: () => void
@@ -54,35 +63,30 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
     Atomics.sub(counts, 0, Atomics.exchange(counts, index + 1, 0))
   })
 
-  const take = (response: ServerResponse): boolean => {
-    if (max !== 0 && Atomics.add(counts, 0, 1) >= max) {
+  const take = (visitor: Visitor): boolean => {
+    // Nobody would give the place of a closed one back.
+    if (max === 0 || visitor.isClosed) return true
+    if (Atomics.add(counts, 0, 1) >= max) {
       Atomics.sub(counts, 0, 1)
       return false
     }
-    if (max === 0) return true
     Atomics.add(counts, own, 1)
-    response.once('close', release)
+    visitor.hasPlace = true
     return true
-  }
-
-  function release(): void {
-    Atomics.sub(counts, own, 1)
-    Atomics.sub(counts, 0, 1)
-    if (waiters.size > 0) admit()
   }
 
   function admit(): void {
     for (const waiter of waiters) {
-      if (!take(waiter.response)) return
-      leave(waiter)
+      if (!take(waiter.visitor)) return
+      drop(waiter)
       waiter.resolve()
     }
   }
 
-  function leave(waiter: Waiter): void {
+  function drop(waiter: Waiter): void {
     waiters.delete(waiter)
     waiter.cancel()
-    waiter.response.off('close', waiter.reject)
+    waiter.visitor.exchange.response.off('close', waiter.reject)
   }
 
   /** Runs only while requests wait. */
@@ -103,34 +107,39 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
     clock.after(lookMs, look)
   }
 
-  const wait = (response: ServerResponse, deadlineMs: number): Promise<void> => {
+  const wait = (visitor: Visitor, deadlineMs: number): Promise<void> => {
     if (deadlineMs === 0 || waiters.size >= waitersMax) throw slowDown()
     return new Promise((resolve, reject) => {
       const refuse = () => {
-        leave(waiter)
+        drop(waiter)
         reject(slowDown())
       }
       // A client that disconnects meanwhile is answered like any other, without an effect.
-      const waiter: Waiter = { response, resolve, reject: refuse, cancel: clock.after(deadlineMs, refuse) }
+      const waiter: Waiter = { visitor, resolve, reject: refuse, cancel: clock.after(deadlineMs, refuse) }
       waiters.add(waiter)
-      response.once('close', waiter.reject)
+      visitor.exchange.response.once('close', waiter.reject)
       lookSoon()
     })
   }
 
-  async function enter(response: ServerResponse, values: MaybePromise<ApiSettings>): Promise<void> {
-    const { requests_max, requests_deadline } = await values
+  function enter(visitor: Visitor, { requests_max, requests_deadline }: ApiSettings): MaybePromise<void> {
     max = requests_max
     if (waiters.size > 0) admit()
     // Waiting requests come first.
-    if (waiters.size > 0 || !take(response)) await wait(response, requests_deadline)
+    if (waiters.size > 0 || !take(visitor)) return wait(visitor, requests_deadline)
   }
 
   return {
-    enter(response) {
+    enter(visitor) {
       const values = api.get()
-      const isUnlimited = waiters.size === 0 && !(values instanceof Promise) && values.requests_max === 0
-      return isUnlimited ? undefined : enter(response, values)
+      return values instanceof Promise ? values.then(read => enter(visitor, read)) : enter(visitor, values)
+    },
+    leave(visitor) {
+      if (!visitor.hasPlace) return
+      visitor.hasPlace = false
+      Atomics.sub(counts, own, 1)
+      Atomics.sub(counts, 0, 1)
+      if (waiters.size > 0) admit()
     },
     async start() {
       if (threads.isMain) return

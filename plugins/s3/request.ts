@@ -100,6 +100,8 @@ export class S3RequestContext implements S3Request {
   isOfItems = false
   /** The answer has ended, or the client has disconnected. */
   isClosed = false
+  /** Of the setting `requests_max`; given back when the request is closed. */
+  hasPlace = false
   #body: RequestBody | undefined = undefined
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined
   #existingTags: ExistingTags | undefined = undefined

@@ -3,6 +3,7 @@
  * Pure functions for `store`, `kms`, `users` and `encryption`; this is no plugin.
  */
 export { canonicalJson, escapePointer, unescapePointer } from './canonical-json.ts'
+export { differingFields } from './differing-fields.ts'
 export { sealingErrors } from './errors.ts'
 export { checkSecretKey, masterKeyKey, previousMasterKeysKey } from './master-key.ts'
 export {

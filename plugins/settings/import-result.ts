@@ -27,6 +27,11 @@ export const ImportResult = Type.Object(
         description: 'Documents that are there and become others; named in the same way, and `config/api`.',
       }),
     ),
+    fields: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'By names of `changed`: the fields that differ, such as `status`. Without values.',
+      }),
+    ),
     removed: Type.Array(Type.String(), { description: 'With `replace`: names that are not in the file.' }),
   },
   { $id: 'ImportResult' },

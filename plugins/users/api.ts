@@ -196,6 +196,8 @@ export interface DirectoryImport {
   readonly created: readonly string[]
   /** The same of those that were there, and are others now. */
   readonly changed: readonly string[]
+  /** The names of their fields that differ, without values. */
+  readonly fields: ReadonlyMap<string, readonly string[]>
   readonly removed: readonly string[]
 }
 

@@ -6,7 +6,7 @@
  */
 import { isCatalogError } from 'svc/kernel'
 import type { PolicyDocument } from 'svc/plugins/policy/api'
-import { canonicalJson } from 'svc/plugins/sealing/api'
+import { canonicalJson, differingFields } from 'svc/plugins/sealing/api'
 import type { Collection, TransactionBuilder } from 'svc/plugins/store/api'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
@@ -36,6 +36,8 @@ interface Change {
   readonly name: string
   /** There was none. */
   readonly isNew: boolean
+  /** Those of the document that differ. */
+  readonly fields: readonly string[]
   stage(tx: TransactionBuilder): void
 }
 
@@ -141,12 +143,17 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
         const before = found.get(name)
         if (before !== undefined && canonicalJson(before) === canonicalJson(value)) continue
         const stage = (tx: TransactionBuilder) => tx.put(collection, name, documentOf(value), overwrite)
-        put.push({ name: `${label}/${name}`, isNew: before === undefined, stage })
+        put.push({
+          name: `${label}/${name}`,
+          isNew: before === undefined,
+          fields: differingFields(before, value),
+          stage,
+        })
       }
       for (const name of mode === 'merge' ? [] : found.keys()) {
         if (wanted.has(name)) continue
         const stage = (tx: TransactionBuilder) => tx.delete(collection, name, overwrite)
-        removed.push({ name: `${label}/${name}`, isNew: false, stage })
+        removed.push({ name: `${label}/${name}`, isNew: false, fields: [], stage })
       }
     }
     const same = <T>(value: T): T => value
@@ -172,9 +179,11 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
 
     async importDirectory(incoming: Directory, { mode, isDryRun = false, beforeCommit }: DirectoryImportOptions) {
       const { put, removed } = await plan(incoming, mode)
+      const changed = put.filter(({ isNew }) => !isNew)
       const result: DirectoryImport = {
         created: put.filter(({ isNew }) => isNew).map(({ name }) => name),
-        changed: put.filter(({ isNew }) => !isNew).map(({ name }) => name),
+        changed: changed.map(({ name }) => name),
+        fields: new Map(changed.map(({ name, fields }) => [name, fields])),
         removed: removed.map(({ name }) => name),
       }
       if (isDryRun) return result

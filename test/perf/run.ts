@@ -18,6 +18,7 @@ import { encryption } from './scenarios/encryption.ts'
 import { events } from './scenarios/events.ts'
 import { getLarge } from './scenarios/get-large.ts'
 import { getSmall } from './scenarios/get-small.ts'
+import { limits } from './scenarios/limits.ts'
 import { list } from './scenarios/list.ts'
 import { memory } from './scenarios/memory.ts'
 import { peer } from './scenarios/peer.ts'
@@ -42,6 +43,7 @@ const SCENARIOS: readonly Scenario[] = [
   encryption,
   events,
   watched,
+  limits,
   memory,
   codec,
   sets,

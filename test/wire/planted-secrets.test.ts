@@ -24,6 +24,11 @@ function plant(kind: string, value = `planted-${randomBytes(9).toString('hex')}`
 }
 
 plant('password of root', secretKey)
+/** Names of parameters that carry credentials. */
+const secretNames =
+  'apikey api_key api-key x-api-key auth sig jwt session sid token password access_token X-Amz-Security-Token'.split(
+    ' ',
+  )
 const receivers = await startReceivers(t)
 const masterKey = plant('master key', randomBytes(32).toString('base64'))
 const server = await startServer({
@@ -31,6 +36,7 @@ const server = await startServer({
     SVC_LOG_LEVEL: 'debug',
     SVC_KMS_SECRET_KEY: `main:${masterKey}`,
     SVC_SSEC_ALLOW_INSECURE: 'on',
+    SVC_WEB_ADDRESS: '127.0.0.1:0',
     SVC_OTEL_EXPORTER_OTLP_ENDPOINT: receivers.collector.endpoint,
     SVC_OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${plant('token of the collector')}`,
@@ -122,9 +128,7 @@ t.test('S3: headers, bodies, keys of customers, parameters', async t => {
     await ask('/photos/visible-object', { headers: { authorization: `${authorization} ${plant(authorization)}` } })
   }
   await ask('/photos/visible-object', { headers: { 'x-api-key': plant('header of an API key') } })
-  const names =
-    'apikey api_key api-key x-api-key auth sig jwt session sid token password access_token X-Amz-Security-Token'
-  for (const name of names.split(' ')) {
+  for (const name of secretNames) {
     await ask(`/photos/visible-object?${name}=${plant(`parameter ${name}`)}`)
     await askAdmin(`/info?${name}=${plant(`parameter ${name} of the Admin API`)}`)
   }
@@ -139,6 +143,46 @@ t.test('webhooks of caches in front', async t => {
   await set({ webhooks: [{ ...webhook, url: 'https://127.0.0.1.invalid/', token: plant('token of a webhook') }] })
   // Nobody is there: the attempt fails, and is told.
   await admin.call('POST', '/distributions/site/cache/webhooks/edge/test')
+})
+
+t.test('websites: parameters, cookies, headers, signed addresses, the secret of a proxy in front', async t => {
+  await admin.call('POST', '/keygroups', { id: 'viewers' })
+  const { privateKey } = await admin.call('POST', '/keygroups/viewers/keys', { generate: true })
+  plant('private key of a key group', privateKey.split('\n')[1])
+  const { etag: _, ...document } = await admin.call('GET', '/distributions/site')
+  const signed = { pathPattern: { type: 'prefix', pattern: '/signed/' }, access: 'signed' }
+  const changed = {
+    ...document,
+    defaultBehavior: { access: 'public', signing: { keyGroup: 'viewers' } },
+    behaviors: [signed],
+  }
+  await admin.call('PUT', '/distributions/site', changed)
+  const site = createSignedClient(Number(String(server.startup.web).split(':').at(-1)))
+  t.teardown(() => site.disconnect())
+  const visit = (path: string, query = '', headers: Record<string, string> = {}) =>
+    site.send({ method: 'GET', path, query, signer: null, headers: { host: 'www.site.test', ...headers } })
+  t.equal((await visit('/visible-object')).status, 200)
+  for (const name of secretNames) {
+    t.equal((await visit('/visible-object', `${name}=${plant(`parameter ${name} of a website`)}`)).status, 200)
+  }
+  const cookie = `CloudFront-Signature=${plant('signature in a cookie')}; sid=${plant('cookie of a website')}`
+  const authorization = `Bearer ${plant('token for a website')}`
+  for (const path of ['/visible-object', '/signed/none']) await visit(path, '', { cookie, authorization })
+  const link = await admin.call('POST', '/distributions/site/sign', { path: '/signed/a', expiresInSeconds: 60 })
+  const { pathname, searchParams, search } = new URL(link.url, 'http://www.site.test')
+  plant('signature of a website', searchParams.get('Signature')!)
+  t.equal((await visit(pathname, search.slice(1))).status, 404, 'the signature is good, and nothing is there')
+  t.equal((await visit(pathname, `${search.slice(1)}x`)).status, 403)
+  const name = 'x-proxy-secret'
+  const first = plant('secret of a proxy in front')
+  await admin.call('PUT', '/distributions/site', {
+    ...changed,
+    restrictions: { originSecretHeader: { name, value: first } },
+  })
+  const { value } = await admin.call('POST', '/distributions/site/origin-secret/rotate')
+  plant('next secret of a proxy in front', value)
+  for (const good of [first, value]) t.equal((await visit('/visible-object', '', { [name]: good })).status, 200)
+  t.equal((await visit('/visible-object', '', { [name]: plant('wrong secret of a proxy') })).status, 403)
 })
 
 t.test('signatures, links and forms', async t => {
@@ -227,6 +271,8 @@ t.test('none of the secrets appears in any output', async t => {
   t.match(places['report of a bug'], /notify_webhook:hook/)
   t.match(server.log(), /127\.0\.0\.1:9 /, 'failures of the notify target are told')
   t.match(places.metrics, /svc_s3_requests_total/)
+  const kinds = new Set(receivers.collector.spans.map(({ name }) => name.split(' ', 1)[0]))
+  t.same(kinds, new Set(['s3', 'admin', 'web']), 'spans of each kind of request')
   t.ok(planted.size > 50, `${planted.size} secrets`)
   for (const [place, text] of Object.entries(places)) {
     const found = [...planted].filter(([, secret]) => formsOf(secret).some(form => text.includes(form)))

@@ -1,12 +1,20 @@
 /** Profiles and speed tests are of every thread, whichever of them is asked. */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { Profile } from 'pprof-format'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
 import { createAdminClient } from './admin.ts'
+import { findPrograms } from './clients.ts'
 import { accessKey, region, secretKey, startServer } from './server.ts'
+
+const run = promisify(execFile)
+t.setTimeout(300_000)
 
 t.test('with two workers', async t => {
   const server = await startServer({ environment: { SVC_WORKERS: '2' } })
@@ -36,6 +44,29 @@ t.test('with two workers', async t => {
   await Promise.all(load)
   const threads = new Set(profile.sample.map(({ label }) => profile.stringTable.strings[Number(label[0]!.str)]))
   t.same([...threads].sort(), ['0', '1', '2'])
+})
+
+const go = findPrograms('go')[0]
+t.test('go tool pprof opens profiles', { skip: go === undefined && 'Go is not installed' }, async t => {
+  const server = await startServer()
+  t.teardown(() => server.remove())
+  const admin = createAdminClient(server)
+  for (const [type, unit] of [
+    ['cpu', 'Type: cpu'],
+    ['heap', 'Type: inuse_space'],
+  ] as const) {
+    const file = join(server.folder, `${type}.pb.gz`)
+    let isOver = false
+    const load = (async () => {
+      while (!isOver) await (await fetch(server.endpoint)).arrayBuffer()
+    })()
+    writeFileSync(file, await admin.download(`/profile?type=${type}&seconds=2`))
+    isOver = true
+    await load
+    const { stdout } = await run(go!, ['tool', 'pprof', '-top', file], { timeout: 240_000 })
+    t.match(stdout, unit)
+    t.match(stdout, /flat%\s+sum%\s+cum\s+cum%\n\s*\d/, 'with at least one function')
+  }
 })
 
 t.test('a speed test uses every worker, and leaves nothing', async t => {

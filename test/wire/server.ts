@@ -136,9 +136,8 @@ function live(drives: readonly string[], address: string, options: ServerOptions
     createInterface({ input: child.stderr! }).on('line', line => {
       log.write(`${line}\n`)
       if (lines.length < 200) lines.push(line)
-      if (!line.startsWith('{') || !line.includes('"s3"')) return
-      const entry = JSON.parse(line) as Record<string, unknown>
-      if (typeof entry.s3 !== 'string') return
+      const entry = startupOf(line)
+      if (entry === undefined) return
       clearTimeout(timer)
       done(entry)
     })
@@ -151,6 +150,17 @@ function live(drives: readonly string[], address: string, options: ServerOptions
     }, fail)
   })
   return { child, ended, ready }
+}
+
+/** The last line of a start. A kill may cut any line. */
+function startupOf(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith('{') || !line.includes('"s3"')) return undefined
+  try {
+    const entry = JSON.parse(line)
+    return typeof entry.s3 === 'string' ? entry : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {

@@ -1,11 +1,17 @@
-/** A stream that svcctl follows goes on when the server is restarted, and when it was killed. */
+/**
+ * A stream that svcctl follows goes on when the server is restarted, and when it was killed. One that is not read loses events, and is told
+ * how many; the others lose none.
+ */
 import { spawn } from 'node:child_process'
+import { get } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { findLastingPort } from 'svc/testing'
-import t from 'tap'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import { eventually, findLastingPort } from 'svc/testing'
+import t, { type Test } from 'tap'
 import { svcctlProgram } from '../services/programs.ts'
-import { accessKey, secretKey, startServer } from './server.ts'
+import { accessKey, region, secretKey, startServer, type TestServer } from './server.ts'
+import { createSignedClient } from './signed-client.ts'
+import { openStream } from './telling-places.ts'
 
 t.test('svcctl admin trace connects again', async t => {
   const consolePort = await findLastingPort()
@@ -28,28 +34,94 @@ t.test('svcctl admin trace connects again', async t => {
     child.stderr.on('data', chunk => {
       said.stderr += chunk
     })
-    return { said, ended: new Promise<number | null>(done => child.on('close', done)) }
+    return { child, said, ended: new Promise<number | null>(done => child.on('close', done)) }
   }
   t.equal(await start('alias', 'set', 'home', server.endpoint, accessKey).ended, 0)
-  const { said, ended } = start('admin', 'trace', 'home', '--type', 's3', '--count', '3', '--json')
-  const lines = () => said.stdout.split('\n').length - 1
-  /** Until the stream, which opens a little later than the server does, tells of one more. */
-  const seeOneMore = async () => {
-    const before = lines()
-    for (let i = 0; i < 900 && lines() === before; i++) {
-      await fetch(`${server.endpoint}/photos/${before}`).then(answer => answer.text())
-      await sleep(100)
-    }
-    t.ok(lines() > before, said.stderr.slice(-600))
+  const { child, said, ended } = start('admin', 'trace', 'home', '--type', 's3', '--json')
+  /** Until the stream, which opens a little later than the server does, tells of a request of this life of the server. */
+  const see = async (life: string) => {
+    await eventually(
+      async () => {
+        await fetch(`${server.endpoint}/photos/${life}`).then(answer => answer.text())
+        return said
+      },
+      ({ stdout }) => stdout.includes(`/photos/${life}`),
+    )
   }
-  await seeOneMore()
+  await see('first')
   await server.stop()
   await server.start()
-  if (lines() < 2) await seeOneMore()
+  await see('second')
+  const times = () => said.stderr.match(/onnecting again/g)?.length ?? 0
+  const after = times()
+  t.ok(after > 0)
   await server.kill()
   await server.start()
-  if (lines() < 3) await seeOneMore()
-  t.equal(await ended, 0, said.stderr.slice(-600))
-  t.match(said.stderr, /onnecting again/)
+  await see('third')
+  t.ok(times() > after)
+  child.kill('SIGINT')
+  t.equal(await ended, 130)
   for (const line of said.stdout.trim().split('\n')) t.match(JSON.parse(line), { type: 's3', status: 404 })
 })
+
+t.test('a reader that stops loses events and gets their number, and another one at the same time gets all', async t => {
+  const server = await startServer()
+  t.teardown(() => server.remove())
+  const slow = await openPausedStream(t, server)
+  const fast = await openStream(t, server, '/trace', 'type=s3')
+  const client = createSignedClient(server.port)
+  t.teardown(() => client.disconnect())
+  // Lines of some 3 KB: what the kernel keeps of a connection is full after a thousand or two.
+  const long = 'ü'.repeat(500)
+  const ask = (index: number) => client.send({ method: 'GET', path: `/photos/${index}-${encodeURIComponent(long)}` })
+  const count = 4000
+  let next = 0
+  const lane = async () => {
+    while (next < count) await ask(next++)
+  }
+  await Promise.all(Array.from({ length: 16 }, lane))
+  const linesOf = (text: string) => text.split('\n').filter(line => line.startsWith('data: {"time"')).length
+  await eventually(
+    () => linesOf(fast.seen()),
+    lines => lines === count,
+  )
+  t.notMatch(fast.seen(), /event: dropped/)
+  slow.resume()
+  // The number comes before the next event.
+  await eventually(
+    async () => {
+      await client.send({ method: 'GET', path: '/last' })
+      return slow.seen()
+    },
+    text => text.includes('event: dropped'),
+  )
+  const [before, after] = slow.seen().split('event: dropped', 2) as [string, string]
+  const dropped = Number(/^\nid: \S+\ndata: \{"count":(\d+)\}\n/.exec(after)?.[1])
+  t.ok(dropped > 0, `${dropped} were lost`)
+  t.ok(linesOf(before) + dropped >= count, 'each is shown or counted')
+  t.ok(linesOf(before) + dropped <= linesOf(fast.seen()), 'once')
+})
+
+/** Root's stream of the trace, which nobody reads until `resume`. */
+function openPausedStream(t: Test, server: TestServer) {
+  const host = String(server.startup.console)
+  const [hostname, port] = host.split(':')
+  const path = '/api/v1/trace'
+  const query = 'type=s3'
+  const signed = { method: 'GET', host, path, query, headers: {}, nowMs: Date.now() }
+  const { headers } = signRequest({ accessKey, secret: secretKey, region }, signed)
+  return new Promise<{ seen(): string; resume(): void }>((done, fail) => {
+    const sent = get({ hostname, port, path: `${path}?${query}`, headers, agent: false }, answer => {
+      t.teardown(() => sent.destroy())
+      answer.on('error', () => {})
+      let seen = ''
+      answer.pause()
+      answer.setEncoding('utf8').on('data', chunk => {
+        seen += chunk
+      })
+      answer.pause()
+      done({ seen: () => seen, resume: () => answer.resume() })
+    })
+    sent.on('error', fail)
+  })
+}

@@ -1,6 +1,7 @@
 /** Traces of a whole server, all of its threads, as variables of the environment set it up. */
+import { makeCertificates } from 'svc/plugins/http-client/testing'
 import t from 'tap'
-import { startGrpcCollector } from '../../plugins/tracing/test/collector.ts'
+import { startGrpcCollector, startHttpCollector } from '../../plugins/tracing/test/collector.ts'
 import { createAdminClient } from './admin.ts'
 import { startServer } from './server.ts'
 
@@ -34,6 +35,42 @@ t.test('spans of every worker come to the collector, and the rest when the serve
   t.match(collector.spans[0]!.resource, { 'service.name': 'store-a' })
   t.ok(collector.headers.length >= 2, 'more than one thread has sent')
   for (const { 'x-token': token } of collector.headers) t.equal(token, 'planted')
+})
+
+t.test('each of the variables has its effect', async t => {
+  const { server: keys, authority } = makeCertificates(t)
+  const collector = await startHttpCollector(t, { tls: keys })
+  const silent = await startHttpCollector(t, { answer: () => true })
+  const variables = {
+    SVC_OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    SVC_OTEL_TRACES_SAMPLER_ARG: '0',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: authority,
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=store-b,rack=a%2C1',
+  }
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const server = await startServer({ environment: variables })
+  t.teardown(() => server.remove())
+  const ask = async (headers: Record<string, string> = {}) =>
+    (await fetch(`${server.endpoint}/photos/a`, { headers })).text()
+  await ask()
+  await ask({ traceparent: `00-${traceId}-00f067aa0ba902b7-01` })
+  t.equal(await server.stop(), 0)
+  t.match(
+    collector.spans,
+    [{ traceId, resource: { 'service.name': 'store-b', rack: 'a,1' } }],
+    'an authority, the sampler, and attributes',
+  )
+  t.equal(collector.spans.length, 1, 'the one that began elsewhere')
+
+  await server.start({
+    ...variables,
+    SVC_OTEL_EXPORTER_OTLP_ENDPOINT: silent.endpoint,
+    SVC_OTEL_TRACES_SAMPLER_ARG: '1',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '150',
+  })
+  await ask()
+  t.equal(await server.stop(), 0)
+  t.match(server.log(), /no answer within 150 ms/, 'the timeout')
 })
 
 t.test('a variable that is wrong stops the start, and its secret is not told', async t => {

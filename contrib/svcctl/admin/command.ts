@@ -3,7 +3,7 @@ import type { ArgumentDeclaration, CommandDeclaration, OptionDeclaration } from 
 import { parsePositive } from '../command.ts'
 import type { Context } from '../context.ts'
 import { exportDocuments, linesOf as yamlLines } from '../distributions/archive.ts'
-import { AdminError, failure, usageError } from '../errors.ts'
+import { AdminError, failure, notFoundError, usageError } from '../errors.ts'
 import { inTypedWords } from '../typed-words.ts'
 import { documentLines, linesOf, tableOf } from './answer-view.ts'
 import { type Plan, planOf, typedWords } from './arguments.ts'
@@ -46,7 +46,8 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       const limit = (options.limit ?? options.count) as number | undefined
       const { columns, defaults, line, exportKind = '' } = overrides[operation.id] ?? {}
       try {
-        if (options.format === 'yaml') return await showDocuments(context, client, exportKind, args.slice(1))
+        if (options.format === 'yaml')
+          return await showDocuments(context, client, request, { kind: exportKind, names: args.slice(1) })
         if (isStream) await followEvents(context, client, request, { line, limit })
         else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
         else if (plan.isPaged) await showPages(context, client, request, { limit, columns, defaults })
@@ -76,11 +77,26 @@ const formatOption: OptionDeclaration = {
   default: 'json',
 }
 
-/** As `dist import` takes them. */
-async function showDocuments(context: Context, client: AdminClient, kind: string, names: readonly string[]) {
+/** As `dist import` takes them. An empty file would be taken, too: where there is no document, it fails. */
+async function showDocuments(
+  context: Context,
+  client: AdminClient,
+  request: AdminRequest,
+  { kind, names }: { readonly kind: string; readonly names: readonly string[] },
+) {
   const yaml = await exportDocuments(client, { kind: [kind], id: names })
+  if (yaml === '') throw await noDocument(client, request, `${[kind, ...names].join(' ')}`)
   context.output.result({ yaml }, ...yamlLines(yaml))
-  if (yaml === '') context.output.note('Nothing is set, or it is built in: there is no document of it.')
+}
+
+/** Rejects with the error of the server where what is asked for does not exist at all. */
+async function noDocument(client: AdminClient, request: AdminRequest, label: string): Promise<Error> {
+  const { body } = await client.send(request)
+  const reason =
+    (body as { readonly builtin?: boolean }).builtin === true
+      ? `${label} is built in: every server has it, and an import does not take it`
+      : `${label}: nothing is set, the defaults hold`
+  return notFoundError(`${reason}. There is no YAML document of it; without --format yaml it is shown as JSON.`)
 }
 
 function moreOf(operation: Operation, plan: Plan): string | undefined {

@@ -99,6 +99,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   createPrometheusToken: { elsewhere: 'admin prometheus generate' },
   streamTrace: {
     name: 'trace',
+    example: 'svcctl admin trace home --errors --type s3 --min-duration 500ms',
     line: {
       columns: ['time', 'status', 'durationMs', 'operation', 'method', 'path', 'user', 'client', 'error', 'throttled'],
       toneOf: ({ status }) => (Number(status) >= 500 ? 'error' : Number(status) >= 400 ? 'warning' : 'plain'),

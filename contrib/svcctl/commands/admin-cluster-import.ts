@@ -22,6 +22,8 @@ interface ImportResult {
   /** The same; there `changed` names new ones, too. */
   readonly created?: readonly string[]
   readonly changed: readonly string[]
+  /** Of an older server: missing. */
+  readonly fields?: Readonly<Record<string, readonly string[]>>
   readonly removed: readonly string[]
 }
 
@@ -84,13 +86,14 @@ function describeImport(result: ImportResult): string[] {
     bucketsCreated,
     created = [],
     changed,
+    fields = {},
     removed,
     dryRun,
   } = result
   const lines = [
     ...bucketsCreated.map(name => `+ bucket/${name}`),
     ...created.map(name => `+ ${name}`),
-    ...changed.map(name => `~ ${name}`),
+    ...changed.map(name => `~ ${[name, fields[name]?.join(', ')].filter(Boolean).join(': ')}`),
     ...removed.map(name => `- ${name}`),
   ]
   const counts = { users, groups, policies, subsystems: configSubsystems, buckets, ...documentsOf(result) }

@@ -12,6 +12,7 @@ import {
 } from '../distributions/document.ts'
 import { AdminError, S3Error, usageError } from '../errors.ts'
 import { createFailures } from '../failures.ts'
+import type { S3Client } from '../s3/client.ts'
 import { folderPrefix, type RemoteTarget } from '../target.ts'
 import { walkFiles } from '../transfer/local-tree.ts'
 import { concurrencyDefault, createTransfers } from '../transfer/transfers.ts'
@@ -65,9 +66,11 @@ export default defineCommand<Options>({
     const name = first.replace(/^\*\./, '')
     const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? name, key: folderPrefix(prefix) }
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
-    await rehearse(place, target, { domain, spa })
+    const client = await context.connect(alias)
+    const isMissing = await lacksBucket(client, target)
+    await rehearse(place, target, { domain, spa }, isMissing)
     const files = await filesOf(context, path)
-    await makeBucket(context, target)
+    if (isMissing) await client.send({ operation: 'CreateBucket', method: 'PUT', bucket: target.bucket })
     const { count, hasErrorPage } = await uploadAll(context, files, target)
     const { isNew, stored } = await publish(place, target, { domain, spa })
     const warnings = stored.warnings ?? []
@@ -110,13 +113,13 @@ async function onlyAlias({ aliases }: Context): Promise<string> {
   )
 }
 
-async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Promise<void> {
-  const client = await context.connect(alias)
+async function lacksBucket(client: S3Client, { bucket }: RemoteTarget): Promise<boolean> {
   try {
     await client.send({ operation: 'HeadBucket', method: 'HEAD', bucket })
+    return false
   } catch (error) {
     if (!(error instanceof S3Error) || error.status !== 404) throw error
-    await client.send({ operation: 'CreateBucket', method: 'PUT', bucket })
+    return true
   }
 }
 
@@ -172,13 +175,15 @@ async function uploadAll(context: Context, files: Files, target: RemoteTarget) {
 }
 
 /** Refuses what the server would refuse in the end, such as a domain of another distribution, before anything is made or uploaded. */
-async function rehearse(place: DistributionPlace, target: RemoteTarget, settings: Settings): Promise<void> {
+async function rehearse(place: DistributionPlace, target: RemoteTarget, settings: Settings, isMissing: boolean) {
   try {
     await publish(place, target, settings, true)
   } catch (error) {
-    if (!(error instanceof AdminError) || error.code !== 'bucket_not_found') throw error
+    if (!(error instanceof AdminError) || !isMissing) throw error
     // The bucket of the pages is made later; that of a log is not.
-    if (error.problems.some(({ place }) => place !== '/origin/bucket')) throw error
+    const others = error.problems.filter(({ place }) => place !== '/origin/bucket')
+    if (others.length > 0) throw error.with(others)
+    if (error.code !== 'bucket_not_found') throw error
   }
 }
 

@@ -7,7 +7,7 @@ import { usageError } from '../errors.ts'
 import { formatBytes } from '../formatting.ts'
 import { compareKeys, listBuckets, listObjects } from '../s3/listing.ts'
 import { folderPrefix, formatRemote, type RemoteTarget } from '../target.ts'
-import { objectItself } from '../walking.ts'
+import { objectItself, statPlace } from '../walking.ts'
 import { parseDepth } from './du.ts'
 
 interface Options {
@@ -42,6 +42,7 @@ export default defineCommand<Options>({
     const { output } = context
     const target = await context.target(text!)
     if (target.kind === 'stream') throw usageError('Standard streams have no folders.')
+    if (target.kind === 'local') await statPlace(context, target.path)
     const root =
       target.kind === 'local' ? localNode(context, target.path, target.path) : await remoteNode(context, target)
     context.startCounting()

@@ -121,7 +121,7 @@ t.test('admin diagnose: one archive, nothing secret in it', async t => {
   t.notOk(existsSync(join(session.folder, 'none.zip')))
 })
 
-t.test('admin user add asks for the secret key on a terminal, and has one made elsewhere', async t => {
+t.test('admin user add asks for the secret key, and where it cannot ask it says what to do', async t => {
   const add = (name: string, ...more: string[]) => ['admin', 'user', 'add', 'home', name, '--json', ...more]
   const secret = 'a-secret-of-her-own'
   const asked = await run(add('ada', '--policy-name', 'readonly'), { isAnswered: true, input: `${secret}\r` })
@@ -135,17 +135,22 @@ t.test('admin user add asks for the secret key on a terminal, and has one made e
   for (const [args, options] of [
     [add('bob'), made],
     [add('cyd', '--generate'), { ...made, env: { SVCCTL_NEW_SECRET_KEY: secret } }],
-    [add('dan')],
+    [add('dan', '--generate')],
   ] as const) {
     const { code, records, stderr } = await run(args, options)
     t.equal(code, 0, stderr)
     const [{ accessKey, secretKey }] = records as [{ accessKey: string; secretKey: string }]
     t.equal((await setAlias('other', accessKey, secretKey)).code, 0, `${accessKey} has the secret that was shown`)
   }
+  for (const input of [undefined, `${secret}\n`]) {
+    const { code, error } = await run(add('eve'), { input })
+    t.equal(code, 2)
+    t.match(error, { message: /no terminal to ask for the secret key: add --secret-key-stdin .*, or --generate/ })
+  }
   const piped = await run(add('eve', '--secret-key-stdin'), { input: `${secret}\n` })
   t.equal(piped.code, 0, piped.stderr)
   t.notOk('secretKey' in piped.records[0]!)
   t.equal((await run(add('fay', '--secret-key-stdin', '--generate'), { input: 'x' })).code, 2)
   t.equal((await run(add('fay', 'secret-as-argument'))).code, 2)
-  t.match((await run(add('ada'))).error, { exitCode: 5 })
+  t.match((await run(add('ada', '--generate'))).error, { exitCode: 5 })
 })

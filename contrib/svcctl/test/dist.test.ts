@@ -112,6 +112,7 @@ t.test('publish refuses a taken domain before it makes anything, and tells of a 
     'second-bucket',
   ])
   t.match(taken, { code: 5, stderr: /is an alias of the distribution www\.example\.test/ })
+  t.notMatch(taken.stderr, /There is no bucket/, 'the bucket would be made: that it is missing is no problem')
   t.notMatch((await run(['ls', 'home'])).stdout, /second-bucket/, 'no bucket was made')
   writeFileSync(join(folder, 'site/404.html'), 'not here')
   const publish = () => succeeds(t, 'dist', 'publish', 'site', '--domain', 'www.example.test')

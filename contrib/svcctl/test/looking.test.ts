@@ -203,3 +203,14 @@ t.test('ping measures S3, the Admin API and health, as often as is asked', async
   const unready = await run(['ping', 'home', '-c', '1', '--admin-url', address])
   t.match(unready.stdout, /^admin .* status 503, starting, storage: is starting$/m)
 })
+
+t.test('a place that is missing may have been meant for an alias', async t => {
+  for (const command of ['find', 'du', 'tree']) {
+    const mistyped = await run([command, 'hmoe/first'])
+    t.equal(mistyped.code, 3)
+    t.match(mistyped.stderr, /There is no file or folder "hmoe\/first", and no alias "hmoe": `svcctl alias list`/)
+    const local = await run([command, './nothing'])
+    t.equal(local.code, 3)
+    t.match(local.stderr, /There is no file or folder "\.\/nothing"\.$/m, 'no alias can have been meant')
+  }
+})

@@ -46,13 +46,15 @@ const statusPattern = '^[1-5]([0-9][0-9]|xx)(,[1-5]([0-9][0-9]|xx)){0,20}$'
 const AuditQuery = Type.Object({
   user: Type.Optional(Type.String({ description: 'Access key, or name of the user.' })),
   action: Type.Optional(Type.String({ description: 'Name of the operation; a trailing `*` matches any rest.' })),
-  bucket: Type.Optional(Type.String()),
+  bucket: Type.Optional(Type.String({ description: 'Only requests for it.' })),
   since: Type.Optional(Type.String({ description: 'A date, or a duration before now: `2h`.' })),
   until: Type.Optional(Type.String({ description: 'A date, or a duration before now.' })),
   errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
   status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
-  requestId: Type.Optional(Type.String()),
-  node: Type.Optional(Type.String()),
+  requestId: Type.Optional(
+    Type.String({ description: 'Only this request: the header x-amz-request-id or x-request-id.' }),
+  ),
+  node: Type.Optional(Type.String({ description: 'Only requests that this node answered.' })),
   ...pageParameters,
 })
 

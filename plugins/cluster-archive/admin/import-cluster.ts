@@ -40,6 +40,7 @@ export default defineAdminOperation({
       bucketsCreated: [...outcome.bucketsCreated],
       created: [...outcome.created],
       changed: [...outcome.changed],
+      fields: Object.fromEntries([...outcome.fields].map(([name, fields]) => [name, [...fields]])),
       removed: [...outcome.removed],
     }
   },

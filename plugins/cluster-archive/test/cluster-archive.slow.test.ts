@@ -113,6 +113,9 @@ t.test('a dry run returns the changes, and makes none', async t => {
   })
   t.same(json.created, ['policy/readers', 'group/staff', 'user/__proto__', 'user/ann', 'access-key/ANNSKEY'])
   t.same(json.changed, ['config/api', 'config/notify_webhook:hook'])
+  t.same(Object.keys(json.fields), json.changed)
+  t.ok(json.fields['config/notify_webhook:hook'].includes('auth_token'))
+  t.notMatch(JSON.stringify(json), secretOfTarget, 'the names of fields, and no value')
   t.same((await target.signed({ path: '/api/v1/users' })).json.items, [])
   t.same((await target.signed({ path: '/api/v1/buckets' })).json.items, [])
 })
@@ -177,7 +180,8 @@ t.test('the changes of a bucket are listed one by one', async t => {
   await call('PUT', 'plain/tags', { tags: { own: 'x' } })
   await call('PUT', 'plain/quota', { type: 'hard', size: 5 })
   const dryRun = async (mode: string) => {
-    const { created, changed, removed } = (await upload(target, archive, `dryRun=true&mode=${mode}`)).json
+    const { created, changed, fields, removed } = (await upload(target, archive, `dryRun=true&mode=${mode}`)).json
+    t.same(fields, changed.length === 0 ? {} : { 'bucket/photos/tags': ['team'] })
     return { created, changed, removed }
   }
   const [created, changes] = [['bucket/photos/bucket-policy'], ['bucket/photos/tags', 'bucket/photos/quota']]

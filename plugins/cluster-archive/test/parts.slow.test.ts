@@ -250,7 +250,8 @@ t.test('merge keeps own documents and private keys, replace removes the others',
     ...(await callOf(source)('GET', '/keygroups/viewers')),
     comment: 'x',
   })
-  t.same((await upload(source, archive)).json.changed, ['key-group/viewers'])
+  const { changed, fields } = (await upload(source, archive)).json
+  t.same({ changed, fields }, { changed: ['key-group/viewers'], fields: { 'key-group/viewers': ['comment'] } })
   t.match((await callOf(source)('GET', '/keygroups/viewers')).keys, [{ hasPrivateKey: true }], 'the key is kept')
 })
 

@@ -1,7 +1,11 @@
 /** Memory of read windows is reused, and never while a reader still uses it. */
-import type { BlobChunk, BlobReader, Derive } from 'svc/plugins/storage/api'
+import type { BlobChunk, BlobReader, BlobRef, Derive } from 'svc/plugins/storage/api'
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
+import { SetBlobReader } from '../blob-reading.ts'
+import { Codes } from '../codec/codes.ts'
+import { ShardMemory } from '../codec/shard-memory.ts'
+import type { SetView } from '../set-view.ts'
 import { WindowPool, windowPool } from '../window-pool.ts'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
 
@@ -72,6 +76,50 @@ t.test('concurrent readers get their own bytes, even if some end early or drives
   t.ok(keptBytes > 0, 'memory is kept')
   for (let i = 0; i < 5; i++) await readWhole()
   t.equal(windowPool.keptBytes, keptBytes, 'consecutive readers reuse the same memory')
+})
+
+t.test('a reader that is closed at any moment gives its memory back', async t => {
+  const [dataCount, unitBytes] = [2, 64 * 1024]
+  const codes = new Codes(new ShardMemory(0), dataCount + 1)
+  const size = 3 * dataCount * unitBytes
+  const bytes = Buffer.alloc(size / dataCount, 7)
+  /** Drives that answer at once: what happens between two answers is a matter of microtasks alone. */
+  const drive = {
+    readBlob: (_ref: BlobRef, start: number, length: number) => {
+      let isOver = false
+      return {
+        async next() {
+          if (isOver) return undefined
+          isOver = true
+          return { bytes: bytes.subarray(start, start + length), release() {} }
+        },
+        close() {},
+      }
+    },
+  }
+  const view = {
+    dataCount,
+    unitBytes,
+    parityCount: 1,
+    slotCount: dataCount + 1,
+    codeOf: (parityCount: number) => codes.of(parityCount),
+    driveAt: () => drive,
+    ready: () => undefined,
+  } as unknown as SetView
+  const before = windowPool.lentBytes
+  const reader = () => new SetBlobReader(view, { id: '0'.repeat(26), size, check: 2 }, 0, size)
+  let wasRead = false
+  for (let turns = 0; turns < 60; turns++) {
+    const one = reader()
+    const outcome = one.next()
+    for (let turn = 0; turn < turns; turn++) await undefined
+    one.close()
+    const chunk = await outcome
+    wasRead ||= chunk !== undefined
+    chunk?.release()
+    t.equal(windowPool.lentBytes, before, `closed after ${turns} microtasks`)
+  }
+  t.ok(wasRead, 'the last ones were closed after their answer')
 })
 
 t.test('the pool keeps a bounded amount of memory', async t => {

@@ -26,9 +26,9 @@ export default defineAdminOperation({
   summary: 'Streams the log of the server as server-sent events: its last lines, then each that is written.',
   authorize: ['admin:ConsoleLog'],
   query: Type.Object({
-    level: Type.Optional(level()),
+    level: Type.Optional(Type.Enum([...logLevels], { description: 'Only lines of this level and above.' })),
     component: Type.Optional(Type.String({ description: 'Name of a plugin; `audit` for audit records.' })),
-    node: Type.Optional(Type.String()),
+    node: Type.Optional(Type.String({ description: 'Only lines of this node.' })),
     last: Type.Integer({
       minimum: 0,
       maximum: 1000,

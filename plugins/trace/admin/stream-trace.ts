@@ -34,7 +34,12 @@ export default defineAdminOperation({
   summary: 'Streams each request as it is answered, as server-sent events. Headers and bodies are never in it.',
   authorize: ['admin:ServerTrace'],
   query: Type.Object({
-    type: Type.Optional(Type.String({ pattern: '^(s3|admin|web|rpc)(,(s3|admin|web|rpc))*$' })),
+    type: Type.Optional(
+      Type.String({
+        pattern: '^(s3|admin|web|rpc)(,(s3|admin|web|rpc))*$',
+        description: 'Only requests of these: `s3,admin,web,rpc`.',
+      }),
+    ),
     status: Type.Optional(
       Type.String({
         pattern: '^[1-5]([0-9][0-9]|xx)(,[1-5]([0-9][0-9]|xx)){0,20}$',
@@ -42,10 +47,12 @@ export default defineAdminOperation({
       }),
     ),
     api: Type.Optional(Type.String({ description: 'Name of the operation; a trailing `*` matches any rest.' })),
-    bucket: Type.Optional(Type.String()),
-    node: Type.Optional(Type.String()),
+    bucket: Type.Optional(Type.String({ description: 'Only requests for it.' })),
+    node: Type.Optional(Type.String({ description: 'Only requests that this node answered.' })),
     errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
-    minDurationMs: Type.Optional(Type.Integer({ minimum: 0 })),
+    minDurationMs: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Only requests that took at least as long.' }),
+    ),
   }),
   events: { trace: TraceLine, dropped: StreamDropped },
   errors: ['too_many_requests'],

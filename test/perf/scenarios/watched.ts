@@ -25,9 +25,9 @@ import type { ServerTarget } from '../targets.ts'
 
 const SIZE_BYTES = 4096
 const OBJECT_COUNT = 256
-const CONNECTION_COUNT = 64
+export const CONNECTION_COUNT = 64
 const BUCKET = 'bench'
-const RANGE = { bucket: BUCKET, first: 0, count: OBJECT_COUNT }
+export const RANGE = { bucket: BUCKET, first: 0, count: OBJECT_COUNT }
 /** SHA-256 of nothing. */
 const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const NONE = 'nobody'
@@ -36,7 +36,6 @@ const REQUEST_COUNT = 20_000
 const REQUEST_COUNT_QUICK = 8000
 /** On a machine that does much else. */
 const TIME_MS_MAX = 120_000
-const LIMITS_GOAL_MICROS = 2
 /** None of them is ever reached. */
 const LIMITS = Object.fromEntries(
   ['s3_ip', 's3_access_key', 's3_bucket', 'admin_ip', 'admin_user'].map(name => [name, '1000000']),
@@ -132,7 +131,7 @@ function listen({ host, consolePort: port, credentials }: ServerTarget, target: 
 }
 
 /** Sets all limits on requests, so high that none refuses; the end takes them away. */
-async function limit(server: ServerTarget): Promise<() => Promise<void>> {
+export async function limit(server: ServerTarget): Promise<() => Promise<void>> {
   const set = async (method: string, target: string, body?: unknown) => {
     const text = body === undefined ? undefined : JSON.stringify(body)
     const headers = { 'content-type': 'application/json' }
@@ -147,7 +146,8 @@ async function limit(server: ServerTarget): Promise<() => Promise<void>> {
   }
 }
 
-async function fill(bench: Bench, server: ServerTarget): Promise<void> {
+/** The objects of `RANGE`. */
+export async function fill(bench: Bench, server: ServerTarget): Promise<void> {
   await createBucket(server, BUCKET)
   const plan = { method: 'PUT', targets: RANGE, bodySizeBytes: SIZE_BYTES, connectionCount: 16 } as const
   await sendAll(bench, planFor(bench, server, plan), 30_000)
@@ -186,7 +186,6 @@ async function contest(bench: Bench, plain: ServerTarget, contestants: readonly 
     const subject = `${name} / ${NONE}`
     bench.record({ subject, name: '64 clients: CPU', unit: 'ratio', samples: ratios(own, beside[name]!) })
     const more = own.map((cpu, index) => cpu - beside[name]![index]!)
-    const goal = name === 'all limits' ? ({ relation: '<=', value: LIMITS_GOAL_MICROS } as const) : undefined
-    bench.record({ subject, name: '64 clients: CPU more', unit: 'µs/request', samples: more, goal })
+    bench.record({ subject, name: '64 clients: CPU more', unit: 'µs/request', samples: more })
   }
 }
