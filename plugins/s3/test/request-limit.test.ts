@@ -1,6 +1,7 @@
 /** Places of `requests_max`: they are given back whatever becomes of a request, and nobody waits while there is one. */
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { pino } from 'pino'
 import { createFakeClock, createSingleThread } from 'svc/testing'
 import t from 'tap'
 import type { ApiSettings } from '../api-settings.ts'
@@ -12,7 +13,7 @@ function start(requests_max: number, requests_deadline = 1000) {
   /** Undefined: they are known at once. */
   let reading: Promise<void> | undefined
   const api = { get: () => (reading === undefined ? values : reading.then(() => values)), list: () => [] }
-  const limit = createRequestLimit({ api: api as never, threads: createSingleThread(), clock })
+  const limit = createRequestLimit({ api: api as never, threads: createSingleThread(pino({ level: 'silent' })), clock })
   const visitor = () => {
     const response = new EventEmitter() as ServerResponse
     const own = { exchange: { response }, isClosed: false, hasPlace: false }
