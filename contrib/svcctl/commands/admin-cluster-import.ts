@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { defineCommand } from '../command.ts'
 import { failure } from '../errors.ts'
-import { formatBytes } from '../formatting.ts'
+import { formatBytes, wrapWords } from '../formatting.ts'
 
 interface Options {
   readonly mode: string
@@ -93,7 +93,7 @@ function describeImport(result: ImportResult): string[] {
   const lines = [
     ...bucketsCreated.map(name => `+ bucket/${name}`),
     ...created.map(name => `+ ${name}`),
-    ...changed.map(name => `~ ${[name, fields[name]?.join(', ')].filter(Boolean).join(': ')}`),
+    ...changed.flatMap(name => [`~ ${name}`, ...fieldLines(fields[name])]),
     ...removed.map(name => `- ${name}`),
   ]
   const counts = { users, groups, policies, subsystems: configSubsystems, buckets, ...documentsOf(result) }
@@ -101,6 +101,12 @@ function describeImport(result: ImportResult): string[] {
     lines.length === 0 ? 'There are no differences.' : dryRun ? 'Nothing was changed.' : 'The archive was imported.'
   return [...lines, 'In the archive:', ...columns(counts), verdict]
 }
+
+const indent = '    '
+const columnsMax = 80
+
+const fieldLines = (fields: readonly string[] = []): string[] =>
+  fields.length === 0 ? [] : wrapWords(fields.join(', '), columnsMax - indent.length).map(line => indent + line)
 
 const documentsOf = ({ documents = {} }: ImportResult): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(documents).filter(([, count]) => count > 0))

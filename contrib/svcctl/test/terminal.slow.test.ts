@@ -153,10 +153,12 @@ t.test('an import of a cluster archive has a dry run, a question, and a result',
   t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)
   await run(['admin', 'group', 'create', 'home', 'staff'])
   await run(['admin', 'bucket', 'tags', 'set', 'home/photos', 'a=b'])
+  await run(['admin', 'config', 'set', 'home', 'api', 'requests_max=400', 'requests_deadline=3s'])
   const asked = 'admin cluster import home cluster.zip --mode replace'
   await run(['admin', 'user', 'delete', 'home', 'ada', '--yes'])
   const dry = await show(t, `${asked} --dry-run`)
   t.match(dry.text, /^\+ user\/ada$/m)
+  t.match(dry.text, /^~ config\/api\n {4}requests_deadline, requests_max$/m, 'with the fields that differ')
   t.match(dry.text, /^- bucket\/photos\/tags$/m)
   t.match(dry.text, /^- group\/staff$/m)
   t.match(
