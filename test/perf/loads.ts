@@ -1,11 +1,13 @@
 /** Single kinds of load, for profiles and for the comparison of two trees. */
 import { createHash, randomBytes } from 'node:crypto'
-import { createBucket } from './control.ts'
+import { createBucket, disableCache, publish } from './control.ts'
 import type { LoadClient } from './load-client.ts'
 import { type LoadPlan, targetOf } from './load-plan.ts'
 import type { ServerTarget } from './targets.ts'
 
 const BUCKET = 'bench'
+const SITE = 'www'
+const SITE_HOST = 'www.example.test'
 const MIB = 2 ** 20
 
 export interface Load {
@@ -13,6 +15,8 @@ export interface Load {
   readonly fill?: { readonly count: number; readonly sizeBytes: number }
   readonly plan: Pick<LoadPlan, 'method' | 'targets' | 'bodySizeBytes' | 'connectionCount'>
   readonly encryption?: LoadEncryption
+  /** Visitors of a website ask for the objects: through the cache, or `plain`, from the bucket each time. */
+  readonly website?: 'cached' | 'plain'
 }
 
 /** Headers of a load that encrypts. */
@@ -22,10 +26,11 @@ interface LoadEncryption {
   readonly get: Readonly<Record<string, string>>
 }
 
-/** What the server needs for loads that encrypt; it costs nothing where none does. */
+/** What the server needs for loads that encrypt, and for websites; it costs nothing where none does. */
 export const LOAD_ENVIRONMENT: Readonly<Record<string, string>> = {
   SVC_KMS_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
   SVC_SSEC_ALLOW_INSECURE: 'true',
+  SVC_WEB_ADDRESS: '127.0.0.1:0',
 }
 
 /** Of SSE-C, with a random key. */
@@ -42,6 +47,19 @@ export function customerHeaders(): Record<string, string> {
 const getSmall: Load = {
   fill: { count: 256, sizeBytes: 4096 },
   plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
+}
+
+/** On a website the path is the key. */
+const pageAt = (index: number): string => targetOf(BUCKET, index).slice(BUCKET.length + 1)
+
+const web: Load = {
+  fill: { count: 256, sizeBytes: 4096 },
+  plan: {
+    method: 'GET',
+    targets: Array.from({ length: 256 }, (_, index) => pageAt(index)),
+    bodySizeBytes: 0,
+    connectionCount: 16,
+  },
 }
 
 const putSmall: Load = {
@@ -63,6 +81,8 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'get-small-sse-s3': { ...getSmall, encryption: sseS3 },
   'get-small-sse-kms': { ...getSmall, encryption: sseKms },
   'get-small-sse-c': { ...getSmall, encryption: sseC },
+  'web-hit': { ...web, website: 'cached' },
+  'web-plain': { ...web, website: 'plain' },
   'put-small': putSmall,
   'put-one': { plan: { ...putSmall.plan, connectionCount: 1 } },
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
@@ -103,8 +123,16 @@ export async function prepareLoad(server: ServerTarget, client: LoadClient, load
     const { count, sizeBytes } = load.fill
     const targets = { bucket: BUCKET, first: 0, count }
     const connectionCount = Math.min(count, 64)
-    await client.prepare({ ...common, method: 'PUT', targets, bodySizeBytes: sizeBytes, connectionCount, headers: put })
+    const headers = load.website === 'cached' ? { ...put, 'cache-control': 'max-age=3600' } : put
+    await client.prepare({ ...common, method: 'PUT', targets, bodySizeBytes: sizeBytes, connectionCount, headers })
     await client.run({ requestCountMax: count, timeMsMax: 60_000 })
+  }
+  if (load.website !== undefined) {
+    await publish(server, BUCKET, SITE, SITE_HOST)
+    if (load.website === 'plain') await disableCache(server, SITE)
+    const site = { port: server.webPort, signedHost: SITE_HOST, credentials: undefined }
+    await client.prepare({ ...common, ...load.plan, ...site })
+    return
   }
   await client.prepare({ ...common, ...load.plan, headers: load.plan.method === 'PUT' ? put : get })
 }
