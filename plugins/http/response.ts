@@ -5,8 +5,20 @@
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 import { ServerResponse } from 'node:http'
 import { type Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { endTogether } from './answer-batch.ts'
+import type { Socket } from 'node:net'
+import { type EndedAnswer, endTogether } from './answer-batch.ts'
 import type { Connection } from './connection.ts'
+import { joinBytes, joinedBodyBytesMax, keepJoined } from './joined-write.ts'
+
+/** Of Node's answers, what is not in their types: the text of the head, and whether the socket has it. */
+interface NodeAnswer {
+  readonly _header: string | null
+  _headerSent: boolean
+  readonly _hasBody: boolean
+}
+
+/** Of a connection: the answer that is being sent, and whether it is one of TLS. */
+type NodeSocket = Socket & { readonly _httpMessage?: unknown; readonly encrypted?: boolean }
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[]
 
@@ -18,7 +30,10 @@ export interface DrainState {
 /** Told of each call that comes after the end of a response: a defect of its handler. The call does nothing. */
 export type LateCallReporter = (response: HttpResponse, call: 'writeHead' | 'write' | 'end') => void
 
-export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
+  extends ServerResponse<Request>
+  implements EndedAnswer
+{
   requestId = ''
   /** The connection that counts this response as in flight. */
   countedBy: Connection | undefined = undefined
@@ -32,6 +47,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   onLateCall: LateCallReporter | undefined = undefined
   /** `queued`: the handler has ended it, and the end of this turn sends it. Node.js learns of the end only then. */
   #phase: 'open' | 'queued' | 'sent' = 'open'
+  /** What the handler has given to `end`. */
+  #ending: unknown[] = []
 
   /** The handler has ended it, whether or not it is sent. */
   get hasEnded(): boolean {
@@ -58,16 +75,47 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   override end(...parameters: any[]): this {
     if (this.#phase !== 'open') return this.#refuse('end')
     this.#phase = 'queued'
-    endTogether(() => {
-      this.#phase = 'sent'
-      try {
-        ;(super.end as (...parameters: unknown[]) => this)(...parameters)
-      } catch (error) {
-        // There is no caller that could get the error, and the other answers of this turn must still be sent.
-        this.destroy(error as Error)
-      }
-    })
+    this.#ending = parameters
+    endTogether(this)
     return this
+  }
+
+  sendEnd(): void {
+    const parameters = this.#ending
+    this.#phase = 'sent'
+    this.#ending = []
+    try {
+      const [body] = parameters
+      const isSmall = parameters.length === 1 && Buffer.isBuffer(body) && body.length <= joinedBodyBytesMax
+      if (isSmall) this.#endWith(body)
+      else (super.end as (...parameters: unknown[]) => this)(...parameters)
+    } catch (error) {
+      // There is no caller that could get the error, and the other answers of this turn must still be sent.
+      this.destroy(error as Error)
+    }
+  }
+
+  /** Of head and body one write. */
+  #endWith(body: Buffer): void {
+    const { socket } = this
+    const joined = this.#isNext(socket) ? joinBytes((this as unknown as NodeAnswer)._header as string, body) : undefined
+    if (joined === undefined) {
+      // Node.js joins them where the body is text.
+      super.end(body.toString('latin1'), 'latin1')
+      return
+    }
+    ;(this as unknown as NodeAnswer)._headerSent = true
+    super.end(joined)
+    if (socket === null || socket.writableLength > 0) keepJoined()
+  }
+
+  /** The head waits for the body, and the socket can take both at once. */
+  #isNext(socket: NodeSocket | null): boolean {
+    const { _header: head, _headerSent: isHeadSent, _hasBody: hasBody } = this as unknown as NodeAnswer
+    if (typeof head !== 'string' || isHeadSent || !hasBody || this.chunkedEncoding || this.writableLength > 0)
+      return false
+    // Over TLS bytes are written later, and would have to be kept.
+    return socket?._httpMessage === this && socket.writable && socket.encrypted !== true
   }
 
   #refuse(call: 'writeHead' | 'write' | 'end'): this {

@@ -2,7 +2,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { endWith, sendChunks } from 'svc/plugins/payload/api'
+import { sendChunks } from 'svc/plugins/payload/api'
 import type { AnswerHeaders } from './response-headers.ts'
 
 const statusesWithoutBody: ReadonlySet<number> = new Set([204, 304])
@@ -43,7 +43,7 @@ export function send(visit: Visit, answer: WebAnswer): MaybePromise<void> {
     if (visit.isClosed) return
     response.writeHead(status, head)
     visit.sentBytes += data.bytes.length
-    endWith(response, data.bytes)
+    response.end(data.bytes)
     return
   }
   return sendStream(visit, status, head, data, sizeBytes ?? 0)
