@@ -3,11 +3,12 @@
  * in Node.js (about 2 µs); here they are appended to the list that `writeHead` writes anyway.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
-import { ServerResponse } from 'node:http'
+import { ServerResponse, STATUS_CODES } from 'node:http'
 import { type Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import { type EndedAnswer, endTogether } from './answer-batch.ts'
 import type { Connection } from './connection.ts'
+import type { HeaderBlock } from './header-block.ts'
 import { joinBytes, joinedBodyBytesMax, keepJoined } from './joined-write.ts'
 
 /** Of Node's answers, what is not in their types: the text of the head, and whether the socket has it. */
@@ -15,6 +16,9 @@ interface NodeAnswer {
   readonly _header: string | null
   _headerSent: boolean
   readonly _hasBody: boolean
+  readonly _expect_continue: boolean
+  /** Makes the head: `first` is the status line, with whatever follows it at once. */
+  _storeHeader(first: string, headers: readonly string[]): void
 }
 
 /** Of a connection: the answer that is being sent, and whether it is one of TLS. */
@@ -61,6 +65,24 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
     if (this.drainState?.draining === true) this.shouldKeepAlive = false
     if (typeof reason === 'string') return super.writeHead(statusCode, reason, withOurs(headers, this.requestId))
     return super.writeHead(statusCode, withOurs(reason ?? headers, this.requestId))
+  }
+
+  /**
+   * Like `writeHead`, for a status whose answers have a body: fields of the block are not looked at again. Those of `more` are, because
+   * Node.js has to know some of them.
+   */
+  writeBlock(statusCode: number, { text, list }: Pick<HeaderBlock, 'text' | 'list'>, more: readonly string[]): void {
+    const answer = this as unknown as NodeAnswer
+    const isPlain = this.#phase === 'open' && answer._header === null && !answer._expect_continue
+    if (!isPlain || this.getHeaderNames().length > 0) {
+      this.writeHead(statusCode, [...list, ...more])
+      return
+    }
+    if (this.drainState?.draining === true) this.shouldKeepAlive = false
+    this.statusCode = statusCode
+    this.statusMessage = STATUS_CODES[statusCode] ?? ''
+    const first = `HTTP/1.1 ${statusCode} ${this.statusMessage}\r\n${text}Server: svc\r\nx-amz-request-id: ${this.requestId}\r\n`
+    answer._storeHeader(first, more)
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's

@@ -230,6 +230,11 @@ class CachedBytes implements SiteBytes {
     this.#policy = policy
   }
 
+  get whole(): Buffer | undefined {
+    const { body } = this.#lookup
+    return Buffer.isBuffer(body) ? body : undefined
+  }
+
   open(start: number, length: number): ReturnType<SiteBytes['open']> {
     const { body, source } = this.#lookup
     if (Buffer.isBuffer(body)) {

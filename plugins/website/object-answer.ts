@@ -5,10 +5,10 @@ import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { type Coding, codedEtag, startCompression } from 'svc/plugins/payload/api'
 import { quoteEtag } from 'svc/plugins/s3/api'
-import { send } from './answer.ts'
-import { chooseForm, collect } from './coding.ts'
+import { send, sendReady } from './answer.ts'
+import { codingFor, collect, isCodable } from './coding.ts'
 import { checkConditions, chooseRange, notModifiedEtag, type Validators } from './conditions.ts'
-import { type ObjectAnswer, preparedHeaders } from './object-headers.ts'
+import { type ObjectAnswer, objectHeaders, readyHeaders, varying } from './object-headers.ts'
 import type { FormMaker, Found } from './origin.ts'
 import { WebRefusal } from './refusal.ts'
 import type { AnswerHeaders, HeaderChange } from './response-headers.ts'
@@ -27,20 +27,37 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
     return chain(tagged, changes => answerTagged(answer, changes))
   }
 
+  /** What most visitors ask for: the whole of a small object, which memory has. False: the answer is of another kind. */
+  function sendAtOnce(answer: ObjectAnswer, tagged: readonly HeaderChange[]): boolean {
+    const { visit, behavior, object, found } = answer
+    const { whole } = found.bytes
+    if (whole === undefined || !wantsWhole(visit) || behavior.cors !== undefined) return false
+    if (object.system.websiteRedirectLocation !== undefined || showsVersions) return false
+    const ready = readyHeaders({ ...answer, tagged }, site)
+    if (ready === undefined) return false
+    if (codingFor(visit.exchange.request.headers, ready.varies, whole.length) !== undefined) return false
+    const more = ['X-Cache', visit.cache]
+    for (const [name, value] of visit.cacheHeaders) more.push(name, value)
+    sendReady(visit, ready.block, more, whole)
+    return true
+  }
+
   function answerTagged(answer: ObjectAnswer, tagged: readonly HeaderChange[]): MaybePromise<void> {
     const { visit, behavior, object } = answer
     visit.key = object.key
     if (object.isSealed) throw new WebRefusal(403, 'customer_key')
-    const headers = preparedHeaders({ ...answer, tagged }, site, showsVersions)
+    if (sendAtOnce(answer, tagged)) return
+    const headers = objectHeaders({ ...answer, tagged }, site, showsVersions)
     const more = [...corsOf(visit, behavior)]
     const { websiteRedirectLocation: elsewhere } = object.system
     if (elsewhere !== undefined) return redirect(visit, elsewhere, headers, more)
     const { headers: asked } = visit.exchange.request
     const etag = quoteEtag(object.etag)
     const { sizeBytes } = object
-    const { varies, coding } = chooseForm(asked, headers, sizeBytes)
+    const varies = isCodable(headers)
+    const coding = codingFor(asked, varies, sizeBytes)
     const validators: Validators = { etag, modifiedMs: object.modifiedMs, varies }
-    if (varies) more.push('Vary', 'Accept-Encoding')
+    if (varies) more.push(...varying)
     const condition = checkConditions(asked, validators)
     if (condition === 412) throw new WebRefusal(412)
     if (condition === 304) {
@@ -53,6 +70,20 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
       isSent ? undefined : sendStored(answer, validators, headers, more),
     )
   }
+}
+
+/** Whether the answer is the whole, as it is stored, whatever the object is like. */
+function wantsWhole({ exchange: { request }, rehearsal }: Visit): boolean {
+  const { headers } = request
+  return (
+    request.method === 'GET' &&
+    rehearsal === undefined &&
+    headers.range === undefined &&
+    headers['if-none-match'] === undefined &&
+    headers['if-modified-since'] === undefined &&
+    headers['if-match'] === undefined &&
+    headers['if-unmodified-since'] === undefined
+  )
 }
 
 /** The whole, or the range that is asked for. */

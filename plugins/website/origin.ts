@@ -6,6 +6,8 @@ import type { Resolution } from './resolution.ts'
 
 /** The bytes of an object, of one version for as long as they are read. */
 export interface SiteBytes {
+  /** All of them, where they are in memory in one piece. */
+  readonly whole?: Buffer | undefined
   /** Undefined: the object was replaced, and these bytes are gone. `isCached`: none of them came from the bucket. */
   open(start: number, length: number): MaybePromise<OpenedObject | undefined>
   /** A form of the whole, such as compressed: kept, or made of the whole. Undefined where it has none, or where there is no time for it. */
