@@ -48,25 +48,25 @@ const prepared = new Map<SiteObject, Prepared>()
 
 export function objectHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVersions: boolean): AnswerHeaders {
   const { visit, object } = answer
-  const headers = isKept(answer) ? new AnswerHeaders(preparedOf(answer, site).headers) : headersOf(answer, site)
+  const headers = answer.found.isKept ? new AnswerHeaders(preparedOf(answer, site).headers) : headersOf(answer, site)
   if (visit.cache !== '') headers.set('X-Cache', visit.cache)
   for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
   if (showsVersions) headers.set('x-amz-version-id', object.versionId)
   return headers
 }
 
-/** Whether others will get the same object. */
-const isKept = ({ visit }: ObjectAnswer) => visit.cache === 'HIT' || visit.cache === 'STALE'
+export interface ReadyHeaders {
+  /** The answer depends on `Accept-Encoding`. */
+  readonly varies: boolean
+  readonly block: HeaderBlock
+}
 
 /** Those of the whole, as it is stored, but for `X-Cache` and what goes with it. Undefined where they are not kept. */
-export function readyHeaders(
-  answer: TaggedAnswer,
-  site: SiteHeaders,
-): { readonly varies: boolean; readonly block: HeaderBlock } | undefined {
-  if (!isKept(answer)) return undefined
+export function readyHeaders(answer: TaggedAnswer, site: SiteHeaders): ReadyHeaders | undefined {
+  if (!answer.found.isKept) return undefined
   const found = preparedOf(answer, site)
   found.block ??= new HeaderBlock([...found.headers.list(), ...(found.varies ? varying : [])])
-  return found as typeof found & { readonly block: HeaderBlock }
+  return found as ReadyHeaders
 }
 
 export const varying: readonly string[] = ['Vary', 'Accept-Encoding']
