@@ -14,25 +14,28 @@ const ofNode: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-export class HeaderBlock {
+export interface HeaderBlock {
   /** Names and values in turn. */
   readonly list: readonly string[]
   /** Lines, each with its end. */
   readonly text: string
+}
 
-  /** Throws for what is no header, and for fields that belong to the connection. */
-  constructor(list: readonly string[]) {
-    let text = ''
+/** `list`: names and values in turn. Undefined where one is no header, or one of the connection: then Node.js has to look at all of them. */
+export function headerBlock(list: readonly string[]): HeaderBlock | undefined {
+  let text = ''
+  try {
     for (let index = 0; index < list.length; index += 2) {
       const [name, value] = [list[index] as string, list[index + 1] as string]
       validateHeaderName(name)
       validateHeaderValue(name, value)
-      if (ofNode.has(name.toLowerCase())) throw new TypeError(`${name} is no header for many answers`)
+      if (ofNode.has(name.toLowerCase())) return undefined
       text += `${name}: ${value}\r\n`
     }
-    this.list = list
-    this.text = text
+  } catch {
+    return undefined
   }
+  return { list, text }
 }
 
 /** Writes the head of an answer with a body: the fields of the block, then `more`, names and values in turn. */

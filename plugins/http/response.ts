@@ -71,7 +71,7 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
    * Like `writeHead`, for a status whose answers have a body: fields of the block are not looked at again. Those of `more` are, because
    * Node.js has to know some of them.
    */
-  writeBlock(statusCode: number, { text, list }: Pick<HeaderBlock, 'text' | 'list'>, more: readonly string[]): void {
+  writeBlock(statusCode: number, { text, list }: HeaderBlock, more: readonly string[]): void {
     const answer = this as unknown as NodeAnswer
     const isPlain = this.#phase === 'open' && answer._header === null && !answer._expect_continue
     if (!isPlain || this.getHeaderNames().length > 0) {
@@ -81,8 +81,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
     if (this.drainState?.draining === true) this.shouldKeepAlive = false
     this.statusCode = statusCode
     this.statusMessage = STATUS_CODES[statusCode] ?? ''
-    const first = `HTTP/1.1 ${statusCode} ${this.statusMessage}\r\n${text}Server: svc\r\nx-amz-request-id: ${this.requestId}\r\n`
-    answer._storeHeader(first, more)
+    const status = `HTTP/1.1 ${statusCode} ${this.statusMessage}\r\n`
+    answer._storeHeader(`${status}${text}Server: svc\r\nx-amz-request-id: ${this.requestId}\r\n`, more)
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's

@@ -50,7 +50,7 @@ export function send(visit: Visit, answer: WebAnswer): MaybePromise<void> {
   return sendStream(visit, status, head, data, sizeBytes ?? 0)
 }
 
-/** Sends a whole body whose headers are ready. `more`: names and values in turn, without `Content-Length`. */
+/** Sends a whole body whose headers are ready. `more`: names and values in turn. */
 export function sendReady(visit: Visit, block: HeaderBlock, more: string[], body: Buffer): void {
   if (visit.isClosed) return
   const { request, response } = visit.exchange

@@ -1,6 +1,6 @@
 /** The headers of an answer with an object. Those that only the object and the settings decide are made once, as long as the cache has it. */
 import type { Visit } from 'svc/plugins/distributions/api'
-import { HeaderBlock } from 'svc/plugins/http/api'
+import { type HeaderBlock, headerBlock } from 'svc/plugins/http/api'
 import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
 import { isCodable } from './coding.ts'
@@ -37,8 +37,8 @@ interface Prepared {
   readonly headers: AnswerHeaders
   /** They depend on `Accept-Encoding`. */
   readonly varies: boolean
-  /** For answers with the whole, as it is stored; undefined until there is one. */
-  block: HeaderBlock | undefined
+  /** For answers with the whole, as it is stored. Undefined: they cannot be sent as they are. */
+  readonly block: HeaderBlock | undefined
 }
 
 /** About 2 KiB each. */
@@ -65,9 +65,12 @@ export interface ReadyHeaders {
 export function readyHeaders(answer: TaggedAnswer, site: SiteHeaders): ReadyHeaders | undefined {
   if (!answer.found.isKept) return undefined
   const found = preparedOf(answer, site)
-  found.block ??= new HeaderBlock([...found.headers.list(), ...(found.varies ? varying : [])])
-  return found as ReadyHeaders
+  return found.block === undefined ? undefined : (found as ReadyHeaders)
 }
+
+/** A header that each answer sets anew, and operators may set, too. */
+const blockOf = (headers: AnswerHeaders, varies: boolean): HeaderBlock | undefined =>
+  headers.get('Cache-Status') === undefined ? headerBlock([...headers.list(), ...(varies ? varying : [])]) : undefined
 
 export const varying: readonly string[] = ['Vary', 'Accept-Encoding']
 
@@ -86,16 +89,9 @@ function preparedOf(answer: TaggedAnswer, site: SiteHeaders): Prepared {
   )
     return found
   const headers = headersOf(answer, site)
-  const made = {
-    behavior,
-    secure,
-    isPinned,
-    browserCacheControl,
-    tags,
-    headers,
-    varies: isCodable(headers),
-    block: undefined,
-  }
+  const varies = isCodable(headers)
+  const block = blockOf(headers, varies)
+  const made = { behavior, secure, isPinned, browserCacheControl, tags, headers, varies, block }
   if (prepared.size >= preparedMax) prepared.clear()
   prepared.set(object, made)
   return made
