@@ -178,7 +178,7 @@ export function createAccessRules(options: AccessRulesOptions): AccessRules {
     },
     denial: (bucket, key, action, facts, identity) =>
       chain(rulesOf(bucket), rules => {
-        const decision = rules?.decide(requestOf({ key, action, facts, identity }))
+        const decision = rules?.decide(requestOf({ key, action, facts: facts(), identity }))
         return decision?.effect === 'deny' ? { rule: decision.rule } : undefined
       }),
   }

@@ -56,12 +56,13 @@ export interface AccessRulesService {
   /**
    * For plugins that serve objects without policies: the rule that denies this to the caller, undefined if none does. Without an
    * identity the caller is anonymous. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
+   * `facts` are asked for only where the bucket has rules.
    */
   denial(
     bucket: string,
     key: string,
     action: string,
-    facts: RequestFacts,
+    facts: () => RequestFacts,
     identity?: Identity,
   ): MaybePromise<AccessRuleDenial | undefined>
 }

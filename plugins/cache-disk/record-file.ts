@@ -16,7 +16,7 @@ import { close, constants, fstat, open, read } from 'node:fs'
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from 'svc/plugins/cache/api'
 
 const magic = Buffer.from('SVCC')

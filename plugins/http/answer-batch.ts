@@ -4,19 +4,22 @@
  * cost. An answer waits only for the requests that were read in the same turn.
  */
 
-/** Ends one answer; called once, from the event loop. */
-export type Ending = () => void
+/** An answer whose handler has ended it. */
+export interface EndedAnswer {
+  /** Called once, from the event loop. Must not throw. */
+  sendEnd(): void
+}
 
-let endings: Ending[] = []
+let ended: EndedAnswer[] = []
 
-/** Runs `ending` at the end of this turn of the event loop, in the order of the calls. */
-export function endTogether(ending: Ending): void {
-  if (endings.length === 0) setImmediate(endAll)
-  endings.push(ending)
+/** Sends the end of `answer` at the end of this turn of the event loop, in the order of the calls. */
+export function endTogether(answer: EndedAnswer): void {
+  if (ended.length === 0) setImmediate(endAll)
+  ended.push(answer)
 }
 
 function endAll(): void {
-  const batch = endings
-  endings = []
-  for (const ending of batch) ending()
+  const batch = ended
+  ended = []
+  for (const answer of batch) answer.sendEnd()
 }

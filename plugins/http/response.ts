@@ -3,10 +3,26 @@
  * in Node.js (about 2 µs); here they are appended to the list that `writeHead` writes anyway.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
-import { ServerResponse } from 'node:http'
+import { ServerResponse, STATUS_CODES } from 'node:http'
 import { type Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { endTogether } from './answer-batch.ts'
+import type { Socket } from 'node:net'
+import { type EndedAnswer, endTogether } from './answer-batch.ts'
 import type { Connection } from './connection.ts'
+import type { HeaderBlock } from './header-block.ts'
+import { joinBytes, joinedBodyBytesMax, keepJoined } from './joined-write.ts'
+
+/** Of Node's answers, what is not in their types: the text of the head, and whether the socket has it. */
+interface NodeAnswer {
+  readonly _header: string | null
+  _headerSent: boolean
+  readonly _hasBody: boolean
+  readonly _expect_continue: boolean
+  /** Makes the head: `first` is the status line, with whatever follows it at once. */
+  _storeHeader(first: string, headers: readonly string[]): void
+}
+
+/** Of a connection: the answer that is being sent, and whether it is one of TLS. */
+type NodeSocket = Socket & { readonly _httpMessage?: unknown; readonly encrypted?: boolean }
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[]
 
@@ -18,7 +34,10 @@ export interface DrainState {
 /** Told of each call that comes after the end of a response: a defect of its handler. The call does nothing. */
 export type LateCallReporter = (response: HttpResponse, call: 'writeHead' | 'write' | 'end') => void
 
-export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
+  extends ServerResponse<Request>
+  implements EndedAnswer
+{
   requestId = ''
   /** The connection that counts this response as in flight. */
   countedBy: Connection | undefined = undefined
@@ -32,6 +51,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   onLateCall: LateCallReporter | undefined = undefined
   /** `queued`: the handler has ended it, and the end of this turn sends it. Node.js learns of the end only then. */
   #phase: 'open' | 'queued' | 'sent' = 'open'
+  /** What the handler has given to `end`. */
+  #ending: unknown[] = []
 
   /** The handler has ended it, whether or not it is sent. */
   get hasEnded(): boolean {
@@ -46,6 +67,24 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(statusCode, withOurs(reason ?? headers, this.requestId))
   }
 
+  /**
+   * Like `writeHead`, for a status whose answers have a body: fields of the block are not looked at again. Those of `more` are, because
+   * Node.js has to know some of them.
+   */
+  writeBlock(statusCode: number, { text, list }: HeaderBlock, more: readonly string[]): void {
+    const answer = this as unknown as NodeAnswer
+    const isPlain = this.#phase === 'open' && answer._header === null && !answer._expect_continue
+    if (!isPlain || this.getHeaderNames().length > 0) {
+      this.writeHead(statusCode, [...list, ...more])
+      return
+    }
+    if (this.drainState?.draining === true) this.shouldKeepAlive = false
+    this.statusCode = statusCode
+    this.statusMessage = STATUS_CODES[statusCode] ?? ''
+    const status = `HTTP/1.1 ${statusCode} ${this.statusMessage}\r\n`
+    answer._storeHeader(`${status}${text}Server: svc\r\nx-amz-request-id: ${this.requestId}\r\n`, more)
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's
   override write(...parameters: any[]): boolean {
     if (this.#phase === 'open') return (super.write as (...parameters: unknown[]) => boolean)(...parameters)
@@ -58,16 +97,47 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   override end(...parameters: any[]): this {
     if (this.#phase !== 'open') return this.#refuse('end')
     this.#phase = 'queued'
-    endTogether(() => {
-      this.#phase = 'sent'
-      try {
-        ;(super.end as (...parameters: unknown[]) => this)(...parameters)
-      } catch (error) {
-        // There is no caller that could get the error, and the other answers of this turn must still be sent.
-        this.destroy(error as Error)
-      }
-    })
+    this.#ending = parameters
+    endTogether(this)
     return this
+  }
+
+  sendEnd(): void {
+    const parameters = this.#ending
+    this.#phase = 'sent'
+    this.#ending = []
+    try {
+      const [body] = parameters
+      const isSmall = parameters.length === 1 && Buffer.isBuffer(body) && body.length <= joinedBodyBytesMax
+      if (isSmall) this.#endWith(body)
+      else (super.end as (...parameters: unknown[]) => this)(...parameters)
+    } catch (error) {
+      // There is no caller that could get the error, and the other answers of this turn must still be sent.
+      this.destroy(error as Error)
+    }
+  }
+
+  /** Of head and body one write. */
+  #endWith(body: Buffer): void {
+    const { socket } = this
+    const joined = this.#isNext(socket) ? joinBytes((this as unknown as NodeAnswer)._header as string, body) : undefined
+    if (joined === undefined) {
+      // Node.js joins them where the body is text.
+      super.end(body.toString('latin1'), 'latin1')
+      return
+    }
+    ;(this as unknown as NodeAnswer)._headerSent = true
+    super.end(joined)
+    if (socket === null || socket.writableLength > 0) keepJoined()
+  }
+
+  /** The head waits for the body, and the socket can take both at once. */
+  #isNext(socket: NodeSocket | null): boolean {
+    const { _header: head, _headerSent: isHeadSent, _hasBody: hasBody } = this as unknown as NodeAnswer
+    if (typeof head !== 'string' || isHeadSent || !hasBody || this.chunkedEncoding || this.writableLength > 0)
+      return false
+    // Over TLS bytes are written later, and would have to be kept.
+    return socket?._httpMessage === this && socket.writable && socket.encrypted !== true
   }
 
   #refuse(call: 'writeHead' | 'write' | 'end'): this {

@@ -54,6 +54,30 @@ function join(tableByte: number, bucket: string, ...rest: readonly Uint8Array[])
 
 /** Record key of an object's current version. On the hot path: one allocation if the key needs no escapes. */
 export function objectKey(bucket: string, key: string): Buffer {
+  return plainObjectKey(bucket, key) ?? anyObjectKey(bucket, key)
+}
+
+/** Longer texts are written faster at once than character by character. */
+const plainCharsMax = 96
+
+/** Of a short key of ASCII characters, which needs no escapes: no other is looked at twice. */
+function plainObjectKey(bucket: string, key: string): Buffer | undefined {
+  const start = bucket.length + 2
+  if (key.length > plainCharsMax) return undefined
+  const record = Buffer.allocUnsafe(start + key.length + 1)
+  record[0] = table.object
+  for (let i = 0; i < bucket.length; i++) record[i + 1] = bucket.charCodeAt(i)
+  record[start - 1] = 0
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    if (code < 2 || code > 127) return undefined
+    record[start + i] = code
+  }
+  record[start + key.length] = 0
+  return record
+}
+
+function anyObjectKey(bucket: string, key: string): Buffer {
   const keyBytes = Buffer.byteLength(key)
   const start = bucket.length + 2
   const record = Buffer.allocUnsafe(start + keyBytes + 1)

@@ -3,7 +3,7 @@
  * digests that its headers announce, and an answer's body in chunks. Shared by `s3` and `admin`; it is not a plugin that is loaded.
  */
 export { ClientGoneError, noBody, RequestBody } from './body.ts'
-export { type ChunkSource, endWith, sendChunks } from './chunks.ts'
+export { type ChunkSource, sendChunks } from './chunks.ts'
 
 export {
   type Coding,

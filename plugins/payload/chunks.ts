@@ -13,17 +13,6 @@ const chunksInFlightMax = 3
 const bytesInFlightMax = 1.5 * 1024 * 1024
 
 /**
- * Up to this size head and body are sent with one write: Node.js joins them if the body is a string of bytes, which saves a vectored write.
- */
-const oneWriteBytesMax = 8 * 1024
-
-/** Sends the whole body and ends the answer; the head is already written, and says how long the body is. */
-export function endWith(response: ServerResponse, body: Buffer): void {
-  if (body.length <= oneWriteBytesMax) response.end(body.toString('latin1'), 'latin1')
-  else response.end(body)
-}
-
-/**
  * Sends the body and ends the answer; the head is already written, and `first` already read. `sizeBytes`: the Content-Length of the
  * head, undefined if it has none. Resolves when the socket has all bytes or the client has closed the connection. Rejects when the
  * source fails, and then does not end the answer, so that the client cannot take it for complete.

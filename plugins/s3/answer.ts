@@ -3,7 +3,7 @@ import type { OutgoingHttpHeader } from 'node:http'
 import { constants, type Http2ServerRequest } from 'node:http2'
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { endWith, readAway, sendChunks } from 'svc/plugins/payload/api'
+import { readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
 import type { S3RequestContext } from './request.ts'
@@ -74,7 +74,7 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
   if (rest === 'drain') context.exchange.request.resume()
   if (rest === 'reset') resetStream(context)
   if (body === undefined) response.end()
-  else endWith(response, body)
+  else response.end(body)
 }
 
 /**

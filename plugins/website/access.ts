@@ -9,6 +9,7 @@ import { ExistingTags, type ObjectsService } from 'svc/plugins/objects/api'
 import { type AccessRequest, type PolicyService, type RequestFacts, requestConditions } from 'svc/plugins/policy/api'
 import type { S3Service } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
+import { portOf } from './target.ts'
 
 /** Whether this object may be read; checked before the look-up, so that a refusal does not reveal whether the object exists. */
 export type MayRead = (key: string, versionId?: string) => MaybePromise<boolean>
@@ -62,10 +63,9 @@ async function decideSigned(
   const { exchange, host, distribution } = visit
   const { request, secure, clientAddress } = exchange
   const { rawPath, rawQuery } = splitTarget(request.url as string)
-  const port = /:\d+$/.exec(exchange.host)?.[0] ?? ''
   const verdict = await keyGroups.verify(keyGroup, {
     secure,
-    host: `${host}${port}`,
+    host: `${host}${portOf(visit)}`,
     path: rawPath,
     query: rawQuery,
     cookie: request.headers.cookie,
@@ -85,8 +85,8 @@ function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServic
   if (accessRules === undefined) return () => true
   return (key, versionId) => {
     const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-    const tags = new ExistingTags(objects)
-    const facts = factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags })
+    const facts = () =>
+      factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags: new ExistingTags(objects) })
     return chain(accessRules.denial(bucket, key, action, facts), denial => {
       if (denial !== undefined) Object.assign(visit.tags, ruleTags(denial.rule))
       return denial === undefined

@@ -1,8 +1,9 @@
 /** Writes answers of websites: a head as one list, then bytes at once or in chunks. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Visit } from 'svc/plugins/distributions/api'
+import { type HeaderBlock, writeBlock } from 'svc/plugins/http/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import { endWith, sendChunks } from 'svc/plugins/payload/api'
+import { sendChunks } from 'svc/plugins/payload/api'
 import type { AnswerHeaders } from './response-headers.ts'
 
 const statusesWithoutBody: ReadonlySet<number> = new Set([204, 304])
@@ -43,10 +44,21 @@ export function send(visit: Visit, answer: WebAnswer): MaybePromise<void> {
     if (visit.isClosed) return
     response.writeHead(status, head)
     visit.sentBytes += data.bytes.length
-    endWith(response, data.bytes)
+    response.end(data.bytes)
     return
   }
   return sendStream(visit, status, head, data, sizeBytes ?? 0)
+}
+
+/** Sends a whole body whose headers are ready. `more`: names and values in turn. */
+export function sendReady(visit: Visit, block: HeaderBlock, more: string[], body: Buffer): void {
+  if (visit.isClosed) return
+  const { request, response } = visit.exchange
+  more.push('Content-Length', String(body.length))
+  if (request.httpVersionMajor === 1 && hasRequestBody(visit)) more.push('Connection', 'close')
+  writeBlock(response, 200, block, more)
+  visit.sentBytes += body.length
+  response.end(body)
 }
 
 function hasRequestBody({ exchange }: Visit): boolean {

@@ -23,6 +23,7 @@ import type { ObjectVersion } from 'svc/plugins/objects/api'
 import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
 import { contentTypeOf } from './content-types.ts'
+import type { AskedCache, KnownTarget } from './known-targets.ts'
 import type { FormMaker, Found, Origin, SiteBytes } from './origin.ts'
 import { type Asked, type Resolution, type Resolved, resolvePath } from './resolution.ts'
 import { unsignedQuery } from './target.ts'
@@ -47,6 +48,8 @@ export interface CachedRequest extends Asked {
   readonly query: string
   readonly behavior: ReadyBehavior
   readonly policy: PlacedPolicy
+  /** Of the URL that all of this is of. */
+  readonly known?: KnownTarget | undefined
   /** What the answer is for, where it is not the path itself. */
   readonly purpose?: string
 }
@@ -103,12 +106,24 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
     return shape
   }
 
-  function requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest {
-    const { path, query, versionId, behavior, policy, purpose = '' } = asked
+  function askedFor(
+    host: string,
+    { path, query, versionId, behavior, policy, purpose = '' }: CachedRequest,
+  ): AskedCache {
     const common = shapeOf(behavior, policy)
     const shape = versionId === undefined && purpose === '' ? common : `${common} ${versionId ?? ''} ${purpose}`
     const key = { space: distribution.id, shape, host, path, query: unsignedQuery(query) }
-    return { method, headers, key, policy, honorsDirectives: false }
+    return { host, policy, key, kept: {} }
+  }
+
+  function requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest {
+    const { policy, known } = asked
+    let found = known?.asked
+    if (found?.policy !== policy || found.host !== host) {
+      found = askedFor(host, asked)
+      if (known !== undefined) known.asked = found
+    }
+    return { method, headers, key: found.key, policy, honorsDirectives: false, kept: found.kept }
   }
 
   return {
@@ -130,7 +145,9 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
         const debug = current === undefined ? noLines : cache.debugHeaders(request, current)
         const resolution = lookup.value as Resolution
         const bytes = new CachedBytes(site, lookup, resolution, asked.policy)
-        return { resolution, bytes, cache: lookup.result, source: lookup.source, headers: foundHeaders(lookup, debug) }
+        const { result, source } = lookup
+        const isKept = result === 'HIT' || result === 'STALE' || result === 'REVALIDATED'
+        return { resolution, bytes, cache: result, source, headers: foundHeaders(lookup, debug), isKept }
       })
     },
   }

@@ -7,21 +7,19 @@ import type { AnswerHeaders } from './response-headers.ts'
 /** Without a cache each request compresses anew: large bodies would cost more than they save. */
 export const compressedBytesMax = 1024 * 1024
 
-export interface Form {
-  /** The answer depends on `Accept-Encoding`. */
-  readonly varies: boolean
-  /** Undefined: as it is stored. */
-  readonly coding: Coding | undefined
-}
-
-/** `headers` of the answer. */
-export function chooseForm(asked: IncomingHttpHeaders, headers: AnswerHeaders, sizeBytes: number): Form {
-  const varies =
+/** Whether answers with these headers depend on `Accept-Encoding`. */
+export function isCodable(headers: AnswerHeaders): boolean {
+  return (
     headers.get('Content-Encoding') === undefined &&
     isCompressible(headers.get('Content-Type') ?? '') &&
     !/\bno-transform\b/i.test(headers.get('Cache-Control') ?? '')
+  )
+}
+
+/** `varies`: `isCodable`. */
+export function codingFor(asked: IncomingHttpHeaders, varies: boolean, sizeBytes: number): Coding | undefined {
   const isFit = varies && asked.range === undefined && sizeBytes >= codedBytesMin && sizeBytes <= compressedBytesMax
-  return { varies, coding: isFit ? chooseCoding(asked['accept-encoding'] as string | undefined) : undefined }
+  return isFit ? chooseCoding(asked['accept-encoding'] as string | undefined) : undefined
 }
 
 /** All bytes of at most `compressedBytesMax`. */

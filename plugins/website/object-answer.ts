@@ -1,15 +1,22 @@
 /** From an object to the answer: headers, conditions, the form of the body, its range. */
 import { chain, type MaybePromise } from 'svc/kernel'
-import { ReplacedObject } from 'svc/plugins/cache/api'
+import { type OpenedObject, ReplacedObject } from 'svc/plugins/cache/api'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { type Coding, codedEtag, startCompression } from 'svc/plugins/payload/api'
 import { quoteEtag } from 'svc/plugins/s3/api'
-import { send } from './answer.ts'
-import { chooseForm, collect } from './coding.ts'
+import { send, sendReady } from './answer.ts'
+import { codingFor, collect, isCodable } from './coding.ts'
 import { checkConditions, chooseRange, notModifiedEtag, type Validators } from './conditions.ts'
-import { type ObjectAnswer, preparedHeaders } from './object-headers.ts'
-import type { FormMaker, Found } from './origin.ts'
+import {
+  type ObjectAnswer,
+  objectHeaders,
+  type ReadyHeaders,
+  readyHeaders,
+  type TaggedAnswer,
+  varying,
+} from './object-headers.ts'
+import type { FormMaker } from './origin.ts'
 import { WebRefusal } from './refusal.ts'
 import type { AnswerHeaders, HeaderChange } from './response-headers.ts'
 import { corsOf, type SiteHeaders } from './site-headers.ts'
@@ -24,23 +31,50 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
   return function answerObject(answer: ObjectAnswer): MaybePromise<void> {
     // What nobody else may have is in no cache in front.
     const tagged = answer.isPrivate ? untagged : site.tagged(answer.object.tags)
-    return chain(tagged, changes => answerTagged(answer, changes))
+    return chain(tagged, changes => answerTagged({ ...answer, tagged: changes }))
   }
 
-  function answerTagged(answer: ObjectAnswer, tagged: readonly HeaderChange[]): MaybePromise<void> {
+  /** For what most visitors ask for, the whole of an object as it is stored. Undefined: the answer is of another kind. */
+  function readyFor(answer: TaggedAnswer): ReadyHeaders | undefined {
+    const { visit, behavior, object } = answer
+    if (!wantsWhole(visit) || behavior.cors !== undefined || showsVersions) return undefined
+    if (object.system.websiteRedirectLocation !== undefined) return undefined
+    const ready = readyHeaders(answer, site)
+    const asked = visit.exchange.request.headers
+    return ready && codingFor(asked, ready.varies, object.sizeBytes) === undefined ? ready : undefined
+  }
+
+  function sendWhole(answer: TaggedAnswer, { block, varies }: ReadyHeaders): MaybePromise<void> {
+    const { visit, found, object } = answer
+    const { sizeBytes } = object
+    return chain(found.bytes.open(0, sizeBytes), opened => {
+      if (opened?.data.kind === 'whole' && opened.isCached) {
+        visit.cacheSource = opened.source
+        return sendReady(visit, block, cacheLines(visit), opened.data.bytes)
+      }
+      const headers = objectHeaders(answer, site, showsVersions)
+      const data = noteOpened(visit, headers, opened)
+      return send(visit, { status: 200, headers, more: varies ? varying : [], data, sizeBytes })
+    })
+  }
+
+  function answerTagged(answer: TaggedAnswer): MaybePromise<void> {
     const { visit, behavior, object } = answer
     visit.key = object.key
     if (object.isSealed) throw new WebRefusal(403, 'customer_key')
-    const headers = preparedHeaders({ ...answer, tagged }, site, showsVersions)
+    const ready = readyFor(answer)
+    if (ready !== undefined) return sendWhole(answer, ready)
+    const headers = objectHeaders(answer, site, showsVersions)
     const more = [...corsOf(visit, behavior)]
     const { websiteRedirectLocation: elsewhere } = object.system
     if (elsewhere !== undefined) return redirect(visit, elsewhere, headers, more)
     const { headers: asked } = visit.exchange.request
     const etag = quoteEtag(object.etag)
     const { sizeBytes } = object
-    const { varies, coding } = chooseForm(asked, headers, sizeBytes)
+    const varies = isCodable(headers)
+    const coding = codingFor(asked, varies, sizeBytes)
     const validators: Validators = { etag, modifiedMs: object.modifiedMs, varies }
-    if (varies) more.push('Vary', 'Accept-Encoding')
+    if (varies) more.push(...varying)
     const condition = checkConditions(asked, validators)
     if (condition === 412) throw new WebRefusal(412)
     if (condition === 304) {
@@ -53,6 +87,20 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
       isSent ? undefined : sendStored(answer, validators, headers, more),
     )
   }
+}
+
+/** Whether the answer is the whole, as it is stored, whatever the object is like. */
+function wantsWhole({ exchange: { request }, rehearsal }: Visit): boolean {
+  const { headers } = request
+  return (
+    request.method === 'GET' &&
+    rehearsal === undefined &&
+    headers.range === undefined &&
+    headers['if-none-match'] === undefined &&
+    headers['if-modified-since'] === undefined &&
+    headers['if-match'] === undefined &&
+    headers['if-unmodified-since'] === undefined
+  )
 }
 
 /** The whole, or the range that is asked for. */
@@ -68,29 +116,29 @@ function sendStored(
     headers.set('Content-Range', `bytes ${range.start}-${range.start + range.length - 1}/${sizeBytes}`)
   }
   const length = range?.length ?? sizeBytes
-  const data = isBodiless(visit) ? undefined : openedOf(visit, headers, found, range?.start ?? 0, length)
+  const data = isBodiless(visit)
+    ? undefined
+    : chain(found.bytes.open(range?.start ?? 0, length), opened => noteOpened(visit, headers, opened))
   const status = range === undefined ? 200 : 206
   return chain(data, opened => send(visit, { status, headers, more, data: opened, sizeBytes: length }))
 }
 
 /** Bytes that the cache has only in part make the answer a `MISS`. */
-function openedOf(
-  visit: Visit,
-  headers: AnswerHeaders,
-  { bytes }: Found,
-  start: number,
-  length: number,
-): MaybePromise<ObjectData> {
-  return chain(bytes.open(start, length), opened => {
-    if (opened === undefined) throw new ReplacedObject()
-    visit.cacheSource = opened.source
-    if (!opened.isCached && visit.cache !== 'BYPASS' && visit.cache !== '') {
-      if (visit.cache === 'HIT') headers.set('Cache-Status', 'svc; fwd=miss')
-      if (visit.cache === 'HIT') visit.cache = 'MISS'
-      headers.set('X-Cache', visit.cache)
-    }
-    return opened.data
-  })
+function noteOpened(visit: Visit, headers: AnswerHeaders, opened: OpenedObject | undefined): ObjectData {
+  if (opened === undefined) throw new ReplacedObject()
+  visit.cacheSource = opened.source
+  if (!opened.isCached && visit.cache !== 'BYPASS' && visit.cache !== '') {
+    if (visit.cache === 'HIT') headers.set('Cache-Status', 'svc; fwd=miss')
+    if (visit.cache === 'HIT') visit.cache = 'MISS'
+    headers.set('X-Cache', visit.cache)
+  }
+  return opened.data
+}
+
+function cacheLines({ cache, cacheHeaders }: Visit): string[] {
+  const lines = cache === '' ? [] : ['X-Cache', cache]
+  for (const [name, value] of cacheHeaders) lines.push(name, value)
+  return lines
 }
 
 function redirect(

@@ -1,7 +1,9 @@
 /** The headers of an answer with an object. Those that only the object and the settings decide are made once, as long as the cache has it. */
 import type { Visit } from 'svc/plugins/distributions/api'
+import { type HeaderBlock, headerBlock } from 'svc/plugins/http/api'
 import { httpDate, quoteEtag } from 'svc/plugins/s3/api'
 import type { ReadyBehavior } from './behaviors.ts'
+import { isCodable } from './coding.ts'
 import { contentTypeOf } from './content-types.ts'
 import type { Found } from './origin.ts'
 import type { SiteObject } from './resolution.ts'
@@ -22,7 +24,7 @@ export interface ObjectAnswer {
 }
 
 /** With the headers by which caches in front know it. */
-type TaggedAnswer = ObjectAnswer & { readonly tagged: readonly HeaderChange[] }
+export type TaggedAnswer = ObjectAnswer & { readonly tagged: readonly HeaderChange[] }
 
 /** What headers depend on, beside the object. */
 interface Prepared {
@@ -33,24 +35,46 @@ interface Prepared {
   /** Changes with the webhooks. */
   readonly tags: string
   readonly headers: AnswerHeaders
+  /** They depend on `Accept-Encoding`. */
+  readonly varies: boolean
+  /** For answers with the whole, as it is stored. Undefined: they cannot be sent as they are. */
+  readonly block: HeaderBlock | undefined
 }
 
-/** About 1 KiB each. */
+/** About 2 KiB each. */
 const preparedMax = 2048
 /** Of this thread, for all websites. A cache hands out the same object as long as it keeps it; behaviors are made anew with each change. */
 const prepared = new Map<SiteObject, Prepared>()
 
-export function preparedHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVersions: boolean): AnswerHeaders {
+export function objectHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVersions: boolean): AnswerHeaders {
   const { visit, object } = answer
-  const isKept = visit.cache === 'HIT' || visit.cache === 'STALE'
-  const headers = isKept ? new AnswerHeaders(keptHeaders(answer, site)) : headersOf(answer, site)
+  const headers = answer.found.isKept ? new AnswerHeaders(preparedOf(answer, site).headers) : headersOf(answer, site)
   if (visit.cache !== '') headers.set('X-Cache', visit.cache)
   for (const [name, value] of visit.cacheHeaders) headers.set(name, value)
   if (showsVersions) headers.set('x-amz-version-id', object.versionId)
   return headers
 }
 
-function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
+export interface ReadyHeaders {
+  /** The answer depends on `Accept-Encoding`. */
+  readonly varies: boolean
+  readonly block: HeaderBlock
+}
+
+/** Those of the whole, as it is stored, but for `X-Cache` and what goes with it. Undefined where they are not kept. */
+export function readyHeaders(answer: TaggedAnswer, site: SiteHeaders): ReadyHeaders | undefined {
+  if (!answer.found.isKept) return undefined
+  const found = preparedOf(answer, site)
+  return found.block === undefined ? undefined : (found as ReadyHeaders)
+}
+
+/** A header that each answer sets anew, and operators may set, too. */
+const blockOf = (headers: AnswerHeaders, varies: boolean): HeaderBlock | undefined =>
+  headers.get('Cache-Status') === undefined ? headerBlock([...headers.list(), ...(varies ? varying : [])]) : undefined
+
+export const varying: readonly string[] = ['Vary', 'Accept-Encoding']
+
+function preparedOf(answer: TaggedAnswer, site: SiteHeaders): Prepared {
   const { visit, behavior, object, isPinned, browserCacheControl, tagged } = answer
   const { secure } = visit.exchange
   const tags = tagged.length === 0 ? '' : JSON.stringify(tagged)
@@ -63,11 +87,14 @@ function keptHeaders(answer: TaggedAnswer, site: SiteHeaders): AnswerHeaders {
     found.browserCacheControl === browserCacheControl &&
     found.tags === tags
   )
-    return found.headers
+    return found
   const headers = headersOf(answer, site)
+  const varies = isCodable(headers)
+  const block = blockOf(headers, varies)
+  const made = { behavior, secure, isPinned, browserCacheControl, tags, headers, varies, block }
   if (prepared.size >= preparedMax) prepared.clear()
-  prepared.set(object, { behavior, secure, isPinned, browserCacheControl, tags, headers })
-  return headers
+  prepared.set(object, made)
+  return made
 }
 
 function headersOf(

@@ -1,5 +1,5 @@
 /** Where answers come from: the objects of a bucket below a prefix, read for each request anew. */
-import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import { chain, isCatalogError, type MaybePromise, rescue } from 'svc/kernel'
 import type { OpenedObject } from 'svc/plugins/cache/api'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import type { Resolution } from './resolution.ts'
@@ -25,11 +25,13 @@ export interface Found {
   readonly source: string
   /** Fields that say where the answer is from. */
   readonly headers: readonly (readonly [string, string])[]
+  /** Others will get the same object. */
+  readonly isKept: boolean
 }
 
 export interface Origin {
   /** Undefined where it is missing: keys that cannot be, delete markers, and buckets that are gone, too. */
-  find(key: string, versionId?: string): Promise<ObjectVersion | undefined>
+  find(key: string, versionId?: string): MaybePromise<ObjectVersion | undefined>
   read(version: ObjectVersion, start: number, length: number): MaybePromise<ObjectData>
 }
 
@@ -42,20 +44,22 @@ export function createOrigin(
 ): Origin {
   return {
     read: (version, start, length) => objects.read(version, start, length),
-    async find(key, versionId) {
+    find(key, versionId) {
       const whole = prefix + key
-      // With the prefix alone nothing is named.
-      if (key === '' || Buffer.byteLength(whole) > keyBytesMax) return undefined
-      try {
-        const version = await objects.getObject(bucket, whole, versionId)
-        return version.isDeleteMarker ? undefined : version
-      } catch (error) {
-        if (isCatalogError(error) && error.status < 500) return undefined
-        throw error
-      }
+      // With the prefix alone nothing is named. A character has at most three bytes for each of its units.
+      if (key === '' || (whole.length * 3 > keyBytesMax && Buffer.byteLength(whole) > keyBytesMax)) return undefined
+      return rescue(
+        () => chain(objects.getObject(bucket, whole, versionId), existing),
+        error => {
+          if (isCatalogError(error) && error.status < 500) return undefined
+          throw error
+        },
+      )
     },
   }
 }
+
+const existing = (version: ObjectVersion) => (version.isDeleteMarker ? undefined : version)
 
 /** Bytes that are read from the bucket each time. */
 export function directBytes(origin: Pick<Origin, 'read'>, version: ObjectVersion | undefined): SiteBytes {

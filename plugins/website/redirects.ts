@@ -10,7 +10,7 @@ export interface RedirectRequest {
   /** Without port. */
   readonly host: string
   /** `:8080`, or empty. */
-  readonly port: string
+  port(): string
   /** Decoded. */
   readonly path: string
   /** Raw, with its question mark; or empty. */
@@ -47,11 +47,12 @@ export function compileRedirects(rules: readonly Redirect[]): Redirects {
 }
 
 function follow({ rule, from, hasSplat }: Rule, request: RedirectRequest): Redirection | undefined {
-  const { secure, host, port, path, query } = request
+  const { secure, host, path, query } = request
   if (rule.httpsOnly === true && secure) return undefined
   if (rule.hostFrom !== undefined && rule.hostFrom !== host) return undefined
   const captured = from === undefined ? new Map<string, string>() : capture(from, hasSplat, path)
   if (captured === undefined) return undefined
+  const port = request.port()
   const target = rule.to === undefined ? encodePath(path) : fill(rule.to, captured)
   const scheme = secure || rule.httpsOnly === true ? 'https' : 'http'
   // The port of plain HTTP says nothing about that of https.

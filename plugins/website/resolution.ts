@@ -1,5 +1,5 @@
 /** From a path to the object that answers it: the key, the index document, the folder, the fallback. */
-import type { MaybePromise } from 'svc/kernel'
+import { chain, type MaybePromise } from 'svc/kernel'
 import type { ObjectVersion, SystemMetadata } from 'svc/plugins/objects/api'
 import type { ReadyBehavior } from './behaviors.ts'
 
@@ -70,33 +70,57 @@ export interface Resolved {
   readonly version: ObjectVersion | undefined
 }
 
-export async function resolvePath(
+/** A key that may answer. */
+interface Candidate {
+  readonly key: string
+  readonly versionId?: string | undefined
+  /** It is an index document below the path: the path has to end with a slash. */
+  readonly isBelow?: boolean
+}
+
+function candidatesOf(
   { path, versionId }: Asked,
   { indexDocument, spaFallback }: Pick<ReadyBehavior, 'indexDocument' | 'spaFallback'>,
-  find: Find,
-): Promise<Resolved> {
+): readonly Candidate[] {
   const key = path.slice(1)
   const isFolder = key === '' || key.endsWith('/')
+  const candidates: Candidate[] = []
+  if (!isFolder || indexDocument !== undefined)
+    candidates.push({ key: isFolder ? key + indexDocument : key, versionId })
+  if (!isFolder && indexDocument !== undefined && versionId === undefined)
+    candidates.push({ key: `${key}/${indexDocument}`, isBelow: true })
+  if (spaFallback !== undefined && versionId === undefined) candidates.push({ key: spaFallback })
+  return candidates
+}
+
+/** The same version of the same object, with the same metadata. */
+const isSame = (object: SiteObject, { key, versionId, sequence, etag, modifiedMs }: ObjectVersion) =>
+  object.sequence === sequence &&
+  object.key === key &&
+  object.versionId === versionId &&
+  object.etag === etag &&
+  object.modifiedMs === modifiedMs
+
+/** A promise only where something has to be waited for. `last`: what it has led to before; handed out again where it is the same. */
+export function resolvePath(
+  asked: Asked,
+  behavior: Pick<ReadyBehavior, 'indexDocument' | 'spaFallback'>,
+  find: Find,
+  last?: SiteObject,
+): MaybePromise<Resolved> {
+  const candidates = candidatesOf(asked, behavior)
   const keys: string[] = []
-  const look = (wanted: string, wantedVersion?: string) => {
-    keys.push(wanted)
-    return find(wanted, wantedVersion)
+
+  function look(index: number): MaybePromise<Resolved> {
+    const candidate = candidates[index]
+    if (candidate === undefined) return { resolution: { kind: 'missing', keys }, version: undefined }
+    keys.push(candidate.key)
+    return chain(find(candidate.key, candidate.versionId), version => {
+      if (version === undefined) return look(index + 1)
+      if (candidate.isBelow === true) return { resolution: { kind: 'folder', keys }, version: undefined }
+      const object = last !== undefined && isSame(last, version) ? last : siteObject(candidate.key, version)
+      return { resolution: { kind: 'object', keys, object }, version }
+    })
   }
-  const found = (version: ObjectVersion): Resolved => ({
-    resolution: { kind: 'object', keys: keys.slice(), object: siteObject(keys.at(-1) as string, version) },
-    version,
-  })
-  if (!isFolder || indexDocument !== undefined) {
-    const version = await look(isFolder ? key + indexDocument : key, versionId)
-    if (version !== undefined) return found(version)
-  }
-  if (!isFolder && indexDocument !== undefined && versionId === undefined) {
-    const index = await look(`${key}/${indexDocument}`)
-    if (index !== undefined) return { resolution: { kind: 'folder', keys }, version: undefined }
-  }
-  if (spaFallback !== undefined && versionId === undefined) {
-    const version = await look(spaFallback)
-    if (version !== undefined) return found(version)
-  }
-  return { resolution: { kind: 'missing', keys }, version: undefined }
+  return look(0)
 }

@@ -7,8 +7,6 @@ export interface Target {
   readonly path: string
   /** Raw, with its question mark; or empty. */
   readonly query: string
-  /** With its colon; or empty. */
-  readonly port: string
 }
 
 export function splitTarget({ exchange }: Visit): { readonly rawPath: string; readonly query: string } {
@@ -21,8 +19,12 @@ export function readTarget(visit: Visit, normalizeKey: (key: string) => string):
   const { rawPath, query } = splitTarget(visit)
   const path = decodePath(rawPath, normalizeKey)
   if (path === undefined) throw new WebRefusal(400, 'path')
-  const port = /:(\d+)$/.exec(visit.exchange.host)?.[1]
-  return { path, query, port: port === undefined ? '' : `:${port}` }
+  return { path, query }
+}
+
+/** Of the host that the visitor names: with its colon, or empty. */
+export function portOf({ exchange }: Visit): string {
+  return /:\d+$/.exec(exchange.host)?.[0] ?? ''
 }
 
 /** The first `versionId` of the query; undefined if there is none, or if it is not a text. */

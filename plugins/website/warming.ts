@@ -48,7 +48,7 @@ export function createWarming({
       const query = mark < 0 ? '' : target.slice(mark)
       const path = decodePath(mark < 0 ? target : target.slice(0, mark), normalizeKey)
       if (path === undefined) return failed(400, 'is no path')
-      if (redirectOf({ path, query, port: '', secure: true, host: place.host }) !== undefined)
+      if (redirectOf({ path, query, port: () => '', secure: true, host: place.host }) !== undefined)
         return skipped('is redirected')
       const behavior = behaviorOf(path)
       const refusal = await refusalOf(behavior, bucket)

@@ -12,16 +12,17 @@ import { type AccessDecision, type AccessServices, decideAccess } from './access
 import { send } from './answer.ts'
 import { compileBehaviors, type ReadyBehavior } from './behaviors.ts'
 import { type CachedRequest, createCachedSite } from './cached-site.ts'
+import { type KnownTarget, knownTarget } from './known-targets.ts'
 import { createObjectAnswers } from './object-answer.ts'
 import { directBytes, type Found, type Origin } from './origin.ts'
 import { decodePath, encodePath } from './path.ts'
 import { compileRedirects } from './redirects.ts'
 import { refusalOf, WebRefusal } from './refusal.ts'
 import { createRefusalAnswers } from './refusal-answer.ts'
-import { type Asked, resolvePath } from './resolution.ts'
+import { type Asked, type Find, resolvePath } from './resolution.ts'
 import { AnswerHeaders, keepFromSharedCaches } from './response-headers.ts'
 import { corsOf, createSiteHeaders } from './site-headers.ts'
-import { readTarget, readVersionId, splitTarget, type Target } from './target.ts'
+import { portOf, readTarget, readVersionId, splitTarget, type Target } from './target.ts'
 
 export interface WebsiteEnvironment extends AccessServices {
   readonly log: Logger
@@ -38,6 +39,8 @@ type Granted = Extract<AccessDecision, { isAllowed: true }>
 /** An object that is replaced again each time is more than a moment's matter. */
 const readsMax = 5
 
+const noHeaders: Found['headers'] = []
+
 function requireAllowed(isAllowed: boolean): void {
   if (!isAllowed) throw new WebRefusal(403, 'access_denied')
 }
@@ -47,6 +50,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   const { pathPrefix, versionPinning: isPinning } = distribution.origin
   const behaviorOf = compileBehaviors(distribution)
   const redirectOf = compileRedirects(distribution.redirects)
+  const hasRedirects = distribution.redirects.length > 0
   const site = createSiteHeaders(distribution, environment.purge)
   const cached = cache && createCachedSite(distribution, cache, origin)
   const answerObject = createObjectAnswers(site, isPinning)
@@ -56,24 +60,30 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   const pageBehavior: ReadyBehavior = { ...defaultBehavior, indexDocument: undefined, spaFallback: undefined }
 
   function serve(visit: Visit): MaybePromise<void> {
-    const target = readTarget(visit, normalizeKey)
-    const redirection = redirectOf({ ...target, secure: visit.exchange.secure, host: visit.host })
+    const { exchange } = visit
+    const known = knownTarget(site, exchange.request.url as string, () => {
+      const target = readTarget(visit, normalizeKey)
+      return { target, behavior: behaviorOf(target.path) }
+    })
+    const { target, behavior } = known
+    const redirection = hasRedirects
+      ? redirectOf({ ...target, port: () => portOf(visit), secure: exchange.secure, host: visit.host })
+      : undefined
     if (redirection !== undefined) {
       return chain(site.start(visit, defaultBehavior), headers => {
         headers.set('Location', redirection.location)
         return send(visit, { status: redirection.status, headers, more: [], data: undefined, sizeBytes: 0 })
       })
     }
-    const behavior = behaviorOf(target.path)
     visit.behavior = behavior.index
     visit.access = behavior.access
-    const method = visit.exchange.request.method as string
+    const method = exchange.request.method as string
     if (method === 'OPTIONS' && behavior.methods.has(method)) return answerOptions(visit, behavior)
     if (!behavior.methods.has(method)) throw new WebRefusal(405, 'method', [['Allow', behavior.methodList]])
     return chain(decideAccess(visit, behavior, environment), access => {
       if (!access.isAllowed) throw new WebRefusal(403, access.reason)
       visit.cache = 'BYPASS'
-      return serveObject(visit, target, behavior, access, readsMax)
+      return serveObject(visit, known, access, readsMax)
     })
   }
 
@@ -88,13 +98,31 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return send(visit, { status: 204, headers, more: [...(answers ?? []), ...vary], data: undefined, sizeBytes: 0 })
   }
 
-  /** What the path leads to, read from the bucket. */
-  async function findDirectly(asked: Asked, behavior: ReadyBehavior, mayRead?: Granted['mayRead']): Promise<Found> {
-    const { resolution, version } = await resolvePath(asked, behavior, async (key, versionId) => {
-      if (mayRead !== undefined) await requireReadable([key], mayRead, versionId)
-      return origin.find(key, versionId)
+  /** What the path leads to, read from the bucket. `known`: which object it was the last time. */
+  function findDirectly(
+    asked: Asked,
+    behavior: ReadyBehavior,
+    mayRead?: Granted['mayRead'],
+    known?: KnownTarget,
+  ): MaybePromise<Found> {
+    const find: Find = (key, versionId) =>
+      mayRead === undefined
+        ? origin.find(key, versionId)
+        : chain(requireReadable([key], mayRead, versionId), () => origin.find(key, versionId))
+    const last = known?.object
+    return chain(resolvePath(asked, behavior, find, last), ({ resolution, version }) => {
+      const { object } = resolution
+      if (known !== undefined) known.object = object
+      const isKept = object !== undefined && object === last
+      return {
+        resolution,
+        bytes: directBytes(origin, version),
+        cache: 'BYPASS',
+        source: 'origin',
+        headers: noHeaders,
+        isKept,
+      }
     })
-    return { resolution, bytes: directBytes(origin, version), cache: 'BYPASS', source: 'origin', headers: [] }
   }
 
   /** `from`: the first of the keys that is still to be asked about. */
@@ -128,24 +156,19 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   }
 
   /** `reads`: how often it may be looked for, should it be replaced each time. */
-  function serveObject(
-    visit: Visit,
-    target: Target,
-    behavior: ReadyBehavior,
-    access: Granted,
-    reads: number,
-  ): MaybePromise<void> {
+  function serveObject(visit: Visit, known: KnownTarget, access: Granted, reads: number): MaybePromise<void> {
     return rescue(
-      () => serveFound(visit, target, behavior, access),
+      () => serveFound(visit, known, access),
       error => {
         const isBegun = visit.exchange.response.headersSent
         if (!(error instanceof ReplacedObject) || isBegun || reads <= 1) throw error
-        return serveObject(visit, target, behavior, access, reads - 1)
+        return serveObject(visit, known, access, reads - 1)
       },
     )
   }
 
-  function serveFound(visit: Visit, target: Target, behavior: ReadyBehavior, access: Granted): MaybePromise<void> {
+  function serveFound(visit: Visit, known: KnownTarget, access: Granted): MaybePromise<void> {
+    const { target, behavior } = known
     const { path, query } = target
     const versionId = isPinning ? readVersionId(query) : undefined
     const { isPrivate, mayRead } = access
@@ -158,8 +181,8 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
       }
       const finding =
         policy === undefined || isRehearsed
-          ? findDirectly({ path, versionId }, behavior, mayRead)
-          : findThroughCache(visit, { path, versionId, query, behavior, policy }, access)
+          ? findDirectly({ path, versionId }, behavior, mayRead, known)
+          : findThroughCache(visit, { path, versionId, query, behavior, policy, known }, access)
       return chain(finding, found => {
         const { kind, object } = found.resolution
         if (kind === 'folder') return redirectToFolder(visit, target, behavior)
@@ -171,11 +194,11 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     })
   }
 
-  function redirectToFolder(visit: Visit, { path, query, port }: Target, behavior: ReadyBehavior): MaybePromise<void> {
+  function redirectToFolder(visit: Visit, { path, query }: Target, behavior: ReadyBehavior): MaybePromise<void> {
     const scheme = visit.exchange.secure ? 'https' : 'http'
     return chain(site.start(visit, behavior), headers => {
       // Absolute: of a path such as //other.example a relative location would make another host.
-      headers.set('Location', `${scheme}://${visit.host}${port}${encodePath(path)}/${query}`)
+      headers.set('Location', `${scheme}://${visit.host}${portOf(visit)}${encodePath(path)}/${query}`)
       keepFromSharedCaches(headers, behavior.access)
       if (visit.cache !== '') headers.set('X-Cache', visit.cache)
       for (const [name, value] of visit.cacheHeaders) headers.set(name, value)

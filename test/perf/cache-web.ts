@@ -1,8 +1,8 @@
 /**
  * What a hit costs, beside nginx (`proxy_cache`) and Varnish with the same pages from the same bucket, on this machine, one after the other
- * in each of several rounds: `node --conditions=svc-src test/perf/cache-web.ts [seconds] [rounds] [disk]`. CPU is that of all processes of the one
+ * in each of several rounds: `node --conditions=svc-src test/perf/cache-web.ts [seconds] [rounds] [4KiB|1MiB|disk]`. CPU is that of all processes of the one
  * that answers, per request: the median of the rounds and the least. `static` is nginx with files, `off` this server with the policy
- * `disabled`. `disk`, with pages of 1 MiB that take turns, is a second server whose folder has them and whose memory has an eighth.
+ * `disabled`, `bare` only `node:http` with the same 4 KiB for everything. `disk`, with pages of 1 MiB that take turns, is a second server whose folder has them and whose memory has an eighth.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,12 +10,13 @@ import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { eventually } from 'svc/testing'
 import { createAdminClient } from '../wire/admin.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
 
 const [seconds = 5, rounds = 5] = process.argv.slice(2, 4).map(Number)
-const onlyDisk = process.argv[4] === 'disk'
+const only = process.argv[4]
 const hosts = { on: 'on.example.test', off: 'off.example.test' }
 const sizes = { '4KiB': 4096, '1MiB': 1 << 20 }
 
@@ -84,12 +85,14 @@ function measureAll(all: readonly Target[], paths: readonly string[], script?: r
   }
 }
 
+/** More than memory has room for. */
 const diskPages = 128
 
+/** `X-Cache` of the answer. */
 const visit = (port: number, host: string, path: string) =>
-  new Promise<void>((resolve, reject) => {
+  new Promise<string>((resolve, reject) => {
     get({ host: '127.0.0.1', port, path, headers: { host } }, answer => {
-      answer.resume().on('end', resolve)
+      answer.resume().on('end', () => resolve(String(answer.headers['x-cache'])))
     }).on('error', reject)
   })
 
@@ -122,9 +125,14 @@ async function measureDisk(nginx: Target): Promise<void> {
     )
     const host = 'disk.example.test'
     const port = Number(String(other.startup.web).split(':').at(-1))
-    // Records that come faster than the disk takes them are left out: until all are there.
-    for (let round = 0; round < 4; round++)
-      for (let page = 0; page < diskPages; page++) await visit(port, host, `/${page}`)
+    // One after the other: records that come faster than the disk takes them are left out.
+    for (let page = 0; page < diskPages; page++) {
+      await visit(nginx.port, host, `/${page}`)
+      await eventually(
+        () => visit(port, host, `/${page}`),
+        result => result === 'HIT',
+      )
+    }
     measureAll(
       [
         { name: 'disk', pid: other.pid, port, host },
@@ -176,6 +184,11 @@ server { listen 127.0.0.1:${plain}; root ${files}; } }`
   targets.push({ name: 'nginx', pid: nginx.pid as number, port: cached, host: hosts.on })
   targets.push({ name: 'static', pid: nginx.pid as number, port: plain, host: hosts.on })
 
+  const bare = spawn(process.execPath, [join(import.meta.dirname, 'bare-http.ts')])
+  children.push(bare.pid as number)
+  const said = await new Promise<string>(resolve => bare.stdout.once('data', text => resolve(String(text))))
+  targets.push({ name: 'bare', pid: bare.pid as number, port: Number(/\d+/.exec(said)?.[0]), host: hosts.on })
+
   if (existsSync('/usr/sbin/varnishd')) {
     const port = await freePort()
     const vcl = join(server.folder, 'pages.vcl')
@@ -201,8 +214,11 @@ server { listen 127.0.0.1:${plain}; root ${files}; } }`
     await new Promise(resolve => setTimeout(resolve, 4000))
     targets.push({ name: 'varnish', pid: varnish.pid as number, port, host: hosts.on })
   }
-  if (!onlyDisk) measureAll(targets, Object.keys(sizes))
-  await measureDisk(targets.find(({ name }) => name === 'nginx') as Target)
+  measureAll(
+    targets,
+    Object.keys(sizes).filter(size => only === undefined || only === size),
+  )
+  if (only === undefined || only === 'disk') await measureDisk(targets.find(({ name }) => name === 'nginx') as Target)
 } finally {
   for (const pid of children) process.kill(pid, 'SIGTERM')
   await server.remove()

@@ -1,7 +1,7 @@
 /** Single signed requests to the server under test, for what prepares and finishes a measurement. */
 import { createHash } from 'node:crypto'
 import { createSigner } from './signature.ts'
-import type { Endpoint } from './targets.ts'
+import type { Endpoint, ServerTarget } from './targets.ts'
 
 const REQUEST_TIMEOUT_MS = 120_000
 
@@ -38,6 +38,22 @@ export async function request(
 
 export async function createBucket(server: Endpoint, bucket: string): Promise<void> {
   await request(server, 'PUT', `/${bucket}`)
+}
+
+/** Answers the bucket as a website with the default behavior, on this host. */
+export async function publish(server: ServerTarget, bucket: string, id: string, alias: string): Promise<void> {
+  const body = { id, aliases: [alias], origin: { bucket }, defaultBehavior: { access: 'public' } }
+  await putDocument(server, `distributions/${id}`, body)
+}
+
+/** Nothing of the distribution is cached from now on. */
+export async function disableCache(server: ServerTarget, id: string): Promise<void> {
+  await putDocument(server, `distributions/${id}/cache/settings`, { cache: { policy: 'disabled' } })
+}
+
+async function putDocument(server: ServerTarget, path: string, body: unknown): Promise<void> {
+  const admin = { ...server, port: server.consolePort }
+  await request(admin, 'PUT', `/api/v1/${path}`, JSON.stringify(body), { 'content-type': 'application/json' })
 }
 
 /** Throws unless the object is there with this size: a fast server that stored nothing would win every contest. */

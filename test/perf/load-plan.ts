@@ -11,7 +11,8 @@ export interface TargetRange {
 export interface LoadPlan {
   readonly host: string
   readonly port: number
-  readonly credentials: Credentials
+  /** Undefined: requests are not signed, as those of visitors of a website. */
+  readonly credentials: Credentials | undefined
   /** What `Host` says and the signature covers; the bench may replay requests for one server against another. */
   readonly signedHost: string
   readonly method: 'GET' | 'PUT' | 'DELETE'

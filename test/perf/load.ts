@@ -33,7 +33,7 @@ function prepare(plan: LoadPlan): PreparedLoad {
   const isStreamed = plan.bodySizeBytes >= STREAMED_BODY_BYTES_MIN
   const body = randomFillSync(Buffer.alloc(isStreamed ? STREAM_CHUNK_BYTES : plan.bodySizeBytes))
   const payloadHash = isStreamed ? 'UNSIGNED-PAYLOAD' : createHash('sha256').update(body).digest('hex')
-  const signer = createSigner(plan.credentials, plan.signedHost)
+  const linesOf = createLines(plan, payloadHash)
   const { targets } = plan
   const count = 'count' in targets ? targets.count : targets.length
   const parts: Buffer[] = []
@@ -42,13 +42,24 @@ function prepare(plan: LoadPlan): PreparedLoad {
   for (let index = 0; index < count; index++) {
     const target = 'count' in targets ? targetOf(targets.bucket, targets.first + index) : targets[index]
     const length = plan.method === 'PUT' ? `Content-Length: ${plan.bodySizeBytes}\r\n` : ''
-    const head = `${plan.method} ${target} HTTP/1.1\r\n${signer.headers(plan.method, target, payloadHash, plan.headers)}${length}\r\n`
+    const head = `${plan.method} ${target} HTTP/1.1\r\n${linesOf(target)}${length}\r\n`
     if (head.length > HEAD_SIZE_BYTES_MAX) throw new Error(`The head of ${target} is too long.`)
     parts.push(Buffer.from(head, 'latin1'))
     size += head.length
     ends[index] = size
   }
   return { plan, heads: Buffer.concat(parts, size), ends, body }
+}
+
+/** The header lines of each request. */
+function createLines(plan: LoadPlan, payloadHash: string): (target: string) => string {
+  const { credentials, signedHost, method, headers = {} } = plan
+  if (credentials !== undefined) {
+    const signer = createSigner(credentials, signedHost)
+    return target => signer.headers(method, target, payloadHash, headers)
+  }
+  const lines = Object.entries({ host: signedHost, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return () => lines.join('')
 }
 
 /** Sends requests until a limit is reached; rejects when one of them fails or is not answered with 2xx. */

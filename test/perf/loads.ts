@@ -1,10 +1,12 @@
 /** Single kinds of load, for profiles and for the comparison of two trees. */
 import { createHash, randomBytes } from 'node:crypto'
-import { createBucket } from './control.ts'
+import { createBucket, disableCache, publish } from './control.ts'
 import type { LoadClient } from './load-client.ts'
-import type { LoadPlan } from './load-plan.ts'
-import type { Endpoint } from './targets.ts'
+import { type LoadPlan, targetOf } from './load-plan.ts'
+import type { Endpoint, ServerTarget } from './targets.ts'
 
+const SITE = 'www'
+const SITE_HOST = 'www.example.test'
 const MIB = 2 ** 20
 
 export interface Load {
@@ -14,6 +16,8 @@ export interface Load {
   /** How many objects are asked for in turn, or the query of the bucket. */
   readonly targets: number | string
   readonly encryption?: LoadEncryption
+  /** Visitors of a website ask for the objects: through the cache, or `plain`, from the bucket each time. */
+  readonly website?: 'cached' | 'plain'
 }
 
 /** Headers of a load that encrypts. */
@@ -23,10 +27,11 @@ interface LoadEncryption {
   readonly get: Readonly<Record<string, string>>
 }
 
-/** What the server needs for loads that encrypt; it costs nothing where none does. */
+/** What the server needs for loads that encrypt, and for websites; it costs nothing where none does. */
 export const LOAD_ENVIRONMENT: Readonly<Record<string, string>> = {
   SVC_KMS_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
   SVC_SSEC_ALLOW_INSECURE: 'true',
+  SVC_WEB_ADDRESS: '127.0.0.1:0',
 }
 
 /** Of SSE-C, with a random key. */
@@ -46,6 +51,8 @@ const getSmall: Load = {
   targets: 256,
 }
 
+const web: Load = { ...getSmall, plan: { ...getSmall.plan, connectionCount: 16 } }
+
 const putSmall: Load = {
   plan: { method: 'PUT', bodySizeBytes: 4096, connectionCount: 64 },
   targets: 80_000,
@@ -61,6 +68,8 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'get-small-sse-s3': { ...getSmall, encryption: sseS3 },
   'get-small-sse-kms': { ...getSmall, encryption: sseKms },
   'get-small-sse-c': { ...getSmall, encryption: sseC },
+  'web-hit': { ...web, website: 'cached' },
+  'web-plain': { ...web, website: 'plain' },
   'put-small': putSmall,
   'put-one': { ...putSmall, plan: { ...putSmall.plan, connectionCount: 1 } },
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
@@ -91,8 +100,13 @@ export const LOADS: Readonly<Record<string, Load>> = {
   },
 }
 
-/** Creates the bucket and its objects, and signs the requests that the client's next run will send. */
-export async function prepareLoad(server: Endpoint, client: LoadClient, load: Load, bucket = 'bench'): Promise<void> {
+/** Creates the bucket and its objects, and signs the requests that the client's next run will send. Only our own server has websites. */
+export async function prepareLoad(
+  server: Endpoint | ServerTarget,
+  client: LoadClient,
+  load: Load,
+  bucket = 'bench',
+): Promise<void> {
   const { host, port, credentials } = server
   const common = { host, port, credentials, signedHost: `${host}:${port}`, receiveBufferBytes: MIB }
   const { put, get } = load.encryption ?? { put: {}, get: {} }
@@ -102,10 +116,25 @@ export async function prepareLoad(server: Endpoint, client: LoadClient, load: Lo
     const { count, sizeBytes } = load.fill
     const connectionCount = Math.min(count, 64)
     const fill = { method: 'PUT' as const, targets: objects(count), bodySizeBytes: sizeBytes, connectionCount }
-    await client.prepare({ ...common, ...fill, headers: put })
+    const headers = load.website === 'cached' ? { ...put, 'cache-control': 'max-age=3600' } : put
+    await client.prepare({ ...common, ...fill, headers })
     await client.run({ requestCountMax: count, timeMsMax: 60_000 })
   }
   const { plan } = load
+  if (load.website !== undefined) {
+    const site = await publishSite(server, bucket, load.website)
+    // On a website the path is the key.
+    const pages = Array.from({ length: Number(load.targets) }, (_, index) => targetOf('', index).slice(1))
+    await client.prepare({ ...common, ...plan, ...site, targets: pages })
+    return
+  }
   const targets = typeof load.targets === 'number' ? objects(load.targets) : [`/${bucket}?${load.targets}`]
   await client.prepare({ ...common, ...plan, targets, headers: plan.method === 'PUT' ? put : get })
+}
+
+async function publishSite(server: Endpoint | ServerTarget, bucket: string, kind: 'cached' | 'plain') {
+  if (!('webPort' in server)) throw new Error('Only our own server has websites.')
+  await publish(server, bucket, SITE, SITE_HOST)
+  if (kind === 'plain') await disableCache(server, SITE)
+  return { port: server.webPort, signedHost: SITE_HOST, credentials: undefined }
 }

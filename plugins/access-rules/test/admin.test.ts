@@ -316,15 +316,15 @@ t.test('the interface for plugins that serve objects without policies', async t 
     rule({ id: 'ada', priority: 1, principals: ['ada'] }),
   ])
   const facts = { sourceAddress: '192.0.2.1', secure: true, timeMs: 0, headers: {} }
-  t.same(await accessRules.denial('photos', 'secret/a', 's3:GetObject', facts), { rule: 'no' })
-  t.equal(await accessRules.denial('photos', 'a', 's3:GetObject', facts), undefined)
+  t.same(await accessRules.denial('photos', 'secret/a', 's3:GetObject', () => facts), { rule: 'no' })
+  t.equal(await accessRules.denial('photos', 'a', 's3:GetObject', () => facts), undefined)
   const ada = (await iam.credentials('ada'))!.identity
   t.equal(
-    await accessRules.denial('photos', 'secret/a', 's3:GetObject', facts, ada),
+    await accessRules.denial('photos', 'secret/a', 's3:GetObject', () => facts, ada),
     undefined,
     'an allow of a lower number',
   )
-  t.equal(await accessRules.denial('other-bucket', 'secret/a', 's3:GetObject', facts), undefined)
+  t.equal(await accessRules.denial('other-bucket', 'secret/a', 's3:GetObject', () => facts), undefined)
 })
 
 t.test('users and groups that do not exist are warned about, if the caller may read users', async t => {

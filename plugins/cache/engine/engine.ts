@@ -23,7 +23,7 @@ import { endToEnd, joined, originHeaders } from './headers.ts'
 import { notCached, originLookup, storedLookup, type Visit } from './lookups.ts'
 import { createMemory, type Memory } from './memory.ts'
 import { confirmedDetail, type OriginCounts, Reads } from './reads.ts'
-import { askedOf, idOf, isBypassed, isFreshFor, isSafe } from './requests.ts'
+import { askedOf, idOf, isBypassed, isFreshFor, isSafe, keyOf } from './requests.ts'
 import type { Holds } from './storing.ts'
 import { type Purges, Validity } from './validity.ts'
 import { confirm, findVariant, freshForMs, isNeverFresh, renewVariant, type Variant, withVariant } from './variant.ts'
@@ -127,7 +127,7 @@ export class CacheEngine {
       const url = location === undefined ? null : URL.parse(location, base)
       if (url === null || url.hostname !== new URL(base).hostname) continue
       const key = { ...request.key, path: url.pathname, query: url.search.slice(1) }
-      this.#drop(idOf({ ...request, key }))
+      this.#drop(keyOf({ ...request, key }).id)
     }
   }
 

@@ -13,7 +13,14 @@ export function keyOf({ key, headers, policy }: CacheRequest): CacheKey {
 }
 
 /** 32 characters of one byte each. */
-export const idOf = (request: CacheRequest): string => keyOf(request).id
+export function idOf(request: CacheRequest): string {
+  const { kept } = request
+  if (kept?.id !== undefined) return kept.id
+  const { headers, cookies } = request.policy.policy.cacheKey
+  const { id } = keyOf(request)
+  if (kept !== undefined && headers.length === 0 && cookies.length === 0) kept.id = id
+  return id
+}
 
 export const isSafe = (method: string) => ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(method)
 

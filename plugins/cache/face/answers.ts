@@ -17,6 +17,8 @@ export interface CacheRequest {
   /** What its key is made of, beside headers and cookies. */
   readonly key: Omit<KeyRequest, 'header' | 'cookie'>
   readonly policy: EffectivePolicy
+  /** Kept by the caller for all requests with the same `key` and the same policy: the cache notes there what it has made of them. */
+  readonly kept?: { id?: string }
   /** Whether the visitor's `Cache-Control` and `Pragma` count. */
   readonly honorsDirectives: boolean
 }

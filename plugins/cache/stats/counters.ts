@@ -33,7 +33,13 @@ export interface ThreadStats {
 const fromCache: ReadonlySet<CacheResult> = new Set<CacheResult>(['HIT', 'STALE', 'REVALIDATED'])
 /** All aliases of all distributions. */
 const hostsMax = 10_000
-const separator = '\n'
+
+/** With its counters: to find one by its labels costs as much as all else here. */
+interface KeptCounts extends HostCounts {
+  readonly counters: Map<CacheResult, Counter.Internal>
+  /** False: one host too many; only the metrics count it. */
+  isKept: boolean
+}
 
 export interface CacheCounters {
   served(served: Served): void
@@ -42,8 +48,10 @@ export interface CacheCounters {
 }
 
 export function createCounters(metrics: MetricFamilies): CacheCounters {
-  const hosts = new Map<string, HostCounts>()
-  const pages = new TopList()
+  /** By distribution, then by host. */
+  const hosts = new Map<string, Map<string, KeptCounts>>()
+  let hostCount = 0
+  const pages = new TopList<KeptCounts>()
   const requests = metrics.counter({
     name: 'svc_cache_requests_total',
     help: 'Requests of distributions by what the cache did; host is the alias.',
@@ -55,8 +63,6 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
     labels: ['source'],
   })
 
-  /** To find a counter by its labels costs as much as all else here. */
-  const counterOf = new WeakMap<HostCounts, Map<CacheResult, Counter.Internal>>()
   /** By source: memory, tiers, origin. */
   const bytesOf = new Map<string, Counter.Internal>()
 
@@ -69,25 +75,38 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
     counter.inc(bytes)
   }
 
-  function count(counts: HostCounts, result: CacheResult): void {
-    const counters = counterOf.get(counts)
-    let counter = counters?.get(result)
+  function count({ distribution, host, counters }: KeptCounts, result: CacheResult): void {
+    let counter = counters.get(result)
     if (counter === undefined) {
-      const { distribution, host } = counts
       counter = requests.labels({ distribution, host, result: result.toLowerCase() })
-      counters?.set(result, counter)
+      counters.set(result, counter)
     }
     counter.inc()
   }
 
-  function countsOf(distribution: string, host: string): HostCounts {
-    const name = distribution + separator + host
-    let counts = hosts.get(name)
-    if (counts === undefined) {
-      counts = { distribution, host, requests: {}, bytesCache: 0, bytesOrigin: 0 }
-      counterOf.set(counts, new Map())
-      if (hosts.size < hostsMax) hosts.set(name, counts)
+  function countsOf(distribution: string, host: string): KeptCounts {
+    return hosts.get(distribution)?.get(host) ?? begin(distribution, host)
+  }
+
+  function begin(distribution: string, host: string): KeptCounts {
+    const counts = {
+      distribution,
+      host,
+      requests: {},
+      bytesCache: 0,
+      bytesOrigin: 0,
+      counters: new Map(),
+      isKept: false,
     }
+    if (hostCount >= hostsMax) return counts
+    counts.isKept = true
+    let ofDistribution = hosts.get(distribution)
+    if (ofDistribution === undefined) {
+      ofDistribution = new Map()
+      hosts.set(distribution, ofDistribution)
+    }
+    ofDistribution.set(host, counts)
+    hostCount++
     return counts
   }
 
@@ -100,14 +119,15 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
       else counts.bytesOrigin += sentBytes
       count(counts, result)
       if (sentBytes > 0) countBytes(isCached ? source : 'origin', sentBytes)
-      if (result !== 'BYPASS') pages.add([distribution, alias, path].join(separator), !isCached)
+      if (result !== 'BYPASS' && counts.isKept) pages.add(counts, path, !isCached)
     },
-    hosts: () => [...hosts.values()],
+    hosts: () =>
+      // Without counters: other threads are told them.
+      [...hosts.values()].flatMap(byHost =>
+        [...byHost.values()].map(({ counters: _, isKept: __, ...counts }) => counts),
+      ),
     top: () =>
-      pages.entries().map(([name, counted]) => {
-        const [distribution = '', host = '', ...path] = name.split(separator)
-        return { distribution, host, path: path.join(separator), ...counted }
-      }),
+      pages.entries().map(([{ distribution, host }, path, counted]) => ({ distribution, host, path, ...counted })),
   }
 }
 

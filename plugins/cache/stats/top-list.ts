@@ -9,31 +9,46 @@ export interface Counted {
   misses: number
 }
 
-export class TopList {
-  readonly #counts = new Map<string, Counted>()
+export class TopList<Group extends object> {
+  readonly #counts = new Map<Group, Map<string, Counted>>()
+  #size = 0
   /** Of the last names that were forgotten: the most that one of them can have had. */
   #forgotten = 0
 
-  add(name: string, isMiss: boolean): void {
-    let counted = this.#counts.get(name)
-    if (counted === undefined) {
-      // Half of them are forgotten at once, which is cheaper than one at a time.
-      if (this.#counts.size >= 2 * keptMax) this.#forget()
-      counted = { requests: this.#forgotten, misses: 0 }
-      this.#counts.set(name, counted)
-    }
+  /** A name is one of its group. */
+  add(group: Group, name: string, isMiss: boolean): void {
+    const counted = this.#counts.get(group)?.get(name) ?? this.#begin(group, name)
     counted.requests++
     if (isMiss) counted.misses++
   }
 
-  entries(): readonly (readonly [name: string, counted: Counted])[] {
-    return [...this.#counts]
+  entries(): readonly (readonly [group: Group, name: string, counted: Counted])[] {
+    return [...this.#counts].flatMap(([group, names]) =>
+      [...names].map(([name, counted]) => [group, name, counted] as const),
+    )
+  }
+
+  #begin(group: Group, name: string): Counted {
+    // Half of them are forgotten at once, which is cheaper than one at a time.
+    if (this.#size >= 2 * keptMax) this.#forget()
+    let names = this.#counts.get(group)
+    if (names === undefined) {
+      names = new Map()
+      this.#counts.set(group, names)
+    }
+    const counted = { requests: this.#forgotten, misses: 0 }
+    names.set(name, counted)
+    this.#size++
+    return counted
   }
 
   #forget(): void {
-    const sorted = [...this.#counts].sort(([, a], [, b]) => b.requests - a.requests)
-    for (const [name, { requests }] of sorted.slice(keptMax)) {
-      this.#counts.delete(name)
+    const sorted = this.entries().toSorted(([, , a], [, , b]) => b.requests - a.requests)
+    for (const [group, name, { requests }] of sorted.slice(keptMax)) {
+      const names = this.#counts.get(group)
+      names?.delete(name)
+      if (names?.size === 0) this.#counts.delete(group)
+      this.#size--
       this.#forgotten = Math.max(this.#forgotten, requests)
     }
   }

@@ -6,7 +6,7 @@
  *
  * Fences are never written: they belong to the memory of one run, so what is read back is confirmed at the origin before it is used.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from '../api.ts'
 import { type StoredRecord, unconfirmed, type Variant } from '../engine/variant.ts'
 import type { Seal } from './seal.ts'

@@ -23,7 +23,7 @@ import {
   warmUp,
   warmUpMs,
 } from '../bench.ts'
-import { createBucket, request } from '../control.ts'
+import { createBucket, publish } from '../control.ts'
 import { targetOf } from '../load-plan.ts'
 import { type ServerTarget, startBareHttp, startNginx, type Target } from '../targets.ts'
 import { hasWrk, runWrk } from '../wrk.ts'
@@ -48,20 +48,13 @@ export const distributions: Scenario = {
     if (bench.isBaselineOnly) return
     const site = await bench.start({ folder: `${bench.folder}/site`, environment: { SVC_WEB_ADDRESS: '127.0.0.1:0' } })
     await createBucket(site, BUCKET)
-    await publish(site, 'www', HOST)
+    // Its keys are what nginx has behind the name of the bucket.
+    await publish(site, BUCKET, 'www', HOST)
     if (hasWrk()) for (const size of sizes) await contestNginx(bench, site, size)
     else bench.say('wrk is not installed: websites are left out')
     await site.stop()
     await contestS3(bench)
   },
-}
-
-async function publish(server: ServerTarget, id: string, alias: string): Promise<void> {
-  // Its keys are what nginx has behind the name of the bucket.
-  const body = { id, aliases: [alias], origin: { bucket: BUCKET }, defaultBehavior: { access: 'public' } }
-  const headers = { 'content-type': 'application/json' }
-  const admin = { ...server, port: server.consolePort }
-  await request(admin, 'PUT', `/api/v1/distributions/${id}`, JSON.stringify(body), headers)
 }
 
 async function contestNginx(bench: Bench, site: ServerTarget, size: (typeof sizes)[number]): Promise<void> {
@@ -141,7 +134,7 @@ async function contestS3(bench: Bench): Promise<void> {
     const plan = { method: 'PUT', targets: range, bodySizeBytes: 4096, connectionCount: 16 } as const
     await sendAll(bench, planFor(bench, server, plan), 30_000)
   }
-  for (let index = 0; index < MANY; index++) await publish(many, `d${index}`, `d${index}.example.test`)
+  for (let index = 0; index < MANY; index++) await publish(many, BUCKET, `d${index}`, `d${index}.example.test`)
   const contestants = [
     { name: 'no plugin, again', server: without },
     { name: none.name, server: none },
