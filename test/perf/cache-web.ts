@@ -14,6 +14,7 @@ import { eventually } from 'svc/testing'
 import { createAdminClient } from '../wire/admin.ts'
 import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
+import { warmUpMs } from './bench.ts'
 
 const [seconds = 5, rounds = 5] = process.argv.slice(2, 4).map(Number)
 const only = process.argv[4]
@@ -59,11 +60,17 @@ interface Sample {
 const targets: Target[] = []
 
 /** `script`: for wrk, where paths are not always the same. */
-function measure({ name, pid, port, host }: Target, size: string, script: readonly string[] = []): Sample {
-  const target = ['-t1', '-c16', ...script, '-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`]
-  spawnSync('wrk', ['-d1s', ...target])
+const wrkArguments = ({ port, host }: Target, size: string, script: readonly string[] = []) => [
+  ...['-t1', '-c16', ...script],
+  ...['-H', `Host: ${host}`, `http://127.0.0.1:${port}/${size}`],
+]
+
+function measure(target: Target, size: string, script?: readonly string[]): Sample {
+  const { name, pid } = target
+  const args = wrkArguments(target, size, script)
+  spawnSync('wrk', ['-d1s', ...args])
   const before = cpuMs(pid)
-  const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...target], { encoding: 'utf8' })
+  const { stdout } = spawnSync('wrk', [`-d${seconds}s`, ...args], { encoding: 'utf8' })
   const spentMs = cpuMs(pid) - before
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1])
   if (/Non-2xx/.test(stdout)) throw new Error(`${name} ${size}: ${stdout}`)
@@ -73,6 +80,7 @@ function measure({ name, pid, port, host }: Target, size: string, script: readon
 function measureAll(all: readonly Target[], paths: readonly string[], script?: readonly string[]): void {
   for (const size of paths) {
     const samples = new Map<string, Sample[]>(all.map(({ name }) => [name, []]))
+    for (const target of all) spawnSync('wrk', [`-d${warmUpMs / 1000}s`, ...wrkArguments(target, size, script)])
     for (let round = 0; round < rounds; round++)
       for (const target of all) samples.get(target.name)?.push(measure(target, size, script))
     for (const [name, all] of samples) {
