@@ -101,13 +101,13 @@ if (withoutBrowser !== false) {
   const shows = (page: Page, text: string) => page.getByText(text).first().waitFor()
 
   t.test('it would be noticed', async t => {
-    const { page } = await browser.open()
+    const { page } = await browser.open(t)
     await page.setContent(markup)
     t.match(await page.evaluate(traces), [/^<img src="x"/, /^<script>/, /^<a href="javascript:/, 'a script ran'])
   })
 
   t.test('on every page', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
     await page.addInitScript(noteBreaches)
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -151,7 +151,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in live lines, the log and the audit, of requests that anybody may send', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
@@ -178,7 +178,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in the words with which the server refuses, and in what an address of the console says', async t => {
-    const { page, flaws } = await browser.open({}, /40\d (POST|PUT|GET) /)
+    const { page, flaws } = await browser.open(t, {}, /40\d (POST|PUT|GET) /)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/buckets')
     await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -217,7 +217,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('the address to go to after the sign-in is none that runs', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, `/sign-in?from=${encodeURIComponent(link)}`)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.same(await page.evaluate(traces), [])

@@ -42,7 +42,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
-    const { page, flaws } = await browser.open({}, /401 POST .*login/)
+    const { page, flaws } = await browser.open(t, {}, /401 POST .*login/)
     await signIn(page, '/shares', accessKey, 'not the secret')
     await page.getByText('do not belong together').waitFor()
     t.equal(new URL(page.url()).pathname, '/sign-in')
@@ -59,7 +59,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('an address of another site is not followed after the sign-in', async t => {
-    const { page } = await browser.open()
+    const { page } = await browser.open(t)
     await signIn(page, '/sign-in?from=//evil.test/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.equal(new URL(page.url()).host, new URL(console).host)
@@ -68,7 +68,7 @@ if (withoutBrowser !== false) {
   t.test(
     'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
     async t => {
-      const { page, flaws } = await browser.open({}, /400 POST .*buckets/)
+      const { page, flaws } = await browser.open(t, {}, /400 POST .*buckets/)
       await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
       await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -104,7 +104,7 @@ if (withoutBrowser !== false) {
     writeFileSync(join(folder, 'album/one.txt'), 'one')
     writeFileSync(join(folder, 'album/inner/two.txt'), 'two')
 
-    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
     await signIn(page, '/buckets/photos')
     await page.getByText('Nothing is here yet').waitFor()
     await page
@@ -151,7 +151,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a share is a link that works, until it is revoked', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'big.bin', exact: true }).click()
     await page.getByRole('button', { name: 'Share' }).click()
@@ -175,7 +175,7 @@ if (withoutBrowser !== false) {
       Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
     })
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
-    const { page, flaws } = await browser.open({}, /401 GET/)
+    const { page, flaws } = await browser.open(t, {}, /401 GET/)
     await signIn(page, '/', accessKeyId, secretAccessKey)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByRole('link', { name: 'Buckets' }).click()
@@ -190,7 +190,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*policies/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*policies/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/policies')
     await page.getByRole('button', { name: 'Create policy' }).click()
@@ -223,11 +223,10 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Create' }).click()
     const secret = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     await page.getByRole('button', { name: 'I have kept it' }).click()
-    const anna = await browser.open()
+    const anna = await browser.open(t)
     await signIn(anna.page, '/buckets/photos', 'anna', secret)
     await anna.page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.same(anna.flaws, [])
-    await anna.close()
 
     await page.getByRole('button', { name: 'New secret key anna' }).click()
     await dialog.getByRole('button', { name: 'New secret key' }).click()
@@ -242,7 +241,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
     await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
       [1, 'team', 'web'],
@@ -270,7 +269,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a lock that is held is listed with its holder, and is released', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/locks')
     await page.getByRole('row', { name: /^svc\/long-work longWork write / }).waitFor()
     await page.getByRole('button', { name: 'Release svc/long-work' }).click()
@@ -284,7 +283,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('live requests and the log appear as they happen', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
     await fetch(`${server.endpoint}/photos/nobody-may`)
