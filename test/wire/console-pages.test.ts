@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { accessibilityFlaws, colourRules, withoutBrowser } from './browser.ts'
-import { startConsole } from './console.ts'
+import { consolePages, hasData, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -117,41 +117,6 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  const pages = [
-    ['/', 'Overview'],
-    ['/buckets', 'Buckets'],
-    ['/buckets/photos', 'photos'],
-    ['/buckets/photos?tab=settings', 'photos'],
-    ['/buckets/photos?tab=access', 'photos'],
-    ['/buckets/photos?tab=policy', 'photos'],
-    ['/buckets/photos?tab=lifecycle', 'photos'],
-    ['/buckets/photos?tab=events', 'photos'],
-    ['/shares', 'Shares'],
-    ['/users', 'Users'],
-    ['/groups', 'Groups'],
-    ['/policies', 'Policies'],
-    ['/access-keys', 'Access keys'],
-    ['/distributions', 'Distributions'],
-    ['/cache', 'Cache'],
-    ['/cache?tab=purge', 'Cache'],
-    ['/cache?tab=warmup', 'Cache'],
-    ['/cache?tab=inspect', 'Cache'],
-    ['/cache?tab=policies', 'Cache'],
-    ['/cache?tab=settings', 'Cache'],
-    ['/key-groups', 'Key groups'],
-    ['/certificates', 'Certificates'],
-    ['/dns-providers', 'DNS providers'],
-    ['/healing', 'Healing'],
-    ['/events', 'Event targets'],
-    ['/keys', 'Encryption keys'],
-    ['/locks', 'Locks'],
-    ['/settings', 'Settings'],
-    ['/trace', 'Live requests'],
-    ['/logs', 'Log'],
-    ['/audit', 'Audit'],
-    ['/tools', 'Tools'],
-    ['/plugins', 'Plugins'],
-  ] as const
   t.test('a first load is small, and is usable on a slow machine', async t => {
     const { page, flaws } = await browser.open(t)
     const devtools = await page.context().newCDPSession(page)
@@ -226,11 +191,11 @@ if (withoutBrowser !== false) {
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       await page.waitForLoadState('networkidle')
       const first = new Set(assets.keys())
-      for (const [path, heading] of pages) {
+      for (const [path, heading] of consolePages('photos')) {
         assets.clear()
         await page.goto(console + path)
         await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
-        await page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' })
+        await hasData(page)
         await look(path === '/' ? [] : frame)
         const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
         t.ok(overflow <= 0, `${path} is as wide as the phone`)
