@@ -58,6 +58,23 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('search finds folders of a bucket, settings and users, each where it is', async t => {
+    await admin.call('POST', '/buckets/photos/objects/upload?key=2026/summer/a.txt', 'a')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const find = async (text: string, hit: string) => {
+      await page.keyboard.press('ControlOrMeta+K')
+      await page.getByLabel('Search', { exact: true }).fill(text)
+      await page.getByRole('option', { name: hit, exact: true }).click()
+    }
+    await find('photos/20', 'photos/2026/')
+    await page.getByRole('link', { name: 'summer/' }).waitFor()
+    await find('s3_ip', 'ratelimit')
+    await page.getByLabel('s3_ip', { exact: true }).waitFor()
+    t.same(flaws, [])
+  })
+
   t.test('one signs in, uploads and shares by keyboard alone', async t => {
     const { page, flaws } = await browser.open(t)
     const { keyboard } = page

@@ -40,13 +40,12 @@ const nameOf = (path: string) => path.slice(1).replaceAll(/[/?=.]+/g, '-') || 'o
 
 /** Something on every page; bodies of some kilobytes. */
 async function fill({ call, createUser, putPolicy }: AdminClient, sink: string): Promise<void> {
-  await call('POST', '/buckets', { name: 'photos', versioning: true, tags: { team: 'web' } })
+  await call('POST', '/buckets', { name: 'photos', versioning: true, quotaBytes: 8_000_000 })
   await call('POST', '/buckets', { name: 'vault', objectLock: true })
   await call('POST', '/buckets', { name: 'site' })
   await call('POST', '/buckets', {
-    name: 'a-bucket-with-a-name-that-is-as-long-as-a-name-of-a-bucket-may-be'.slice(0, 63),
+    name: 'a-bucket-with-a-long-name-'.padEnd(63, 'x'),
   })
-  await call('PUT', '/buckets/photos/quota', { maxBytes: 4_000_000, type: 'hard' }).catch(() => {})
   const put = (bucket: string, key: string, body: unknown) =>
     call('POST', `/buckets/${bucket}/objects/upload?key=${encodeURIComponent(key)}`, body)
   for (let index = 1; index <= 14; index++) await put('photos', `picture-${index}.jpg`, 'x'.repeat(index * 40_000))
@@ -124,6 +123,7 @@ if (withoutBrowser !== false) {
     await page.getByLabel('Access key').waitFor()
     await look(t, page, 'empty/sign-in')
     await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     for (const [path, heading] of consolePages('empty')) {
       await page.goto(url + path)
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor()

@@ -14,7 +14,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, admin, browser, signIn } = await startConsole(t)
+  const { server, url, admin, browser, signIn } = await startConsole(t)
   await admin.call('POST', '/buckets', { name: 'site' })
   await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
   const host = 'www.example.test'
@@ -57,6 +57,8 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`${host} is saved`).waitFor()
+    await page.goto(`${url}/buckets/site?tab=distributions`)
+    await page.getByRole('row', { name: new RegExp(`^${host}`) }).waitFor()
     t.match(await admin.call('GET', `/distributions/${host}`), {
       defaultBehavior: { access: 'public', indexDocument: 'index.html' },
       behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],

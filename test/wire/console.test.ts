@@ -12,6 +12,8 @@ import { accessKey, secretKey } from './server.ts'
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
 
+const kmsKey = `main:${Buffer.alloc(32, 7).toString('base64')}`
+
 /** A plugin with work that ends when its lock is taken away, and not before. */
 const lockHolder = `export default {
   name: 'holder',
@@ -38,7 +40,11 @@ if (withoutBrowser !== false) {
     browser,
     signIn,
   } = await startConsole(t, {
-    environment: { SVC_PLUGINS: `svc/plugins/standard,${holder}`, SVC_LOCK_REFRESH_INTERVAL: '1s' },
+    environment: {
+      SVC_PLUGINS: `svc/plugins/standard,${holder}`,
+      SVC_LOCK_REFRESH_INTERVAL: '1s',
+      SVC_KMS_SECRET_KEY: kmsKey,
+    },
   })
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
@@ -55,6 +61,7 @@ if (withoutBrowser !== false) {
     await page.getByLabel('Access key').waitFor()
     await page.goBack()
     await page.getByLabel('Access key').waitFor()
+    await page.getByText(/^Version \d/).waitFor()
     t.same(flaws, [])
   })
 
@@ -177,7 +184,7 @@ if (withoutBrowser !== false) {
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
     const { page, flaws } = await browser.open(t, {}, /401 GET/)
     await signIn(page, '/', accessKeyId, secretAccessKey)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('The state of the server is for those who operate it').waitFor()
     await page.getByRole('link', { name: 'Buckets' }).click()
     await page.getByRole('link', { name: 'photos' }).click()
     await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
@@ -254,6 +261,23 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const rule = page.getByRole('group', { name: 'rule 1' })
+    await rule.getByRole('combobox', { name: 'Origins' }).fill('https://app.example.test')
+    await page.keyboard.press('Enter')
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('(CORS): Saved.').waitFor()
+    t.match(await admin.call('GET', '/buckets/photos/cors'), {
+      rules: [{ allowedOrigins: ['https://app.example.test'], allowedMethods: ['GET'] }],
+    })
+    await page.getByRole('switch', { name: 'Versions can be protected' }).check({ force: true })
+    await page.getByLabel('Default retention').selectOption({ index: 1 })
+    await page.getByRole('textbox', { name: 'For so many' }).fill('2')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Object lock: Saved.').waitFor()
+    t.same(await admin.call('GET', '/buckets/photos/objectlock'), { enabled: true, mode: 'GOVERNANCE', days: 2 })
+    t.ok(await page.getByRole('switch', { name: 'Versions can be protected' }).isDisabled(), 'it cannot be undone')
     await page.getByRole('tab', { name: 'Lifecycle' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('uploads that were never completed are removed after 7 days').waitFor()
@@ -293,6 +317,25 @@ if (withoutBrowser !== false) {
     await page.getByRole('cell', { name: 'made a new drive' }).waitFor()
     await page.getByRole('link', { name: 'Audit' }).click()
     await page.getByRole('cell', { name: 'GetObject', exact: true }).first().waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('keys: one is made, and what older ones wrap is wrapped again, bucket by bucket', async t => {
+    await admin.call('POST', '/buckets', { name: 'sealed' })
+    await admin.call('PUT', '/buckets/sealed/encryption', { algorithm: 'AES256' })
+    await admin.call('POST', '/buckets/sealed/objects/upload?key=letter', 'secret')
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/keys')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByLabel('Name').fill('second')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('cell', { name: 'second', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByText(/^(\d+) of \1 buckets$/).waitFor()
+    await dialog.getByText('1 versions and uploads with keys of this server looked at').waitFor()
+    t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
   })
 }

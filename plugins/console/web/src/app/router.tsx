@@ -142,6 +142,8 @@ const locks = createRoute({
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
+  validateSearch: (search: Record<string, unknown>): { open?: string } =>
+    typeof search.open === 'string' ? { open: search.open } : {},
   component: lazyPage(() => import('../pages/operate/settings.tsx'), 'Settings'),
 })
 

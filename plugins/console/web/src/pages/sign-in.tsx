@@ -1,18 +1,23 @@
-import { Alert, Button, Center, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signIn } from '../api/session.ts'
+import { basePath } from '../app/base-path.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
 import { texts } from '../texts/index.ts'
 
 /** Of this page's life. */
 let lastAccessKey: string | undefined
 
-/** Where a proxy has put the console; without a slash at its end. */
-const basePath = new URL(document.baseURI).pathname.replace(/\/$/, '')
+/** Of the server; `npm run console:dev` has none to tell. */
+const version = /^\d/.test(written('version')) ? written('version') : undefined
+
+function written(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
+}
 
 export function SignIn() {
   const { from } = useSearch({ from: '/sign-in' })
@@ -63,6 +68,11 @@ export function SignIn() {
             <Button type="submit" loading={entry.isPending}>
               {texts.signIn.submit}
             </Button>
+            {version !== undefined && (
+              <Text size="xs" c="dimmed" ta="center">
+                {texts.signIn.version(version)}
+              </Text>
+            )}
           </Stack>
         </form>
       </Paper>

@@ -15,8 +15,9 @@ export function formatCount(count: number): string {
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
+/** It stays on one line. */
 export function formatDate(date: string): string {
-  return dates.format(new Date(date))
+  return dates.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
 /** Seconds as the two largest of days, hours, minutes, seconds. */

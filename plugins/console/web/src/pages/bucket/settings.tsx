@@ -4,6 +4,8 @@ import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { CorsRules } from './cors.tsx'
+import { ObjectLock } from './object-lock.tsx'
 import { Setting } from './setting.tsx'
 
 const gib = 1024 ** 3
@@ -12,9 +14,11 @@ export function Settings({ bucket }: { bucket: string }) {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Versioning bucket={bucket} />
+      <ObjectLock bucket={bucket} />
       <Quota bucket={bucket} />
       <Encryption bucket={bucket} />
       <Tags bucket={bucket} />
+      <CorsRules bucket={bucket} />
     </SimpleGrid>
   )
 }
