@@ -1,5 +1,6 @@
 /** Objects in the web console: versions, metadata, copies, archives, presigned URLs, retention. */
 import { buffer } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, keysOf, startConsole } from './console.ts'
@@ -136,6 +137,46 @@ if (withoutBrowser !== false) {
     await dialog.getByText('curl -T FILE').waitFor()
     t.equal((await fetch(await urlOf(), { method: 'PUT', body: 'new' })).status, 200)
     t.same(await keysOf(admin, 'photos', 'signed'), ['signed-new.txt', 'signed.txt'])
+    t.same(flaws, [])
+  })
+
+  t.test('a list is sorted by name, size and date, upwards and downwards, with folders first', async t => {
+    await admin.call('POST', '/buckets', { name: 'sorted' })
+    // Their order by date is none of the other orders.
+    for (const [key, size] of [
+      ['b', 30],
+      ['c', 10],
+      ['folder/x', 1],
+      ['a', 20],
+    ] as const) {
+      await admin.call('POST', `/buckets/sorted/objects/upload?key=${key}`, 'x'.repeat(size))
+      await setTimeout(20)
+    }
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/sorted')
+    const table = page.getByRole('table', { name: 'sorted' })
+    await table.getByRole('button', { name: 'a', exact: true }).waitFor()
+    const names = async () =>
+      (await table.locator('[role=cell].object-name').allTextContents()).map(name => name.trim())
+    t.same(await names(), ['folder/', 'a', 'b', 'c'])
+    for (const [column, upwards] of [
+      ['Name', ['folder/', 'a', 'b', 'c']],
+      ['Size', ['folder/', 'c', 'a', 'b']],
+      ['Modified', ['folder/', 'b', 'c', 'a']],
+    ] as const) {
+      const head = table.getByRole('columnheader', { name: column })
+      const sorted = (order: string) =>
+        eventually(`sorted ${order}`, async () => (await head.getAttribute('aria-sort')) === order)
+      await head.getByRole('button').click()
+      await sorted('ascending')
+      t.same(await names(), upwards, `${column}, upwards`)
+      await head.getByRole('button').click()
+      await sorted('descending')
+      t.same(await names(), ['folder/', ...upwards.slice(1).toReversed()], `${column}, downwards`)
+      await head.getByRole('button').click()
+      await sorted('none')
+      t.same(await names(), ['folder/', 'a', 'b', 'c'])
+    }
     t.same(flaws, [])
   })
 

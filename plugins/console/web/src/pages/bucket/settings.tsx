@@ -59,7 +59,7 @@ function Quota({ bucket }: { bucket: string }) {
         <NumberInput
           label={texts.bucket.quotaHint}
           min={0}
-          value={size === 0 ? '' : size / gib}
+          value={size === 0 ? '' : Math.round((size / gib) * 1000) / 1000}
           onChange={given =>
             change(given === '' ? { type: '', size: 0 } : { type: 'hard', size: Math.round(Number(given) * gib) })
           }
