@@ -7,6 +7,7 @@ import { Problem } from '../api/problem.ts'
 import { sessionQuery, signIn } from '../api/session.ts'
 import { basePath } from '../app/base-path.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
 
 /** Of this page's life. */
@@ -29,7 +30,7 @@ export function SignIn() {
     async onSuccess(signedIn) {
       // Uploads that a session's end has interrupted go on for their own user only.
       if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) {
-        void import('../parts/uploads/queue.ts').then(({ uploadQueue }) => uploadQueue.discard())
+        void uploadQueue.discard()
       }
       lastAccessKey = signedIn.session.accessKey
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
