@@ -8,9 +8,9 @@ export interface Page {
 
 /**
  * `file` is the built index.html; undefined where it is not there. `publicUrl` may have a path: a proxy has put the console below it.
- * Its elements `base` and `meta` have marks to fill.
+ * `version` is the server's. Its elements `base` and `meta` have marks to fill.
  */
-export function readPage(file: URL, publicUrl: string | undefined): Page | undefined {
+export function readPage(file: URL, publicUrl: string | undefined, version: string): Page | undefined {
   let template: string
   try {
     template = readFileSync(file, 'utf8')
@@ -19,7 +19,9 @@ export function readPage(file: URL, publicUrl: string | undefined): Page | undef
     throw error
   }
   const path = publicUrl === undefined ? '/' : new URL(publicUrl).pathname
-  const withBase = template.replace('{{base}}', escapeAttribute(path.endsWith('/') ? path : `${path}/`))
+  const withBase = template
+    .replace('{{base}}', escapeAttribute(path.endsWith('/') ? path : `${path}/`))
+    .replace('{{version}}', escapeAttribute(version))
   return {
     render: (styleNonce, hasSession) =>
       withBase.replace('{{nonce}}', styleNonce).replace('{{session}}', hasSession ? 'yes' : 'no'),

@@ -19,11 +19,13 @@ export interface ConsoleRoutesOptions {
   readonly folder: URL
   readonly publicUrl: string | undefined
   readonly random: Random
+  /** Of the server: the sign-in page shows it. */
+  readonly version: string
 }
 
-export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutesOptions): FastifyPluginAsync {
+export function createConsoleRoutes({ folder, publicUrl, random, version }: ConsoleRoutesOptions): FastifyPluginAsync {
   return async fastify => {
-    const page = readPage(new URL('index.html', folder), publicUrl)
+    const page = readPage(new URL('index.html', folder), publicUrl, version)
     if (page !== undefined) {
       // Loaded here, because most commands need no console.
       const fastifyStatic = createRequire(import.meta.url)(

@@ -19,9 +19,13 @@ export async function startBrowser(t: Test, more: readonly string[] = []) {
   })
   t.teardown(() => browser.close())
   return {
-    /** A page of a visitor of its own. `flaws` grows with whatever went wrong on it, but for answers that are expected. */
-    async open(options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
+    /**
+     * A page of a visitor of its own, closed when this test ends: pages ask their servers again and again. `flaws` grows with whatever
+     * went wrong on it, but for answers that are expected.
+     */
+    async open(t: Test, options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
       const context = await browser.newContext(options)
+      t.teardown(() => context.close())
       const page = await context.newPage()
       page.setDefaultTimeout(deadlineMs)
       const flaws: string[] = []
@@ -40,7 +44,7 @@ export async function startBrowser(t: Test, more: readonly string[] = []) {
         if (answer.status() >= 400)
           note(`${answer.status()} ${answer.request().method()} ${new URL(answer.url()).pathname}`)
       })
-      return { page, flaws, close: () => context.close() }
+      return { page, flaws }
     },
   }
 }
@@ -62,13 +66,23 @@ const atRest = `Promise.all(document.getAnimations()
   .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
   .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`
 
-/** What axe finds, a line each; `rules`: by these alone. */
-export async function accessibilityFlaws(page: Page, rules?: readonly string[]): Promise<string[]> {
+export interface Look {
+  /** By these alone. */
+  readonly rules?: readonly string[]
+  /** Selectors of what has been looked at already. */
+  readonly without?: readonly string[]
+}
+
+/** What axe finds, a line each. */
+export async function accessibilityFlaws(page: Page, { rules, without = [] }: Look = {}): Promise<string[]> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axeSource)
   await page.evaluate(atRest)
   // No rule that is asked for reads style sheets, and what passes need not be described.
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) }
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as { violations: Violation[] }
+  const context = { include: ['html'], exclude: without.map(selector => [selector]) }
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)})`)) as {
+    violations: Violation[]
+  }
   return violations.map(
     ({ id, impact, help, nodes }) =>
       `${new URL(page.url()).pathname} ${id} (${impact}): ${help}: ${nodes[0]?.html.slice(0, 200)}: ${nodes[0]?.failureSummary}`,

@@ -34,7 +34,7 @@ if (withoutBrowser !== false) {
   const warm = (path: string) => eventually(`${path} is cached`, async () => (await visit(path)) === 'HIT')
 
   t.test('a policy is checked as it is typed, and says in words what it comes to', async t => {
-    const { page, flaws } = await browser.open({}, /400 POST .*validate|400 POST .*policies|409 DELETE/)
+    const { page, flaws } = await browser.open(t, {}, /400 POST .*validate|400 POST .*policies|409 DELETE/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/cache?tab=policies')
     await page.getByRole('cell', { name: /^immutable-assets/ }).waitFor()
@@ -63,7 +63,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('levels of a distribution inherit, and each field says where it is from', async t => {
-    const { page, flaws } = await browser.open({}, /400 PUT .*cache|412 PUT .*cache/)
+    const { page, flaws } = await browser.open(t, {}, /400 PUT .*cache|412 PUT .*cache/)
     await signIn(page, '/distributions/www')
     await page.getByRole('tab', { name: 'Cache' }).click()
     await page.getByRole('combobox', { name: 'Policy', exact: true }).fill('news')
@@ -109,7 +109,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('settings of the cluster: the secret is kept unless another is typed', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/cache?tab=settings')
     await page.getByLabel('Its value').fill('look-inside-the-cache')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -123,7 +123,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a purge says what it would hit, hits it, and is listed; statistics and inspection agree', async t => {
-    const { page, flaws } = await browser.open({}, /400 POST .*invalidations/)
+    const { page, flaws } = await browser.open(t, {}, /400 POST .*invalidations/)
     for (const path of ['/', '/docs/a.html', '/docs/b.html']) await warm(path)
     await signIn(page, '/cache')
     await page
@@ -168,7 +168,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/cache/invalidations', { all: true })
     const sitemap = `<urlset><url><loc>https://${host}/docs/b.html</loc></url></urlset>`
     await admin.call('POST', '/buckets/site/objects/upload?key=sitemap.xml', sitemap)
-    const { page, flaws } = await browser.open({}, /400 POST .*warmups/)
+    const { page, flaws } = await browser.open(t, {}, /400 POST .*warmups/)
     await signIn(page, '/cache?tab=warmup')
     await page.getByText('You have begun none').waitFor()
     const submit = page.getByRole('button', { name: 'Warm up', exact: true })
@@ -215,7 +215,7 @@ if (withoutBrowser !== false) {
     await new Promise<void>(done => front.listen(0, '127.0.0.1', done))
     t.teardown(() => front.close())
     const { port } = front.address() as AddressInfo
-    const { page, flaws } = await browser.open({}, /400 PUT .*cache/)
+    const { page, flaws } = await browser.open(t, {}, /400 PUT .*cache/)
     await signIn(page, '/distributions/www')
     await page.getByRole('tab', { name: 'Cache' }).click()
     await page.getByRole('button', { name: 'Add cache in front' }).click()
@@ -251,7 +251,7 @@ if (withoutBrowser !== false) {
   t.test('who may only purge sees what purging needs, and no page that refuses', async t => {
     await admin.putPolicy('purge-only', { Effect: 'Allow', Action: 'admin:InvalidateCache', Resource: '*' })
     const { accessKeyId, secretAccessKey } = await admin.createUser('deploy', { policyNames: ['purge-only'] })
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/', accessKeyId, secretAccessKey)
     await page.getByRole('link', { name: 'Cache' }).click()
     for (const name of ['Statistics', 'Inspect', 'Warm up', 'Purge']) {

@@ -52,7 +52,7 @@ if (withoutBrowser !== false) {
   await eventually('the bucket is full', async () => server.log().includes('the bucket is full'), fillMsMax)
 
   t.test(`a bucket with ${keyCount} keys opens, scrolls, goes back and filters with what is in view alone`, async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     const devtools = await page.context().newCDPSession(page)
     let listings = 0
     page.on('request', request => {

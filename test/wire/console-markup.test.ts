@@ -1,12 +1,13 @@
 /** Whatever was stored, logged or answered is text in the web console: markup and scripts in it make no element, and nothing of it runs. */
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { withoutBrowser } from './browser.ts'
-import { startConsole } from './console.ts'
+import { eventually, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -49,7 +50,7 @@ if (withoutBrowser !== false) {
   const plugin = join(temporaryFolder(t), 'loud.mjs')
   writeFileSync(plugin, loud)
   const { server, url, admin, browser, signIn } = await startConsole(t, {
-    environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}` },
+    environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}`, SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8' },
   })
   const { call } = admin
   const key = `${image}/${image}`
@@ -101,13 +102,13 @@ if (withoutBrowser !== false) {
   const shows = (page: Page, text: string) => page.getByText(text).first().waitFor()
 
   t.test('it would be noticed', async t => {
-    const { page } = await browser.open()
+    const { page } = await browser.open(t)
     await page.setContent(markup)
     t.match(await page.evaluate(traces), [/^<img src="x"/, /^<script>/, /^<a href="javascript:/, 'a script ran'])
   })
 
   t.test('on every page', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
     await page.addInitScript(noteBreaches)
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -151,7 +152,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in live lines, the log and the audit, of requests that anybody may send', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
@@ -178,7 +179,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in the words with which the server refuses, and in what an address of the console says', async t => {
-    const { page, flaws } = await browser.open({}, /40\d (POST|PUT|GET) /)
+    const { page, flaws } = await browser.open(t, {}, /40\d (POST|PUT|GET) /)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/buckets')
     await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -216,8 +217,75 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test(
+    'in events that were given up, settings of a bucket, DNS providers, and what a cache in front answers',
+    async t => {
+      // Its status line has markup, too. With 400 a delivery is given up at once; the test of a rule is taken.
+      let status = 200
+      const sink = createServer(socket => {
+        socket.on('error', () => {})
+        socket.on('data', () => socket.end(`HTTP/1.1 ${status} ${image}\r\nconnection: close\r\n\r\n${markup}`))
+      })
+      await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+      t.teardown(() => sink.close())
+      const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`
+      await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'on', endpoint, comment: markup } })
+      const [{ arn }] = (await call('GET', '/notify/targets')).items
+      const events = ['s3:ObjectCreated:*']
+      await call('PUT', '/buckets/photos/events', { subscriptions: [{ id: 'rule', arn, events, prefix: image }] })
+      status = 400
+      await call('POST', `/buckets/photos/objects/upload?key=${encodeURIComponent(`${image}told`)}`, 'x')
+      await eventually('it is given up', async () => (await call('GET', '/notify/targets')).items[0].deadLetters > 0)
+      await call('PUT', '/buckets/photos/cors', {
+        rules: [{ id: image, allowedOrigins: ['*'], allowedMethods: ['GET'], allowedHeaders: [] }],
+      })
+      await call('POST', '/dns-providers', {
+        name: 'home',
+        type: 'rfc2136',
+        comment: markup,
+        rfc2136: { nameserver: '127.0.0.1:53', tsigKeyName: 'key' },
+        credentials: { tsigSecret: 'c2VjcmV0' },
+      })
+      const webhook = {
+        id: 'front',
+        type: 'generic',
+        url: `${endpoint}{path}`,
+        method: 'PURGE',
+        headers: { 'X-Of': image },
+      }
+      await call('PUT', '/distributions/www.example.test/cache/settings', { webhooks: [webhook] })
+
+      const { page, flaws } = await browser.open(t, {}, /400 (PUT|POST) |404 GET .*(encryption|policy)/)
+      await page.addInitScript(noteBreaches)
+      await signIn(page, '/events')
+      await page.getByRole('button', { name: /^Show what was given up/ }).click()
+      await page.getByRole('cell', { name: `photos/${image}told` }).waitFor()
+      t.same(await page.evaluate(traces), [], 'given up')
+      await page.goto(`${url}/buckets/photos?tab=events`)
+      await page.getByLabel('Suffix').waitFor()
+      t.same(await page.evaluate(traces), [], 'rules of events')
+      await page.goto(`${url}/buckets/photos?tab=settings`)
+      await page.getByRole('group', { name: 'rule 1' }).waitFor()
+      await page.getByRole('button', { name: 'Add tag' }).click()
+      await page.getByLabel('Name of tag 1').fill(image)
+      await page.getByLabel('Value of tag 1').fill(script)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('alert').first().waitFor()
+      t.same(await page.evaluate(traces), [], 'tags, which may have no markup, are refused')
+      await page.goto(`${url}/dns-providers`)
+      await shows(page, image)
+      t.same(await page.evaluate(traces), [], 'DNS providers')
+      await page.goto(`${url}/distributions/www.example.test`)
+      await page.getByRole('tab', { name: 'Cache', exact: true }).click()
+      await page.getByRole('button', { name: 'Test front' }).click()
+      await page.getByText(/The test failed/).waitFor()
+      t.same(await page.evaluate(traces), [], 'a cache in front')
+      t.same(flaws, [])
+    },
+  )
+
   t.test('the address to go to after the sign-in is none that runs', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, `/sign-in?from=${encodeURIComponent(link)}`)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.same(await page.evaluate(traces), [])

@@ -1,5 +1,6 @@
 /** Objects in the web console: versions, metadata, copies, archives, presigned URLs, retention. */
 import { buffer } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, keysOf, startConsole } from './console.ts'
@@ -16,7 +17,7 @@ if (withoutBrowser !== false) {
 
   t.test('versions: an old one comes back, and one can be deleted for good', async t => {
     for (const text of ['first', 'second']) await admin.call('POST', '/buckets/photos/objects/upload?key=note', text)
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'note', exact: true }).click()
     await page.getByRole('tab', { name: 'Versions' }).click()
@@ -41,7 +42,7 @@ if (withoutBrowser !== false) {
   t.test('a deleted object is found by its key, and is back when its delete marker is deleted', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
     await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'lost' }] })
-    const { page, flaws } = await browser.open({}, /404 GET .*stat/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
     await signIn(page, '/buckets/photos')
     await page.getByLabel('Filter by prefix').fill('lost')
     await page.getByRole('button', { name: 'Show old versions of “lost”' }).click()
@@ -59,7 +60,7 @@ if (withoutBrowser !== false) {
 
   t.test('metadata and tags are changed, and a file is renamed and moved', async t => {
     await admin.call('POST', '/buckets', { name: 'archive' })
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'note', exact: true }).click()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
@@ -95,7 +96,7 @@ if (withoutBrowser !== false) {
     for (const key of ['album/one', 'album/deep/two', 'three']) {
       await admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, key)
     }
-    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
     await signIn(page, '/buckets/photos')
     await page.getByLabel('Select album/').check()
     await page.getByLabel('Select three').check()
@@ -116,7 +117,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a presigned URL does what it says, and no more', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await admin.call('POST', '/buckets/photos/objects/upload?key=signed.txt', 'signed')
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'signed.txt', exact: true }).click()
@@ -139,10 +140,50 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a list is sorted by name, size and date, upwards and downwards, with folders first', async t => {
+    await admin.call('POST', '/buckets', { name: 'sorted' })
+    // Their order by date is none of the other orders.
+    for (const [key, size] of [
+      ['b', 30],
+      ['c', 10],
+      ['folder/x', 1],
+      ['a', 20],
+    ] as const) {
+      await admin.call('POST', `/buckets/sorted/objects/upload?key=${key}`, 'x'.repeat(size))
+      await setTimeout(20)
+    }
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/sorted')
+    const table = page.getByRole('table', { name: 'sorted' })
+    await table.getByRole('button', { name: 'a', exact: true }).waitFor()
+    const names = async () =>
+      (await table.locator('[role=cell].object-name').allTextContents()).map(name => name.trim())
+    t.same(await names(), ['folder/', 'a', 'b', 'c'])
+    for (const [column, upwards] of [
+      ['Name', ['folder/', 'a', 'b', 'c']],
+      ['Size', ['folder/', 'c', 'a', 'b']],
+      ['Modified', ['folder/', 'b', 'c', 'a']],
+    ] as const) {
+      const head = table.getByRole('columnheader', { name: column })
+      const sorted = (order: string) =>
+        eventually(`sorted ${order}`, async () => (await head.getAttribute('aria-sort')) === order)
+      await head.getByRole('button').click()
+      await sorted('ascending')
+      t.same(await names(), upwards, `${column}, upwards`)
+      await head.getByRole('button').click()
+      await sorted('descending')
+      t.same(await names(), ['folder/', ...upwards.slice(1).toReversed()], `${column}, downwards`)
+      await head.getByRole('button').click()
+      await sorted('none')
+      t.same(await names(), ['folder/', 'a', 'b', 'c'])
+    }
+    t.same(flaws, [])
+  })
+
   t.test('retention and a legal hold keep a version from being deleted, until they are taken away', async t => {
     await admin.call('POST', '/buckets', { name: 'vault', objectLock: true })
     await admin.call('POST', '/buckets/vault/objects/upload?key=deed.txt', 'deed')
-    const { page, flaws } = await browser.open({}, /400 PUT .*retention|(403|409) /)
+    const { page, flaws } = await browser.open(t, {}, /400 PUT .*retention|(403|409) /)
     await signIn(page, '/buckets/vault')
     await page.getByRole('button', { name: 'deed.txt', exact: true }).click()
     await page.getByLabel('Retention').selectOption({ index: 1 })
@@ -174,7 +215,7 @@ if (withoutBrowser !== false) {
       Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
     })
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos', accessKeyId, secretAccessKey)
     await page.getByLabel('Select three').check()
     await page.getByRole('button', { name: 'Download as ZIP' }).waitFor()

@@ -81,7 +81,7 @@ if (withoutBrowser !== false) {
       'data.json': '{"a": 1}',
     }
     for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     noticeScripts(page, flaws)
     await signIn(page, '/buckets/photos?prefix=shown/')
     await filesIn(page).setInputFiles(Object.keys(files).map(name => join(folder, name)))
@@ -114,15 +114,14 @@ if (withoutBrowser !== false) {
   })
 
   t.test('films and sound are played, from their middle too', async t => {
-    const blank = await browser.open()
+    const blank = await browser.open(t)
     const film = Buffer.from((await blank.page.evaluate(recordFilm)) as string, 'base64')
-    await blank.close()
     for (const [key, type, body] of [
       ['film.webm', 'video/webm', film],
       ['tone.wav', 'audio/wav', tone(30)],
     ] as const) {
       writeFileSync(join(folder, key), body)
-      const { page, flaws } = await browser.open()
+      const { page, flaws } = await browser.open(t)
       await signIn(page, '/buckets/photos')
       await filesIn(page).setInputFiles(join(folder, key))
       await page.getByText('1 of 1 done').waitFor()

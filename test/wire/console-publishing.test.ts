@@ -14,14 +14,14 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, admin, browser, signIn } = await startConsole(t)
+  const { server, url, admin, browser, signIn } = await startConsole(t)
   await admin.call('POST', '/buckets', { name: 'site' })
   await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
   const host = 'www.example.test'
   const fetchSite = (path: string) => fetch(server.endpoint + path)
 
   t.test('a bucket is published, its distribution tested as it is typed, and saved', async t => {
-    const { page, flaws } = await browser.open({}, /404 POST .*distributions|400 PUT .*distributions/)
+    const { page, flaws } = await browser.open(t, {}, /404 POST .*distributions|400 PUT .*distributions/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/distributions')
     await page.getByRole('button', { name: 'Publish a bucket' }).click()
@@ -57,6 +57,8 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`${host} is saved`).waitFor()
+    await page.goto(`${url}/buckets/site?tab=distributions`)
+    await page.getByRole('row', { name: new RegExp(`^${host}`) }).waitFor()
     t.match(await admin.call('GET', `/distributions/${host}`), {
       defaultBehavior: { access: 'public', indexDocument: 'index.html' },
       behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],
@@ -66,7 +68,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a change that somebody else made first is told, and nothing typed is lost before one says so', async t => {
-    const { page, flaws } = await browser.open({}, /412 PUT/)
+    const { page, flaws } = await browser.open(t, {}, /412 PUT/)
     await signIn(page, `/distributions/${host}`)
     await page.getByLabel('Note').fill('mine')
     const stored = await admin.call('GET', `/distributions/${host}`)
@@ -80,7 +82,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('lifecycle and policy of a bucket are changed only if they are still what was read', async t => {
-    const { page, flaws } = await browser.open({}, /412 PUT/)
+    const { page, flaws } = await browser.open(t, {}, /412 PUT/)
     const rules = (days: number) => ({
       rules: [{ id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: days } }],
     })
@@ -109,7 +111,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('keys are made in a group, and links that the server signs open what the key opens', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/key-groups')
     await page.getByRole('button', { name: 'Create key group' }).click()
@@ -137,7 +139,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('access: a preset opens the bucket, a rule closes a part of it, and the test says which decided', async t => {
-    const { page, flaws } = await browser.open({}, /400 (PUT|POST) .*access-rules|404 GET .*site\/policy/)
+    const { page, flaws } = await browser.open(t, {}, /400 (PUT|POST) .*access-rules|404 GET .*site\/policy/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/buckets/site?tab=access')
     await page.getByText('Nobody gets in without credentials.', { exact: true }).waitFor()
@@ -217,7 +219,7 @@ if (withoutBrowser !== false) {
   t.test('the simulator names the statement that decides', async t => {
     await admin.putPolicy('no-deletion', { Sid: 'keep', Effect: 'Deny', Action: ['s3:DeleteObject'], Resource: ['*'] })
     await admin.createUser('bob', { policyNames: ['no-deletion'] })
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/users')
     await page.getByRole('button', { name: 'Try what bob may do' }).click()
     await page.getByRole('combobox', { name: 'Action' }).fill('s3:DeleteObject')
@@ -230,7 +232,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('events: a rule of a bucket is made, and what is there is replayed to the target', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     const told: string[] = []
     const sink = createServer(async (request, answer) => {
       told.push(await text(request))
@@ -265,7 +267,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('tools: an export is looked at before it is imported, and the speed test draws its rates', async t => {
-    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
     await signIn(page, '/tools')
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -42,7 +42,7 @@ if (withoutBrowser !== false) {
   }
 
   t.test(`${fileCount} files arrive once each, over a reload in the middle, in a page of bounded memory`, async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     const devtools = await page.context().newCDPSession(page)
     let heapBytes = 0
     const measure = async () => {

@@ -23,7 +23,7 @@ if (withoutBrowser !== false) {
   t.test('an upload goes on after a reload with the parts that had arrived, when the same file is chosen', async t => {
     const big = Buffer.alloc(40 * 1024 ** 2, 'reload ')
     writeFileSync(join(folder, 'reload.bin'), big)
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/archive')
     const arrived: string[] = []
     page.on('response', answer => {
@@ -55,7 +55,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('an upload waits for a connection that is cut, and then goes on by itself', async t => {
-    const { page } = await browser.open()
+    const { page } = await browser.open(t)
     await signIn(page, '/buckets/archive?prefix=cut/')
     await page.getByText('Nothing is here yet').waitFor()
     await page.context().setOffline(true)

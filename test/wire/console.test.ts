@@ -12,6 +12,8 @@ import { accessKey, secretKey } from './server.ts'
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
 
+const kmsKey = `main:${Buffer.alloc(32, 7).toString('base64')}`
+
 /** A plugin with work that ends when its lock is taken away, and not before. */
 const lockHolder = `export default {
   name: 'holder',
@@ -38,11 +40,15 @@ if (withoutBrowser !== false) {
     browser,
     signIn,
   } = await startConsole(t, {
-    environment: { SVC_PLUGINS: `svc/plugins/standard,${holder}`, SVC_LOCK_REFRESH_INTERVAL: '1s' },
+    environment: {
+      SVC_PLUGINS: `svc/plugins/standard,${holder}`,
+      SVC_LOCK_REFRESH_INTERVAL: '1s',
+      SVC_KMS_SECRET_KEY: kmsKey,
+    },
   })
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
-    const { page, flaws } = await browser.open({}, /401 POST .*login/)
+    const { page, flaws } = await browser.open(t, {}, /401 POST .*login/)
     await signIn(page, '/shares', accessKey, 'not the secret')
     await page.getByText('do not belong together').waitFor()
     t.equal(new URL(page.url()).pathname, '/sign-in')
@@ -55,11 +61,12 @@ if (withoutBrowser !== false) {
     await page.getByLabel('Access key').waitFor()
     await page.goBack()
     await page.getByLabel('Access key').waitFor()
+    await page.getByText(/^Version \d/).waitFor()
     t.same(flaws, [])
   })
 
   t.test('an address of another site is not followed after the sign-in', async t => {
-    const { page } = await browser.open()
+    const { page } = await browser.open(t)
     await signIn(page, '/sign-in?from=//evil.test/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.equal(new URL(page.url()).host, new URL(console).host)
@@ -68,7 +75,7 @@ if (withoutBrowser !== false) {
   t.test(
     'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
     async t => {
-      const { page, flaws } = await browser.open({}, /400 POST .*buckets/)
+      const { page, flaws } = await browser.open(t, {}, /400 POST .*buckets/)
       await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
       await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -104,7 +111,7 @@ if (withoutBrowser !== false) {
     writeFileSync(join(folder, 'album/one.txt'), 'one')
     writeFileSync(join(folder, 'album/inner/two.txt'), 'two')
 
-    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
     await signIn(page, '/buckets/photos')
     await page.getByText('Nothing is here yet').waitFor()
     await page
@@ -151,7 +158,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a share is a link that works, until it is revoked', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'big.bin', exact: true }).click()
     await page.getByRole('button', { name: 'Share' }).click()
@@ -175,9 +182,9 @@ if (withoutBrowser !== false) {
       Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
     })
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
-    const { page, flaws } = await browser.open({}, /401 GET/)
+    const { page, flaws } = await browser.open(t, {}, /401 GET/)
     await signIn(page, '/', accessKeyId, secretAccessKey)
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('The state of the server is for those who operate it').waitFor()
     await page.getByRole('link', { name: 'Buckets' }).click()
     await page.getByRole('link', { name: 'photos' }).click()
     await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
@@ -190,7 +197,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*policies/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*policies/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/policies')
     await page.getByRole('button', { name: 'Create policy' }).click()
@@ -223,11 +230,10 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Create' }).click()
     const secret = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
     await page.getByRole('button', { name: 'I have kept it' }).click()
-    const anna = await browser.open()
+    const anna = await browser.open(t)
     await signIn(anna.page, '/buckets/photos', 'anna', secret)
     await anna.page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.same(anna.flaws, [])
-    await anna.close()
 
     await page.getByRole('button', { name: 'New secret key anna' }).click()
     await dialog.getByRole('button', { name: 'New secret key' }).click()
@@ -242,7 +248,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
-    const { page, flaws } = await browser.open({}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
     await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
       [1, 'team', 'web'],
@@ -255,6 +261,23 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const rule = page.getByRole('group', { name: 'rule 1' })
+    await rule.getByRole('combobox', { name: 'Origins' }).fill('https://app.example.test')
+    await page.keyboard.press('Enter')
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('(CORS): Saved.').waitFor()
+    t.match(await admin.call('GET', '/buckets/photos/cors'), {
+      rules: [{ allowedOrigins: ['https://app.example.test'], allowedMethods: ['GET'] }],
+    })
+    await page.getByRole('switch', { name: 'Versions can be protected' }).check({ force: true })
+    await page.getByLabel('Default retention').selectOption({ index: 1 })
+    await page.getByRole('textbox', { name: 'For so many' }).fill('2')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Object lock: Saved.').waitFor()
+    t.same(await admin.call('GET', '/buckets/photos/objectlock'), { enabled: true, mode: 'GOVERNANCE', days: 2 })
+    t.ok(await page.getByRole('switch', { name: 'Versions can be protected' }).isDisabled(), 'it cannot be undone')
     await page.getByRole('tab', { name: 'Lifecycle' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('uploads that were never completed are removed after 7 days').waitFor()
@@ -270,7 +293,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a lock that is held is listed with its holder, and is released', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/locks')
     await page.getByRole('row', { name: /^svc\/long-work longWork write / }).waitFor()
     await page.getByRole('button', { name: 'Release svc/long-work' }).click()
@@ -284,7 +307,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('live requests and the log appear as they happen', async t => {
-    const { page, flaws } = await browser.open()
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
     await fetch(`${server.endpoint}/photos/nobody-may`)
@@ -294,6 +317,25 @@ if (withoutBrowser !== false) {
     await page.getByRole('cell', { name: 'made a new drive' }).waitFor()
     await page.getByRole('link', { name: 'Audit' }).click()
     await page.getByRole('cell', { name: 'GetObject', exact: true }).first().waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('keys: one is made, and what older ones wrap is wrapped again, bucket by bucket', async t => {
+    await admin.call('POST', '/buckets', { name: 'sealed' })
+    await admin.call('PUT', '/buckets/sealed/encryption', { algorithm: 'AES256' })
+    await admin.call('POST', '/buckets/sealed/objects/upload?key=letter', 'secret')
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/keys')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByLabel('Name').fill('second')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('cell', { name: 'second', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByText(/^(\d+) of \1 buckets$/).waitFor()
+    await dialog.getByText('1 versions and uploads with keys of this server looked at').waitFor()
+    t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
   })
 }

@@ -52,3 +52,45 @@ export async function keysOf(admin: AdminClient, bucket: string, prefix = ''): P
   const { objects } = await admin.call('GET', `/buckets/${bucket}/objects?delimiter=&prefix=${prefix}`)
   return objects.map(({ key }: { key: string }) => key)
 }
+
+/** The address and heading of each page and tab that root sees; of buckets, this one's. */
+export const consolePages = (bucket: string): readonly (readonly [path: string, heading: string])[] => [
+  ['/', 'Overview'],
+  ['/buckets', 'Buckets'],
+  [`/buckets/${bucket}`, bucket],
+  [`/buckets/${bucket}?tab=settings`, bucket],
+  [`/buckets/${bucket}?tab=access`, bucket],
+  [`/buckets/${bucket}?tab=policy`, bucket],
+  [`/buckets/${bucket}?tab=lifecycle`, bucket],
+  [`/buckets/${bucket}?tab=events`, bucket],
+  [`/buckets/${bucket}?tab=distributions`, bucket],
+  ['/shares', 'Shares'],
+  ['/users', 'Users'],
+  ['/groups', 'Groups'],
+  ['/policies', 'Policies'],
+  ['/access-keys', 'Access keys'],
+  ['/distributions', 'Distributions'],
+  ['/cache', 'Cache'],
+  ['/cache?tab=purge', 'Cache'],
+  ['/cache?tab=warmup', 'Cache'],
+  ['/cache?tab=inspect', 'Cache'],
+  ['/cache?tab=policies', 'Cache'],
+  ['/cache?tab=settings', 'Cache'],
+  ['/key-groups', 'Key groups'],
+  ['/certificates', 'Certificates'],
+  ['/dns-providers', 'DNS providers'],
+  ['/healing', 'Healing'],
+  ['/events', 'Event targets'],
+  ['/keys', 'Encryption keys'],
+  ['/locks', 'Locks'],
+  ['/settings', 'Settings'],
+  ['/trace', 'Live requests'],
+  ['/logs', 'Log'],
+  ['/audit', 'Audit'],
+  ['/tools', 'Tools'],
+  ['/plugins', 'Plugins'],
+]
+
+/** Resolves when the page has its data: what stands for it meanwhile is gone. */
+export const hasData = (page: Page) =>
+  page.locator('.mantine-Skeleton-root[data-visible]').first().waitFor({ state: 'detached' })

@@ -87,7 +87,7 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
   ])
 
   await t.test('index documents, the security preset, error pages', async t => {
-    const { page, flaws, close } = await browser.open({}, /^404 GET \/(missing|favicon\.ico)$/)
+    const { page, flaws } = await browser.open(t, {}, /^404 GET \/(missing|favicon\.ico)$/)
     const first = (await page.goto(at('/')))!
     t.equal(first.status(), 200)
     t.match(first.headers(), {
@@ -110,29 +110,26 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
     )
     t.equal(await page.evaluate('window.ran'), undefined, 'the policy keeps scripts of others out')
     t.match(flaws.join('\n'), /Content Security Policy/)
-    await close()
   })
 
   await t.test('a single page, whatever its path is', async t => {
-    const { page, flaws, close } = await browser.open({}, /favicon/)
+    const { page, flaws } = await browser.open(t, {}, /favicon/)
     t.equal((await page.goto(at('/users/42', 'app')))!.status(), 200)
     t.equal(await page.title(), 'A site')
     t.same(flaws, [])
-    await close()
   })
 
   await t.test('pages of one origin read from another where CORS lets them, and nowhere else', async t => {
-    const { page, close } = await browser.open()
+    const { page } = await browser.open(t)
     const read = () => page.evaluate(`fetch('${at('/data.json')}').then(a => a.json(), error => String(error))`)
     await page.goto(at('/', 'app'))
     t.same(await read(), { answer: 42 })
     await page.goto(at('/', 'other'))
     t.match(await read(), /TypeError/)
-    await close()
   })
 
   await t.test('signed cookies open a page with all that it loads', async t => {
-    const { page, flaws, close } = await browser.open({}, /favicon|^403 GET \/paid\/page\.html$/)
+    const { page, flaws } = await browser.open(t, {}, /favicon|^403 GET \/paid\/page\.html$/)
     t.equal((await page.goto(at('/paid/page.html')))!.status(), 403)
     const signed = await admin.call('POST', '/distributions/www.example.test/sign', {
       kind: 'cookies',
@@ -151,11 +148,10 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
     t.equal((await page.goto(at('/paid/page.html')))!.status(), 200)
     t.ok(await page.evaluate("document.querySelector('img').naturalWidth > 0"), 'the picture, too')
     t.same(flaws, [])
-    await close()
   })
 
   await t.test('sound is read by ranges', async t => {
-    const { page, flaws, close } = await browser.open({}, /favicon/)
+    const { page, flaws } = await browser.open(t, {}, /favicon/)
     const statuses: number[] = []
     page.on('response', answer => {
       if (answer.url().endsWith('.wav')) statuses.push(answer.status())
@@ -169,6 +165,5 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
     )
     t.ok(statuses.length > 0 && statuses.every(status => status === 206), String(statuses))
     t.same(flaws, [])
-    await close()
   })
 })

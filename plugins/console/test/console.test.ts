@@ -12,7 +12,7 @@ import t, { type Test } from 'tap'
 import { createConsoleRoutes } from '../routes.ts'
 
 const template =
-  '<base href="{{base}}" /><meta name="csp-nonce" content="{{nonce}}" /><meta name="session" content="{{session}}" />'
+  '<base href="{{base}}" /><meta name="csp-nonce" content="{{nonce}}" /><meta name="session" content="{{session}}" /><meta name="version" content="{{version}}" />'
 const script = 'console.log("the application")'
 
 interface Answer {
@@ -32,7 +32,12 @@ async function start(t: Test, { isBuilt = true, publicUrl }: { isBuilt?: boolean
   const plugin = definePlugin({
     name: 'console',
     setup({ ports, contribute }) {
-      const plugin = createConsoleRoutes({ folder: pathToFileURL(`${folder}/`), publicUrl, random: ports.random })
+      const plugin = createConsoleRoutes({
+        folder: pathToFileURL(`${folder}/`),
+        publicUrl,
+        random: ports.random,
+        version: '1.2.3',
+      })
       contribute('http.routes', 'console', { listeners: ['console'], plugin })
       return {}
     },

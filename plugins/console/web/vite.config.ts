@@ -32,6 +32,13 @@ export default defineConfig({
   plugins: [react(), operations()],
   // Packages that lie further up must not find the React of other tools.
   resolve: { dedupe: ['react', 'react-dom'] },
-  build: { target: 'es2023', assetsInlineLimit: 0, chunkSizeWarningLimit: 700, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 900,
+    modulePreload: { polyfill: false },
+    // One file of what is loaded in any case costs a slow machine less than a dozen, which the bundler makes of what pages import, too.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', tags: ['$initial'] }] } } },
+  },
   server: { proxy: { '/api': { target: server, changeOrigin: true } } },
 })

@@ -8,6 +8,7 @@ import { setCsrfToken, whenSessionEnds } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -31,7 +32,7 @@ whenSessionEnds(() => {
   // What the next one sees has to be what the next one may see.
   queryClient.clear()
   setCsrfToken('')
-  void import('../parts/uploads/queue.ts').then(({ uploadQueue }) => uploadQueue.pauseAll())
+  uploadQueue.pauseAll()
   queryClient.setQueryData(sessionQuery.queryKey, null)
   void router.invalidate()
 })

@@ -6,6 +6,7 @@ import { NotFound, PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
+import { Shell } from './shell.tsx'
 
 interface Context {
   readonly queryClient: QueryClient
@@ -25,7 +26,7 @@ const signIn = createRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: lazyPage(() => import('./shell.tsx'), 'Shell'),
+  component: Shell,
   errorComponent: PageError,
   async beforeLoad({ context, location }) {
     const signedIn = await context.queryClient.ensureQueryData(sessionQuery)
@@ -141,6 +142,8 @@ const locks = createRoute({
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
+  validateSearch: (search: Record<string, unknown>): { open?: string } =>
+    typeof search.open === 'string' ? { open: search.open } : {},
   component: lazyPage(() => import('../pages/operate/settings.tsx'), 'Settings'),
 })
 

@@ -1,25 +1,32 @@
-/** What a search finds: pages at once, buckets and users as the server finds them. */
+/** What a search finds: pages and settings at once, buckets, their folders and users as the server finds them. */
 import { Combobox, Text, TextInput, useCombobox } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
+import { basePath } from './base-path.ts'
 import { mayOpen, pageGroups } from './pages.ts'
 import { useSignedIn } from './signed-in.ts'
 
 const foundMax = 6
+/** Folders and objects, of which the folders are shown. */
+const foldersRead = 200
 
 interface Hit {
   readonly label: string
+  /** Below the place of the console. */
   readonly href: string
 }
 
+/** `bucket/beginning of a folder`. */
+const inBucket = /^([^/]+)\/(.*)$/
+
 export function SearchHits({ onDone }: { onDone: () => void }) {
   const [text, setText] = useState('')
-  const navigate = useNavigate()
+  const router = useRouter()
   const combobox = useCombobox({ opened: true })
   const groups = useHits(text.trim())
   const isEmpty = groups.every(({ hits }) => hits.length === 0)
@@ -29,7 +36,7 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
       withinPortal={false}
       onOptionSubmit={href => {
         onDone()
-        void navigate({ to: href })
+        router.history.push(basePath + href)
       }}
     >
       <Combobox.EventsTarget>
@@ -76,6 +83,24 @@ function useHits(text: string): { readonly label: string; readonly hits: readonl
     queryFn: ({ signal }) => call('listUsers', { query, signal }),
     enabled: allowed.has('admin:ListUsers') && asked !== '',
   })
+  const [, bucket, prefix] = inBucket.exec(asked) ?? []
+  const folders = useQuery({
+    queryKey: ['search-folders', bucket, prefix],
+    queryFn: ({ signal }) =>
+      call('listObjects', { params: { bucket: bucket! }, query: { prefix: prefix!, limit: foldersRead }, signal }),
+    enabled: bucket !== undefined,
+    // A bucket that is not there, or not the caller's, has no folders to show.
+    retry: false,
+  })
+  const schema = useQuery({
+    queryKey: ['config-schema'],
+    queryFn: ({ signal }) => call('getConfigSchema', { signal }),
+    enabled: allowed.has('admin:GetConfig') && asked !== '',
+  })
+  const settings = (schema.data ?? [])
+    .filter(({ name, keys }) => text !== '' && matches([name, ...keys.map(key => key.name)].join(' '), text))
+    .map(({ name }) => name)
+    .slice(0, foundMax)
   const pages = pageGroups
     .flatMap(group => group.pages)
     .filter(page => mayOpen(page, allowed) && matches(page.label, text))
@@ -85,6 +110,17 @@ function useHits(text: string): { readonly label: string; readonly hits: readonl
     {
       label: texts.search.buckets,
       hits: (buckets.data?.items ?? []).map(({ name }) => ({ label: name, href: `/buckets/${name}` })),
+    },
+    {
+      label: texts.search.prefixes,
+      hits: (folders.data?.prefixes ?? []).slice(0, foundMax).map(folder => ({
+        label: `${bucket}/${folder}`,
+        href: `/buckets/${bucket}?prefix=${encodeURIComponent(folder)}`,
+      })),
+    },
+    {
+      label: texts.search.settings,
+      hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
     },
     {
       label: texts.search.users,

@@ -5,7 +5,6 @@ import {
   Burger,
   Container,
   Group,
-  NavLink,
   ScrollArea,
   Text,
   Tooltip,
@@ -91,6 +90,7 @@ function Uploads() {
   )
 }
 
+/** Plain links: there are two dozen, and they are drawn before anything else. */
 function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Page[]; onOpen: () => void }) {
   const matches = useMatchRoute()
   if (pages.length === 0) return null
@@ -102,16 +102,16 @@ function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Pa
         </Text>
       )}
       {pages.map(({ to, label, icon: Icon }) => (
-        <NavLink
+        <Link
           key={to}
-          component={Link}
           to={to}
-          label={label}
-          leftSection={<Icon size={18} aria-hidden />}
-          active={matches({ to, fuzzy: to !== '/' }) !== false}
+          className="nav-link"
+          {...(matches({ to, fuzzy: to !== '/' }) !== false && { 'data-active': true })}
           onClick={onOpen}
-          py={6}
-        />
+        >
+          <Icon size={18} aria-hidden />
+          {label}
+        </Link>
       ))}
     </>
   )

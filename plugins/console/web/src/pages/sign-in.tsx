@@ -1,18 +1,24 @@
-import { Alert, Button, Center, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signIn } from '../api/session.ts'
+import { basePath } from '../app/base-path.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
+import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
 
 /** Of this page's life. */
 let lastAccessKey: string | undefined
 
-/** Where a proxy has put the console; without a slash at its end. */
-const basePath = new URL(document.baseURI).pathname.replace(/\/$/, '')
+/** Of the server; `npm run console:dev` has none to tell. */
+const version = /^\d/.test(written('version')) ? written('version') : undefined
+
+function written(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
+}
 
 export function SignIn() {
   const { from } = useSearch({ from: '/sign-in' })
@@ -24,7 +30,7 @@ export function SignIn() {
     async onSuccess(signedIn) {
       // Uploads that a session's end has interrupted go on for their own user only.
       if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) {
-        void import('../parts/uploads/queue.ts').then(({ uploadQueue }) => uploadQueue.discard())
+        void uploadQueue.discard()
       }
       lastAccessKey = signedIn.session.accessKey
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
@@ -63,6 +69,11 @@ export function SignIn() {
             <Button type="submit" loading={entry.isPending}>
               {texts.signIn.submit}
             </Button>
+            {version !== undefined && (
+              <Text size="xs" c="dimmed" ta="center">
+                {texts.signIn.version(version)}
+              </Text>
+            )}
           </Stack>
         </form>
       </Paper>

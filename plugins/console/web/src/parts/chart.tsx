@@ -14,6 +14,12 @@ export interface Line {
 const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
 
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const hour = (seconds: number) => clock.format(seconds * 1000)
+
+/** Rounded, neighbours may be the same: then it is said once. */
+const distinct = (labels: readonly string[]) => labels.map((label, index) => (label === labels[index - 1] ? '' : label))
+
 export interface ChartProps {
   readonly label: string
   readonly lines: readonly Line[]
@@ -36,9 +42,12 @@ export function Chart({ label, lines, format }: ChartProps) {
         cursor: { y: false },
         legend: { show: lines.length > 1 },
         scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), max || 1] } },
-        axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map(format) }],
+        axes: [
+          { ...axis, space: 64, values: (_, ticks) => ticks.map(hour) },
+          { ...axis, size: 64, values: (_, ticks) => distinct(ticks.map(format)) },
+        ],
         series: [
-          {},
+          { value: (_: uPlot, seconds: number | null) => (seconds === null ? '–' : hour(seconds)) },
           ...lines.map((line, index) => ({
             label: line.label,
             stroke: colours[index % colours.length]!,

@@ -2,11 +2,11 @@
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
-/** `1536` is `1.5 KiB`. */
+/** `1536` is `1.5 KiB`, on one line. */
 export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1)
   const value = bytes / 1024 ** power
-  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${units[power]}`
+  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)}\u00a0${units[power]}`
 }
 
 export function formatCount(count: number): string {
@@ -15,8 +15,9 @@ export function formatCount(count: number): string {
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
+/** It stays on one line. */
 export function formatDate(date: string): string {
-  return dates.format(new Date(date))
+  return dates.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
 /** Seconds as the two largest of days, hours, minutes, seconds. */

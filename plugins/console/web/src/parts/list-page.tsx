@@ -34,8 +34,12 @@ export interface ListPageProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
   readonly none: string
-  /** Milliseconds, of a list that changes by itself. */
-  readonly refetchInterval?: number | false
+  /** Milliseconds, of a list that changes by itself; of what is listed depends how soon. */
+  readonly refetchInterval?: number | ((items: readonly Item[]) => number | false)
+}
+
+interface Listed<Item> {
+  readonly state: { readonly data: { readonly pages: readonly { readonly items: readonly Item[] }[] } | undefined }
 }
 
 export function ListPage<Item>(props: ListPageProps<Item>) {
@@ -49,7 +53,12 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
     initialPageParam: '',
     getNextPageParam: page => page.nextCursor || undefined,
     placeholderData: keepPreviousData,
-    ...(refetchInterval !== undefined && { refetchInterval }),
+    ...(refetchInterval !== undefined && {
+      refetchInterval:
+        typeof refetchInterval === 'number'
+          ? refetchInterval
+          : ({ state: { data } }: Listed<Item>) => refetchInterval(data?.pages.flatMap(page => page.items) ?? []),
+    }),
   })
   const items = list.data?.pages.flatMap(page => page.items) ?? []
   const isEmpty = list.isSuccess && items.length === 0

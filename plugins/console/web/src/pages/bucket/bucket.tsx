@@ -11,6 +11,9 @@ const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).S
 const Access = lazy(async () => ({ default: (await import('../access/access.tsx')).Access }))
 const Events = lazy(async () => ({ default: (await import('./events.tsx')).Events }))
 const Policy = lazy(async () => ({ default: (await import('./policy.tsx')).Policy }))
+const Distributions = lazy(async () => ({
+  default: (await import('../publishing/distributions.tsx')).DistributionList,
+}))
 const Lifecycle = lazy(async () => ({ default: (await import('./lifecycle.tsx')).Lifecycle }))
 
 /** Any of these opens the tab. */
@@ -21,6 +24,7 @@ const needs: Readonly<Record<BucketTab, readonly string[]>> = {
   policy: ['s3:GetBucketPolicy'],
   lifecycle: ['s3:GetLifecycleConfiguration'],
   events: ['s3:GetBucketNotification'],
+  distributions: ['admin:ManageDistributions'],
 }
 
 export function Bucket() {
@@ -68,6 +72,9 @@ export function Bucket() {
           </Tabs.Panel>
           <Tabs.Panel value="policy">
             <Policy bucket={bucket} />
+          </Tabs.Panel>
+          <Tabs.Panel value="distributions">
+            <Distributions bucket={bucket} />
           </Tabs.Panel>
           <Tabs.Panel value="lifecycle">
             <Lifecycle bucket={bucket} />

@@ -15,7 +15,7 @@ export interface SettingProps<Value> {
   readonly id: string
   readonly load: (signal: AbortSignal) => Promise<Value>
   readonly save: (value: Value) => Promise<unknown>
-  readonly children: (value: Value, change: (value: Value) => void) => ReactNode
+  readonly children: (value: Value, change: (value: Value) => void, stored: Value) => ReactNode
 }
 
 export function Setting<Value>(props: SettingProps<Value>) {
@@ -58,7 +58,9 @@ export function Setting<Value>(props: SettingProps<Value>) {
           {stored.error !== null && <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} />}
           {saving.error !== null && <ProblemAlert error={saving.error} />}
           {stored.isPending && <Skeleton h={36} />}
-          {value !== undefined && children(value, changedValue => setChanged({ value: changedValue }))}
+          {value !== undefined &&
+            stored.data !== undefined &&
+            children(value, changedValue => setChanged({ value: changedValue }), stored.data)}
           {changed !== undefined && (
             <Group>
               <Button type="submit" size="compact-md" loading={saving.isPending}>

@@ -4,6 +4,8 @@ import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { CorsRules } from './cors.tsx'
+import { ObjectLock } from './object-lock.tsx'
 import { Setting } from './setting.tsx'
 
 const gib = 1024 ** 3
@@ -12,9 +14,11 @@ export function Settings({ bucket }: { bucket: string }) {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Versioning bucket={bucket} />
+      <ObjectLock bucket={bucket} />
       <Quota bucket={bucket} />
       <Encryption bucket={bucket} />
       <Tags bucket={bucket} />
+      <CorsRules bucket={bucket} />
     </SimpleGrid>
   )
 }
@@ -55,7 +59,7 @@ function Quota({ bucket }: { bucket: string }) {
         <NumberInput
           label={texts.bucket.quotaHint}
           min={0}
-          value={size === 0 ? '' : size / gib}
+          value={size === 0 ? '' : Math.round((size / gib) * 1000) / 1000}
           onChange={given =>
             change(given === '' ? { type: '', size: 0 } : { type: 'hard', size: Math.round(Number(given) * gib) })
           }

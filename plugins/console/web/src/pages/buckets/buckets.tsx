@@ -56,6 +56,11 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
       isNumber: true,
       render: ({ objects }) => (objects === undefined ? '' : formatCount(objects)),
     },
+    {
+      title: texts.buckets.versions,
+      isNumber: true,
+      render: ({ versions }) => (versions === undefined ? '' : formatCount(versions)),
+    },
     { title: texts.common.size, isNumber: true, render: bucket => <Size bucket={bucket} /> },
     { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },

@@ -1,22 +1,8 @@
-import {
-  Button,
-  Checkbox,
-  Fieldset,
-  Group,
-  PasswordInput,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core'
+import { Checkbox, Fieldset, PasswordInput, SimpleGrid, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { formErrorsOf } from '../../api/problem.ts'
-import { Conflict } from '../../parts/conflict.tsx'
+import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
 import { LevelFields, levelDraftOf, levelOf } from './level-fields.tsx'
@@ -40,7 +26,6 @@ interface EditorProps {
 }
 
 function Editor({ stored, etag, reload }: EditorProps) {
-  const queryClient = useQueryClient()
   const form = useForm({
     initialValues: {
       cache: levelDraftOf(stored.cache),
@@ -48,59 +33,44 @@ function Editor({ stored, etag, reload }: EditorProps) {
       debug: { header: stored.debug.header, secret: '' },
     },
   })
-  const saving = useMutation({
-    mutationFn: () => {
+  const saving = useSaving({
+    form,
+    save: () => {
       const { cache, nodeHeader, debug } = form.getValues()
       const body = { cache: levelOf(cache), nodeHeader, debug: debugOf(debug) }
       return call('putCacheSettings', { body, ...(etag !== undefined && { ifMatch: etag }) })
     },
-    async onSuccess() {
-      notifications.show({ color: 'teal', message: words.saved })
-      await queryClient.invalidateQueries({ queryKey: ['cache-policy-check'] })
-      await reload()
-    },
-    onError: error => form.setErrors(formErrorsOf(error)),
+    message: words.saved,
+    stale: [['cache-policy-check']],
+    reload,
   })
   return (
-    <form onSubmit={form.onSubmit(() => saving.mutate())}>
-      <Stack>
-        <Conflict error={saving.error} onLoad={reload} />
-        <div>
-          <Title order={2} size="h4">
-            {words.level}
-          </Title>
-          <Text size="sm" c="dimmed">
-            {words.clusterHint}
-          </Text>
-        </div>
-        <LevelFields form={form} path="cache" level={form.values.cache} isTop />
-        <Checkbox label={words.nodeHeader} {...form.getInputProps('nodeHeader', { type: 'checkbox' })} />
-        <Fieldset legend={words.debug}>
-          <Text size="sm" c="dimmed" mb="xs">
-            {words.debugHint}
-          </Text>
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            <TextInput label={words.debugHeader} {...form.getInputProps('debug.header')} />
-            <PasswordInput
-              label={words.debugSecret}
-              {...(stored.debug.secret !== '' && { placeholder: words.secretKept })}
-              autoComplete="new-password"
-              {...form.getInputProps('debug.secret')}
-            />
-          </SimpleGrid>
-        </Fieldset>
-        <Group>
-          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-            {texts.common.save}
-          </Button>
-          {form.isDirty() && (
-            <Text size="sm" c="dimmed">
-              {texts.common.unsaved}
-            </Text>
-          )}
-        </Group>
-      </Stack>
-    </form>
+    <SavedForm form={form} saving={saving} reload={reload}>
+      <div>
+        <Title order={2} size="h4">
+          {words.level}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {words.clusterHint}
+        </Text>
+      </div>
+      <LevelFields form={form} path="cache" level={form.values.cache} isTop />
+      <Checkbox label={words.nodeHeader} {...form.getInputProps('nodeHeader', { type: 'checkbox' })} />
+      <Fieldset legend={words.debug}>
+        <Text size="sm" c="dimmed" mb="xs">
+          {words.debugHint}
+        </Text>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput label={words.debugHeader} {...form.getInputProps('debug.header')} />
+          <PasswordInput
+            label={words.debugSecret}
+            {...(stored.debug.secret !== '' && { placeholder: words.secretKept })}
+            autoComplete="new-password"
+            {...form.getInputProps('debug.secret')}
+          />
+        </SimpleGrid>
+      </Fieldset>
+    </SavedForm>
   )
 }
 

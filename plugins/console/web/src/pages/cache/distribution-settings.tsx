@@ -1,12 +1,9 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
-import { Autocomplete, Button, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Autocomplete, NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call, callTagged } from '../../api/client.ts'
-import { formErrorsOf } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
-import { Conflict } from '../../parts/conflict.tsx'
+import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
 import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
@@ -37,53 +34,39 @@ interface EditorProps {
 export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
 
 function Editor({ id, stored, etag, reload }: EditorProps) {
-  const queryClient = useQueryClient()
   const form = useForm<DistributionDraft>({ initialValues: draftOf(stored) })
   const distribution = useDistributions().find(each => each.id === id)
-  const saving = useMutation({
-    mutationFn: () => {
+  const saving = useSaving({
+    form,
+    save: () => {
       const body = documentOf(form.getValues())
       return call('putDistributionCache', { params: { id }, body, ...(etag !== undefined && { ifMatch: etag }) })
     },
-    async onSuccess() {
-      notifications.show({ color: 'teal', message: words.saved })
-      await queryClient.invalidateQueries({ queryKey: ['cache-effective', id] })
-      await queryClient.invalidateQueries({ queryKey: ['cache-webhooks', id] })
-      await reload()
-    },
-    onError: error => form.setErrors(formErrorsOf(error)),
+    message: words.saved,
+    stale: [
+      ['cache-effective', id],
+      ['cache-webhooks', id],
+    ],
+    reload,
   })
   return (
     <Stack gap="xl">
-      <form onSubmit={form.onSubmit(() => saving.mutate())}>
-        <Stack gap="xl">
-          <Conflict error={saving.error} onLoad={reload} />
-          <Stack>
-            <Title order={2} size="h4">
-              {words.level}
-            </Title>
-            <LevelFields form={form} path="cache" level={form.values.cache} />
-          </Stack>
-          <Domains form={form} distribution={distribution} />
-          <Behaviors form={form} distribution={distribution} />
-          <Webhooks
-            id={id}
-            form={form}
-            stored={stored.webhooks.map(each => each.id)}
-            aliases={distribution?.aliases ?? []}
-          />
-          <Group>
-            <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-              {texts.common.save}
-            </Button>
-            {form.isDirty() && (
-              <Text size="sm" c="dimmed">
-                {texts.common.unsaved}
-              </Text>
-            )}
-          </Group>
+      <SavedForm form={form} saving={saving} gap="xl" reload={reload}>
+        <Stack>
+          <Title order={2} size="h4">
+            {words.level}
+          </Title>
+          <LevelFields form={form} path="cache" level={form.values.cache} />
         </Stack>
-      </form>
+        <Domains form={form} distribution={distribution} />
+        <Behaviors form={form} distribution={distribution} />
+        <Webhooks
+          id={id}
+          form={form}
+          stored={stored.webhooks.map(each => each.id)}
+          aliases={distribution?.aliases ?? []}
+        />
+      </SavedForm>
       <EffectiveAt id={id} domains={distribution?.aliases ?? []} />
     </Stack>
   )

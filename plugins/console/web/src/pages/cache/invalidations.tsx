@@ -1,25 +1,20 @@
 /** The purges of the last day, with what each node has done of those that are under way. */
 import { Stack, Text } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { isAnyRunning, shortened } from './tasks.ts'
 
 const words = texts.cachePurge
 const shownMax = 50
-const selectorsShown = 3
 
 type Invalidation = Answer<'listInvalidations'>['items'][number]
 
 export function Invalidations({ distribution }: { distribution?: string }) {
   const queryKey = ['invalidations', distribution ?? '']
-  const pages = useQueryClient().getQueriesData<{ pages: { items: readonly Invalidation[] }[] }>({ queryKey })
-  const isRunning = pages.some(([, data]) =>
-    data?.pages.some(({ items }) => items.some(({ state }) => state === 'in-progress')),
-  )
   return (
     <ListPage
       title={words.invalidations}
@@ -31,7 +26,7 @@ export function Invalidations({ distribution }: { distribution?: string }) {
           signal,
         })
       }
-      refetchInterval={isRunning ? 500 : 5000}
+      refetchInterval={items => (isAnyRunning(items) ? 500 : 5000)}
       columns={columns}
       idOf={({ id }) => id}
       none={words.none}
@@ -84,6 +79,5 @@ function selectorsOf({ domain, paths, patterns, tags, all }: Invalidation['reque
     ...patterns.map(({ type, pattern }) => words.ofPattern(type, pattern)),
     ...tags.map(words.ofTag),
   ]
-  if (found.length <= selectorsShown + 1) return found
-  return [...found.slice(0, selectorsShown), words.andMore(found.length - selectorsShown)]
+  return shortened(found)
 }

@@ -1,17 +1,5 @@
 /** Purges: by path, pattern, tag, domain, or everything; what they would hit, and what became of the last ones. */
-import {
-  Alert,
-  Button,
-  Checkbox,
-  Group,
-  Paper,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, Checkbox, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -22,13 +10,13 @@ import { formErrorsOf } from '../../api/problem.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { DistributionName } from './distribution-names.tsx'
 import { Invalidations } from './invalidations.tsx'
-import { errorOf, linesOf } from './lines.ts'
-import { type PatternDraft, Patterns } from './patterns.tsx'
+import { linesOf } from './lines.ts'
+import type { PatternDraft } from './patterns.tsx'
+import { PagesInput, TaskForm } from './task-form.tsx'
 
 const words = texts.cachePurge
 
@@ -71,29 +59,26 @@ export function Purge({ distribution }: { distribution?: string }) {
     },
   })
   const submit = () => (form.values.all ? setConfirming(true) : purging.mutate())
-  const error = purging.error ?? preview.error
   return (
     <Stack gap="xl">
-      <Paper withBorder p="md">
-        <form onSubmit={form.onSubmit(submit)}>
-          <Stack>
-            <Text size="sm" c="dimmed">
-              {words.whatHint}
-            </Text>
-            <Selectors form={form} isFixed={distribution !== undefined} />
-            {error !== null && <ProblemAlert error={error} />}
-            {preview.data !== undefined && <WouldHit invalidation={preview.data} />}
-            <Group>
-              <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
-                {words.preview}
-              </Button>
-              <Button type="submit" loading={purging.isPending}>
-                {words.submit}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Paper>
+      <TaskForm
+        hint={words.whatHint}
+        onSubmit={form.onSubmit(submit)}
+        error={purging.error ?? preview.error}
+        actions={
+          <>
+            <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+              {words.preview}
+            </Button>
+            <Button type="submit" loading={purging.isPending}>
+              {words.submit}
+            </Button>
+          </>
+        }
+      >
+        <Selectors form={form} isFixed={distribution !== undefined} />
+        {preview.data !== undefined && <WouldHit invalidation={preview.data} />}
+      </TaskForm>
       {mayWatch && <Invalidations {...(distribution !== undefined && { distribution })} />}
       {isConfirming && (
         <ConfirmAll
@@ -119,20 +104,7 @@ function Selectors({ form, isFixed }: { form: ReturnType<typeof useForm<PurgeDra
       <Checkbox label={words.all} {...form.getInputProps('all', { type: 'checkbox' })} />
       {!all && (
         <>
-          <Textarea
-            label={words.paths}
-            description={words.pathsHint}
-            autosize
-            minRows={2}
-            maxRows={12}
-            {...form.getInputProps('paths')}
-            error={errorOf(form.errors, 'paths')}
-          />
-          <Patterns
-            value={form.values.patterns}
-            errors={form.errors}
-            onChange={patterns => form.setFieldValue('patterns', patterns)}
-          />
+          <PagesInput label={words.paths} hint={words.pathsHint} form={form} />
           <TagsInput label={words.tags} description={words.tagsHint} {...form.getInputProps('tags')} />
         </>
       )}

@@ -1,26 +1,15 @@
 /** Warm-ups: pages that are fetched into the cache before anybody asks for them, and how far that is. */
-import {
-  Button,
-  Group,
-  NumberInput,
-  Paper,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
+import { Button, NumberInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
 import { errorOf, linesOf } from './lines.ts'
-import { type PatternDraft, Patterns } from './patterns.tsx'
+import type { PatternDraft } from './patterns.tsx'
+import { PagesInput, TaskForm } from './task-form.tsx'
 import { rememberWarmup, WarmUps } from './warm-ups.tsx'
 
 const words = texts.cacheWarmup
@@ -55,23 +44,19 @@ export function WarmUp({ distribution }: { distribution?: string }) {
   })
   return (
     <Stack gap="xl">
-      <Paper withBorder p="md">
-        <form onSubmit={form.onSubmit(() => starting.mutate())}>
-          <Stack>
-            <Text size="sm" c="dimmed">
-              {words.hint}
-            </Text>
-            <Targets form={form} isFixed={distribution !== undefined} />
-            <Limits form={form} />
-            {starting.error !== null && <ProblemAlert error={starting.error} />}
-            <Group>
-              <Button type="submit" loading={starting.isPending} disabled={form.values.distribution.trim() === ''}>
-                {words.submit}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Paper>
+      <TaskForm
+        hint={words.hint}
+        onSubmit={form.onSubmit(() => starting.mutate())}
+        error={starting.error}
+        actions={
+          <Button type="submit" loading={starting.isPending} disabled={form.values.distribution.trim() === ''}>
+            {words.submit}
+          </Button>
+        }
+      >
+        <Targets form={form} isFixed={distribution !== undefined} />
+        <Limits form={form} />
+      </TaskForm>
       <WarmUps {...(distribution !== undefined && { distribution })} />
     </Stack>
   )
@@ -96,21 +81,7 @@ function Targets({ form, isFixed }: PartProps & { isFixed: boolean }) {
           error={errorOf(form.errors, 'domains')}
         />
       </SimpleGrid>
-      <Textarea
-        label={words.paths}
-        description={words.pathsHint}
-        autosize
-        minRows={2}
-        maxRows={12}
-        {...form.getInputProps('paths')}
-        error={errorOf(form.errors, 'paths')}
-      />
-      <Patterns
-        types={['prefix', 'glob']}
-        value={form.values.patterns}
-        errors={form.errors}
-        onChange={patterns => form.setFieldValue('patterns', patterns)}
-      />
+      <PagesInput label={words.paths} hint={words.pathsHint} types={['prefix', 'glob']} form={form} />
       <TextInput label={words.sitemap} description={words.sitemapHint} {...form.getInputProps('sitemap')} />
     </>
   )

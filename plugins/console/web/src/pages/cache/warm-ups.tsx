@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { isAnyRunning, shortened } from './tasks.ts'
 
 const words = texts.cacheWarmup
 const begunKey = ['warmups-begun']
@@ -36,10 +37,6 @@ export function WarmUps({ distribution }: { distribution?: string }) {
   useQuery(begunQuery)
   const queryClient = useQueryClient()
   const queryKey = ['warmups', distribution ?? '']
-  const pages = queryClient.getQueriesData<{ pages: { items: readonly Warmup[] }[] }>({ queryKey })
-  const isRunning = pages.some(([, data]) =>
-    data?.pages.some(({ items }) => items.some(({ state }) => state === 'in-progress')),
-  )
   return (
     <ListPage
       title={words.warmups}
@@ -51,7 +48,7 @@ export function WarmUps({ distribution }: { distribution?: string }) {
         const known = queryClient.getQueryData<{ pages: { items: readonly Warmup[] }[] }>([...queryKey, ''])
         return { items: await present(own, known?.pages.flatMap(({ items }) => items) ?? [], signal) }
       }}
-      refetchInterval={isRunning && 500}
+      refetchInterval={items => isAnyRunning(items) && 500}
       columns={columns}
       idOf={({ id }) => id}
       none={words.none}
@@ -127,14 +124,11 @@ function Way({ warmup }: { warmup: Warmup }) {
   )
 }
 
-const targetsShown = 3
-
 function targetsOf({ paths = [], patterns = [], sitemap }: Warmup['request']): string[] {
   const found = [
     ...paths.map(texts.cachePurge.ofPath),
     ...patterns.map(({ type, pattern }) => texts.cachePurge.ofPattern(type, pattern)),
     ...(sitemap === undefined ? [] : [words.ofSitemap(sitemap)]),
   ]
-  if (found.length <= targetsShown + 1) return found
-  return [...found.slice(0, targetsShown), texts.cachePurge.andMore(found.length - targetsShown)]
+  return shortened(found)
 }

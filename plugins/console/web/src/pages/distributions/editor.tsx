@@ -1,17 +1,16 @@
 /** One distribution: every setting, tested before it is saved. */
-import { Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
+import { Button, Group, Skeleton, Stack, Tabs, Title } from '@mantine/core'
 import { IconKey } from '@tabler/icons-react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { formErrorsOf } from '../../api/problem.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { Unsaved, useSaving } from '../../parts/saved-form.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
@@ -64,19 +63,16 @@ interface EditorProps {
 
 function Editor({ stored, warnings, onSaved }: EditorProps) {
   const { id, etag } = stored
-  const queryClient = useQueryClient()
   const form = useDraftForm({ initialValues: draftOf(stored) })
   const [isSigning, setSigning] = useState(false)
   const [tab, setTab] = useState<string>('general')
   const maySign = useMay('admin:SignDistributionURL')
-  const saving = useMutation({
-    mutationFn: () => call('putDistribution', { params: { id }, body: documentOf(form.getValues()), ifMatch: etag }),
-    async onSuccess(saved) {
-      notifications.show({ color: 'teal', message: words.saved(id) })
-      await queryClient.invalidateQueries({ queryKey: ['distributions'] })
-      await onSaved(saved)
-    },
-    onError: error => form.setErrors(formErrorsOf(error)),
+  const saving = useSaving({
+    form,
+    save: () => call('putDistribution', { params: { id }, body: documentOf(form.getValues()), ifMatch: etag }),
+    message: words.saved(id),
+    stale: [['distributions']],
+    reload: onSaved,
   })
   const save = form.onSubmit(() => saving.mutate())
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
@@ -104,11 +100,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
             )}
           </Group>
         </Group>
-        {form.isDirty() && (
-          <Text size="sm" c="dimmed">
-            {texts.common.unsaved}
-          </Text>
-        )}
+        {form.isDirty() && <Unsaved />}
         <Conflict error={saving.error} onLoad={() => onSaved()} />
         <Warnings warnings={warnings} />
         <Sections

@@ -11,13 +11,16 @@ import { formatDate } from '../../parts/format.ts'
 import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { Reseal } from './reseal.tsx'
 
 type Key = Answer<'listKmsKeys'>['items'][number]
 
 export function Keys() {
   const [isCreating, setCreating] = useState(false)
+  const [isResealing, setResealing] = useState(false)
   const status = useQuery({ queryKey: ['kms'], queryFn: ({ signal }) => call('getKmsStatus', { signal }) })
   const mayCreate = useMay('admin:KMSCreateKey')
+  const mayReseal = useMay('admin:KMSReseal')
   if (status.error !== null) return <ProblemAlert error={status.error} onRetry={() => status.refetch()} />
   if (status.data === undefined) return <Skeleton h={120} />
   const { configured } = status.data
@@ -26,11 +29,19 @@ export function Keys() {
       <ListPage
         title={texts.keys.title}
         actions={
-          configured &&
-          mayCreate && (
-            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-              {texts.keys.create}
-            </Button>
+          configured && (
+            <>
+              {mayReseal && (
+                <Button variant="default" onClick={() => setResealing(true)}>
+                  {texts.keys.reseal}
+                </Button>
+              )}
+              {mayCreate && (
+                <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+                  {texts.keys.create}
+                </Button>
+              )}
+            </>
           )
         }
         head={<Status status={status.data} />}
@@ -43,6 +54,7 @@ export function Keys() {
         none={texts.keys.none}
       />
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
+      {isResealing && <Reseal onClose={() => setResealing(false)} />}
     </>
   )
 }

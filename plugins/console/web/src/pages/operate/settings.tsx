@@ -2,6 +2,7 @@ import { Accordion, Badge, Button, Code, Group, Skeleton, Stack, Switch, Text, T
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
@@ -13,6 +14,7 @@ type Key = Subsystem['keys'][number]
 type Values = Readonly<Record<string, string>>
 
 export function Settings() {
+  const { open } = useSearch({ from: '/inside/settings' })
   const schema = useQuery({ queryKey: ['config-schema'], queryFn: ({ signal }) => call('getConfigSchema', { signal }) })
   const config = useQuery({ queryKey: ['config'], queryFn: ({ signal }) => call('getConfig', { signal }) })
   const error = schema.error ?? config.error
@@ -27,7 +29,7 @@ export function Settings() {
       )}
       {error === null && (schema.data === undefined || config.data === undefined) && <Skeleton h={320} />}
       {schema.data !== undefined && config.data !== undefined && (
-        <Accordion variant="separated">
+        <Accordion key={open} variant="separated" {...(open !== undefined && { defaultValue: open })}>
           {schema.data.flatMap(subsystem =>
             instancesOf(subsystem, values).map(name => (
               <Accordion.Item key={name} value={name}>

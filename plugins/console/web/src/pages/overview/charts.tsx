@@ -3,7 +3,7 @@ import { Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Chart } from '../../parts/chart.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes } from '../../parts/format.ts'
+import { formatBytes, formatCount } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { linesQuery, type Series } from './queries.ts'
 
@@ -34,7 +34,10 @@ const panels: readonly Panel[] = [
   {
     title: texts.overview.latency,
     format: time,
-    series: [{ label: 'p99', name: 'svc_s3_request_duration_seconds', fn: 'quantile' }],
+    series: [
+      { label: texts.overview.half, name: 'svc_s3_request_duration_seconds', fn: 'quantile', q: 0.5 },
+      { label: texts.overview.most, name: 'svc_s3_request_duration_seconds', fn: 'quantile', q: 0.99 },
+    ],
   },
   {
     title: texts.overview.traffic,
@@ -43,6 +46,16 @@ const panels: readonly Panel[] = [
       { label: texts.overview.sent, name: 'svc_s3_traffic_sent_bytes_total', fn: 'rate' },
       { label: texts.overview.received, name: 'svc_s3_traffic_received_bytes_total', fn: 'rate' },
     ],
+  },
+  {
+    title: texts.overview.usage,
+    format: formatBytes,
+    series: [{ label: texts.overview.usage, name: 'svc_cluster_usage_bytes', fn: 'raw' }],
+  },
+  {
+    title: texts.overview.objectsOverTime,
+    format: formatCount,
+    series: [{ label: texts.overview.objectsOverTime, name: 'svc_cluster_objects', fn: 'raw' }],
   },
 ]
 

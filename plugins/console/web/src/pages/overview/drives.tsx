@@ -20,13 +20,16 @@ export function Drives() {
           <Stack key={pool.index} gap={4}>
             {data.pools.length > 1 && <Text size="sm">{texts.overview.pool(pool.index)}</Text>}
             {pool.erasureSets.map(set => (
-              <Group key={set.index} gap="xs" aria-label={texts.overview.set(set.index)}>
+              <Group key={set.index} gap="xs" role="group" aria-label={texts.overview.set(set.index)}>
                 {drives
                   .filter(({ poolIdx, setIdx }) => poolIdx === pool.index && setIdx === set.index)
                   .sort((a, b) => a.diskIdx - b.diskIdx)
                   .map(drive => (
                     <DriveBox key={drive.endpoint} drive={drive} />
                   ))}
+                <Text size="sm" c="dimmed">
+                  {texts.overview.setDrives(set.index, set.online, set.drives, set.healing)}
+                </Text>
               </Group>
             ))}
           </Stack>

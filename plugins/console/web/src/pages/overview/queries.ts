@@ -32,6 +32,7 @@ export interface Series {
   readonly name: string
   readonly labels?: readonly string[]
   readonly fn: 'raw' | 'rate' | 'quantile'
+  readonly q?: number
 }
 
 /** One line for each series, summed over what it counts by. */
@@ -41,8 +42,15 @@ export const linesQuery = (series: readonly Series[]) =>
     refetchInterval,
     queryFn: ({ signal }): Promise<Line[]> =>
       Promise.all(
-        series.map(async ({ label, name, labels, fn }) => {
-          const query = { name, fn, agg: 'sum' as const, start: '1h', ...(labels && { label: [...labels] }) }
+        series.map(async ({ label, name, labels, fn, q }) => {
+          const query = {
+            name,
+            fn,
+            agg: 'sum' as const,
+            start: '1h',
+            ...(labels && { label: [...labels] }),
+            ...(q !== undefined && { q }),
+          }
           const { series: found } = await call('queryMetrics', { query, signal })
           return { label, points: (found[0]?.points ?? []) as Line['points'] }
         }),

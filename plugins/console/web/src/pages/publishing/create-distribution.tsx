@@ -18,12 +18,13 @@ const behaviors = {
   s3: {},
 } as const
 
-export function CreateDistribution({ onClose }: { onClose: () => void }) {
+/** `bucket`: what is offered first. */
+export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; onClose: () => void }) {
   const queryClient = useQueryClient()
   const navigate = useNavigate()
   const form = useForm({
     initialValues: {
-      origin: { bucket: '', pathPrefix: '' },
+      origin: { bucket, pathPrefix: '' },
       kind: 'website' as keyof typeof behaviors,
       aliases: [] as string[],
       access: 'public' as 'public' | 'signed' | 'authenticated',

@@ -16,6 +16,11 @@ import { CreateDistribution } from './create-distribution.tsx'
 type Distribution = Answer<'listDistributions'>['items'][number]
 
 export function Distributions() {
+  return <DistributionList />
+}
+
+/** `bucket`: of this one alone, as a part of its page. */
+export function DistributionList({ bucket }: { bucket?: string }) {
   const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Distribution>()
@@ -41,13 +46,18 @@ export function Distributions() {
             {texts.distributions.create}
           </Button>
         }
-        queryKey={['distributions']}
-        load={({ cursor, signal }) => call('listDistributions', { query: { cursor }, signal })}
+        isPart={bucket !== undefined}
+        queryKey={['distributions', bucket ?? '']}
+        load={({ cursor, signal }) =>
+          call('listDistributions', { query: { cursor, ...(bucket !== undefined && { bucket }) }, signal })
+        }
         columns={columnsOf(toggle, setDeleted)}
         idOf={({ id }) => id}
-        none={texts.publishing.noDistributions}
+        none={bucket === undefined ? texts.publishing.noDistributions : texts.publishing.noneOfBucket}
       />
-      {isCreating && <CreateDistribution onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <CreateDistribution {...(bucket !== undefined && { bucket })} onClose={() => setCreating(false)} />
+      )}
       {deleted !== undefined && (
         <ConfirmDeletion
           title={texts.publishing.deleteTitle(deleted.id)}

@@ -121,6 +121,22 @@ export const keys = {
   create: 'Create key',
   none: 'There is no key.',
   use: 'Use',
+  reseal: 'Reseal',
+  resealHint:
+    'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket. The data itself is not written again. It may be stopped and begun again at any time.',
+  stop: 'Stop after this bucket',
+  resealProgress: (done: number, buckets: number) => `${done} of ${buckets} buckets`,
+  resealed: (counts: {
+    readonly versions: number
+    readonly uploads: number
+    readonly resealed: number
+    readonly failed: number
+    readonly firstError: string
+  }) => [
+    `${(counts.versions + counts.uploads).toLocaleString('en')} versions and uploads with keys of this server looked at`,
+    `${counts.resealed.toLocaleString('en')} wrapped again`,
+    ...(counts.failed > 0 ? [`${counts.failed.toLocaleString('en')} failed: ${counts.firstError}`] : []),
+  ],
   default: 'default',
   notConfigured:
     'No key server and no SVC_KMS_SECRET_KEY is configured: objects are not encrypted with keys of their own.',

@@ -1,6 +1,7 @@
 /** Distributions, certificates, DNS providers and key groups. */
 export const publishing = {
   distributions: 'Distributions',
+  noneOfBucket: 'The bucket is published on no domain.',
   noDistributions: 'Nothing is published yet. A distribution puts a bucket, or a folder of it, on a domain.',
   domains: 'Domains',
   origin: 'Origin',
@@ -33,7 +34,8 @@ export const publishing = {
   renew: 'Renew',
   renewing: (id: string) => `${id} is being renewed.`,
   dnsProviders: 'DNS providers',
-  noDnsProviders: 'There is no DNS provider. Wildcard certificates need one (svcctl admin dns-provider add).',
+  noDnsProviders:
+    'There is no DNS provider. Wildcard certificates need one: the authority asks for a record in the DNS.',
   domain: 'Domain',
   testWorked: (record: string, ms: number) => `Published, seen and removed at ${record} in ${ms.toFixed(0)} ms.`,
   testFailed: (step: string, error: string) => `Failed at step “${step}”: ${error}`,

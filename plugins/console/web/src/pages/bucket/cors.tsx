@@ -1,0 +1,112 @@
+/** Which pages of other origins may use a bucket. */
+import { Button, Fieldset, Group, NumberInput, Stack, TagsInput, Text } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
+import { call, callTagged, type Tagged } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+import { Setting } from './setting.tsx'
+
+const words = texts.bucket
+
+type Document = Answer<'getBucketCors'>
+type Rule = Document['rules'][number]
+
+const newRule: Rule = { allowedOrigins: [], allowedMethods: ['GET'], allowedHeaders: [], exposeHeaders: [] }
+const lists = [
+  ['allowedOrigins', words.corsOrigins, words.corsOriginsHint, []],
+  ['allowedMethods', words.corsMethods, '', ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']],
+  ['allowedHeaders', words.corsHeaders, '', ['*']],
+  ['exposeHeaders', words.corsExposed, '', ['ETag']],
+] as const
+
+export function CorsRules({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  return (
+    <Setting
+      bucket={bucket}
+      id="cors"
+      title={words.cors}
+      hint={words.corsHint}
+      load={signal => callTagged('getBucketCors', { params, signal })}
+      save={({ document, etag }) =>
+        call('putBucketCors', { params, body: document, ...(etag !== undefined && { ifMatch: etag }) })
+      }
+    >
+      {(stored, change) => <Rules stored={stored} onChange={change} />}
+    </Setting>
+  )
+}
+
+interface RulesProps {
+  readonly stored: Tagged<Document>
+  readonly onChange: (changed: Tagged<Document>) => void
+}
+
+function Rules({ stored, onChange }: RulesProps) {
+  const { rules } = stored.document
+  const change = (next: readonly Rule[]) => onChange({ ...stored, document: { rules: [...next] } })
+  return (
+    <Stack gap="sm">
+      {rules.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {words.noCors}
+        </Text>
+      )}
+      {rules.map((rule, index) => (
+        <RuleFields
+          // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
+          key={index}
+          rule={rule}
+          name={words.corsRule(index + 1)}
+          onChange={changed => change(rules.with(index, changed))}
+          onRemove={() => change(rules.toSpliced(index, 1))}
+        />
+      ))}
+      <Group>
+        <Button variant="default" size="compact-sm" onClick={() => change([...rules, newRule])}>
+          {texts.events.addRule}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+interface RuleFieldsProps {
+  readonly rule: Rule
+  readonly name: string
+  readonly onChange: (rule: Rule) => void
+  readonly onRemove: () => void
+}
+
+function RuleFields({ rule, name, onChange, onRemove }: RuleFieldsProps) {
+  return (
+    <Fieldset legend={name}>
+      <Stack gap="xs">
+        {lists.map(([field, label, hint, data]) => (
+          <TagsInput
+            key={field}
+            label={label}
+            {...(hint !== '' && { description: hint })}
+            data={[...data]}
+            value={rule[field]}
+            onChange={value => onChange({ ...rule, [field]: value })}
+          />
+        ))}
+        <Group justify="space-between" align="flex-end">
+          <NumberInput
+            label={words.corsMaxAge}
+            min={0}
+            allowDecimal={false}
+            value={rule.maxAgeSeconds ?? ''}
+            onChange={given => {
+              const { maxAgeSeconds: _, ...rest } = rule
+              onChange(given === '' ? rest : { ...rest, maxAgeSeconds: Number(given) })
+            }}
+          />
+          <Tool label={`${texts.common.remove} ${name}`} icon={IconX} onClick={onRemove} />
+        </Group>
+      </Stack>
+    </Fieldset>
+  )
+}

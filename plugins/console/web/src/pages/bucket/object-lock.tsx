@@ -1,0 +1,72 @@
+/** Object lock of a bucket, and how long new versions are protected unless they say otherwise. */
+import { Group, NativeSelect, NumberInput, Stack, Switch } from '@mantine/core'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { texts } from '../../texts/index.ts'
+import { Setting } from './setting.tsx'
+
+const words = texts.bucket
+
+type Lock = Answer<'getBucketObjectLock'>
+type Mode = 'none' | NonNullable<Lock['mode']>
+
+export function ObjectLock({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  return (
+    <Setting
+      bucket={bucket}
+      id="object-lock"
+      title={words.lock}
+      load={signal => call('getBucketObjectLock', { params, signal })}
+      save={body => call('setBucketObjectLock', { params, body })}
+    >
+      {(lock, change, stored) => (
+        <Stack gap="xs">
+          <Switch
+            label={words.lockOn}
+            description={words.lockHint}
+            checked={lock.enabled}
+            disabled={stored.enabled}
+            onChange={event => change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })}
+          />
+          {lock.enabled && <Retention lock={lock} onChange={change} />}
+        </Stack>
+      )}
+    </Setting>
+  )
+}
+
+function Retention({ lock, onChange }: { lock: Lock; onChange: (lock: Lock) => void }) {
+  const { enabled, mode = 'none', days, years } = lock
+  const unit = years === undefined ? 'days' : 'years'
+  const period = years ?? days ?? 1
+  const changed = (next: { mode: Mode; unit: 'days' | 'years'; period: number }): Lock =>
+    next.mode === 'none' ? { enabled } : { enabled, mode: next.mode, [next.unit]: next.period }
+  return (
+    <>
+      <NativeSelect
+        label={words.retention}
+        data={Object.entries(words.retentions).map(([value, label]) => ({ value, label }))}
+        value={mode}
+        onChange={event => onChange(changed({ mode: event.currentTarget.value as Mode, unit, period }))}
+      />
+      {mode !== 'none' && (
+        <Group align="flex-end">
+          <NumberInput
+            label={words.retentionPeriod}
+            min={1}
+            allowDecimal={false}
+            value={period}
+            onChange={given => onChange(changed({ mode, unit, period: Number(given) || 1 }))}
+          />
+          <NativeSelect
+            aria-label={words.retentionPeriod}
+            data={Object.entries(words.units).map(([value, label]) => ({ value, label }))}
+            value={unit}
+            onChange={event => onChange(changed({ mode, unit: event.currentTarget.value as 'days' | 'years', period }))}
+          />
+        </Group>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,67 @@
+/** A form that begins a purge or a warm-up, and its fields that both have. */
+import { Group, Paper, Stack, Text, Textarea } from '@mantine/core'
+import type { FormEvent, ReactNode } from 'react'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { errorOf } from './lines.ts'
+import { type PatternDraft, Patterns } from './patterns.tsx'
+
+export interface TaskFormProps {
+  readonly hint: string
+  readonly onSubmit: (event?: FormEvent<HTMLFormElement>) => void
+  readonly error: Error | null
+  /** The buttons. */
+  readonly actions: ReactNode
+  readonly children: ReactNode
+}
+
+export function TaskForm({ hint, onSubmit, error, actions, children }: TaskFormProps) {
+  return (
+    <Paper withBorder p="md">
+      <form onSubmit={onSubmit}>
+        <Stack>
+          <Text size="sm" c="dimmed">
+            {hint}
+          </Text>
+          {children}
+          {error !== null && <ProblemAlert error={error} />}
+          <Group>{actions}</Group>
+        </Stack>
+      </form>
+    </Paper>
+  )
+}
+
+export interface PagesInputProps {
+  readonly label: string
+  readonly hint: string
+  readonly types?: readonly PatternDraft['type'][]
+  readonly form: {
+    readonly values: { readonly patterns: readonly PatternDraft[] }
+    readonly errors: Readonly<Record<string, ReactNode>>
+    getInputProps(path: 'paths'): object
+    setFieldValue(path: 'patterns', value: readonly PatternDraft[]): void
+  }
+}
+
+/** Paths, one a line, and patterns. */
+export function PagesInput({ label, hint, types, form }: PagesInputProps) {
+  return (
+    <>
+      <Textarea
+        label={label}
+        description={hint}
+        autosize
+        minRows={2}
+        maxRows={12}
+        {...form.getInputProps('paths')}
+        error={errorOf(form.errors, 'paths')}
+      />
+      <Patterns
+        {...(types !== undefined && { types })}
+        value={form.values.patterns}
+        errors={form.errors}
+        onChange={patterns => form.setFieldValue('patterns', patterns)}
+      />
+    </>
+  )
+}

@@ -1,0 +1,93 @@
+/** Wraps the keys of what is stored with the present key: bucket by bucket, so that one sees how far it is. */
+import { Alert, Button, Group, List, Modal, Progress, Stack, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.keys
+
+type Counts = Pick<Answer<'resealKms'>, 'versions' | 'uploads' | 'resealed' | 'failed' | 'firstError'>
+
+interface Way {
+  readonly done: number
+  readonly buckets: number
+  readonly counts: Counts
+}
+
+const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }
+
+async function allBuckets(): Promise<string[]> {
+  const names: string[] = []
+  let cursor = ''
+  do {
+    const page = await call('listBuckets', { query: { cursor, limit: 1000 } })
+    names.push(...page.items.map(({ name }) => name))
+    cursor = page.nextCursor ?? ''
+  } while (cursor !== '')
+  return names
+}
+
+export function Reseal({ onClose }: { onClose: () => void }) {
+  const [way, setWay] = useState<Way>()
+  const isOpen = useRef(true)
+  const resealing = useMutation({
+    async mutationFn() {
+      const names = await allBuckets()
+      let counts = nothing
+      for (const [index, bucket] of names.entries()) {
+        setWay({ done: index, buckets: names.length, counts })
+        if (!isOpen.current) return
+        counts = sumOf(counts, await call('resealKms', { query: { bucket } }))
+      }
+      setWay({ done: names.length, buckets: names.length, counts })
+    },
+  })
+  const close = () => {
+    isOpen.current = false
+    onClose()
+  }
+  return (
+    <Modal opened onClose={close} title={words.reseal} closeButtonProps={{ 'aria-label': texts.common.close }}>
+      <Stack>
+        <Text size="sm">{words.resealHint}</Text>
+        {way !== undefined && <HowFar way={way} />}
+        {resealing.error !== null && <ProblemAlert error={resealing.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {resealing.isPending ? words.stop : texts.common.close}
+          </Button>
+          <Button loading={resealing.isPending} disabled={resealing.isSuccess} onClick={() => resealing.mutate()}>
+            {words.reseal}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+function HowFar({ way: { done, buckets, counts } }: { way: Way }) {
+  const text = words.resealProgress(done, buckets)
+  return (
+    <>
+      <Progress value={buckets === 0 ? 100 : (done / buckets) * 100} aria-label={text} />
+      <Alert color={counts.failed > 0 ? 'orange' : done === buckets ? 'teal' : 'gray'} role="status" title={text}>
+        <List size="sm">
+          {words.resealed(counts).map(line => (
+            <List.Item key={line}>{line}</List.Item>
+          ))}
+        </List>
+      </Alert>
+    </>
+  )
+}
+
+const sumOf = (a: Counts, b: Counts): Counts => ({
+  versions: a.versions + b.versions,
+  uploads: a.uploads + b.uploads,
+  resealed: a.resealed + b.resealed,
+  failed: a.failed + b.failed,
+  firstError: a.firstError || b.firstError,
+})

@@ -1,0 +1,68 @@
+/** A form over a document that the server keeps: saved as a whole, with the server's words at its fields, and read anew afterwards. */
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { formErrorsOf } from '../api/problem.ts'
+import { texts } from '../texts/index.ts'
+import { Conflict } from './conflict.tsx'
+
+interface Form {
+  setErrors(errors: Record<string, string>): void
+  isDirty(): boolean
+}
+
+export interface SavingOptions<Saved> {
+  readonly form: Form
+  readonly save: () => Promise<Saved>
+  /** Told when it is saved. */
+  readonly message: string
+  /** What depends on the document. */
+  readonly stale: readonly QueryKey[]
+  readonly reload: (saved: Saved) => Promise<void>
+}
+
+export function useSaving<Saved>({ form, save, message, stale, reload }: SavingOptions<Saved>) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: save,
+    async onSuccess(saved) {
+      notifications.show({ color: 'teal', message })
+      await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))
+      await reload(saved)
+    },
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+}
+
+export const Unsaved = () => (
+  <Text size="sm" c="dimmed">
+    {texts.common.unsaved}
+  </Text>
+)
+
+export interface SavedFormProps {
+  readonly form: Form & { onSubmit(handle: () => void): (event?: React.FormEvent<HTMLFormElement>) => void }
+  readonly saving: Pick<UseMutationResult<unknown, Error, void>, 'error' | 'isPending' | 'mutate'>
+  readonly gap?: 'md' | 'xl'
+  /** Shows what is stored now. */
+  readonly reload: () => Promise<void>
+  readonly children: ReactNode
+}
+
+export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedFormProps) {
+  return (
+    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+      <Stack gap={gap}>
+        <Conflict error={saving.error} onLoad={reload} />
+        {children}
+        <Group>
+          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+            {texts.common.save}
+          </Button>
+          {form.isDirty() && <Unsaved />}
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,223 @@
+/** Pictures of every page of the web console, to be looked at: both themes, a phone and a desk, and servers in four states. They are left in .tap/pictures. */
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import { temporaryFolder } from 'svc/testing'
+import t, { type Test } from 'tap'
+import type { AdminClient } from './admin.ts'
+import { withoutBrowser } from './browser.ts'
+import { consolePages, eventually, hasData, startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(1_800_000)
+
+const folder = resolve(import.meta.dirname, '../../.tap/pictures')
+const widths = [1440, 360] as const
+const schemes = ['light', 'dark'] as const
+const expected = /404 GET .*(encryption|policy|lifecycle)/
+
+/** What one page looks like, and whether it is wider than its window. */
+async function look(t: Test, page: Page, name: string): Promise<void> {
+  await hasData(page)
+  await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {})
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+      const path = join(folder, `${name}-${width}-${colorScheme}.png`)
+      await page.screenshot({ path, animations: 'disabled', fullPage: true })
+    }
+    const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    t.ok(overflow <= 0, `${name} is as wide as a window of ${width} px`)
+  }
+  await page.setViewportSize({ width: widths[0], height: 900 })
+}
+
+const nameOf = (path: string) => path.slice(1).replaceAll(/[/?=.]+/g, '-') || 'overview'
+
+/** Something on every page; bodies of some kilobytes. */
+async function fill({ call, createUser, putPolicy }: AdminClient, sink: string): Promise<void> {
+  await call('POST', '/buckets', { name: 'photos', versioning: true, quotaBytes: 8_000_000 })
+  await call('POST', '/buckets', { name: 'vault', objectLock: true })
+  await call('POST', '/buckets', { name: 'site' })
+  await call('POST', '/buckets', {
+    name: 'a-bucket-with-a-long-name-'.padEnd(63, 'x'),
+  })
+  const put = (bucket: string, key: string, body: unknown) =>
+    call('POST', `/buckets/${bucket}/objects/upload?key=${encodeURIComponent(key)}`, body)
+  for (let index = 1; index <= 14; index++) await put('photos', `picture-${index}.jpg`, 'x'.repeat(index * 40_000))
+  for (const key of ['2025/a', '2026/b', `long-${'name-'.repeat(30)}.txt`]) await put('photos', key, key)
+  for (const text of ['one', 'two', 'three']) await put('photos', 'letter.txt', text)
+  await put('site', 'index.html', 'home '.repeat(2000))
+  await put('vault', 'deed.txt', 'deed')
+  await call('POST', '/buckets/photos/objects/share', { key: 'letter.txt' })
+  await call('POST', '/buckets/photos/objects/share', { key: `long-${'name-'.repeat(30)}.txt` })
+  await call('PUT', '/buckets/photos/lifecycle', {
+    rules: [
+      { id: 'old', enabled: true, filter: { prefix: '2025/' }, expiration: { days: 30 } },
+      { id: 'uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: 7 } },
+    ],
+  })
+  await call('PUT', '/buckets/photos/access-rules', {
+    rules: [
+      { id: 'everybody', effect: 'allow', principals: ['*'], actions: ['read'] },
+      {
+        id: 'office-only',
+        description: 'Only the office may read drafts.',
+        effect: 'deny',
+        principals: ['*'],
+        actions: ['read'],
+        match: { type: 'prefix', pattern: 'drafts/' },
+        conditions: { notSourceIp: ['192.0.2.0/24'] },
+      },
+    ],
+  })
+  await putPolicy('photos-only', { Action: ['s3:GetObject'], Resource: ['arn:aws:s3:::photos/*'] })
+  await createUser('ada', { policyNames: ['readwrite'] })
+  await createUser('backup', { policyNames: ['writeonly', 'photos-only'] })
+  await call('POST', '/groups', { name: 'staff', description: 'Everybody who works here', members: ['ada'] }).catch(
+    () => {},
+  )
+  await call('POST', '/access-keys', { name: 'deploy', description: 'Of the build' })
+  await call('POST', '/keygroups', { id: 'links', comment: 'Signed links of the shop' })
+  await call('POST', '/distributions', {
+    id: 'www.example.test',
+    aliases: ['www.example.test', '*.cdn.example.test'],
+    origin: { bucket: 'photos' },
+    comment: 'The shop',
+    defaultBehavior: { access: 'public', indexDocument: 'index.html' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/private/' }, access: 'deny' }],
+    errorPages: [{ status: 404, path: '/404.html' }],
+  })
+  await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'on', endpoint: sink } })
+  await call('PUT', '/buckets/photos/events', {
+    subscriptions: [{ events: ['s3:ObjectCreated:*'], targetArn: 'arn:minio:sqs::hook:webhook', suffix: '.jpg' }],
+  }).catch(() => {})
+  await put('photos', 'told.jpg', 'told')
+  await call('POST', '/cache/invalidations', { paths: ['/index.html'], distribution: 'www.example.test' }).catch(
+    () => {},
+  )
+}
+
+/** The pages beside those that every server has. */
+const more = [
+  ['/distributions/www.example.test', 'www.example.test'],
+  ['/buckets/vault', 'vault'],
+  ['/buckets/photos?prefix=2025/', 'photos'],
+] as const
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  mkdirSync(folder, { recursive: true })
+
+  t.test('an empty server', async t => {
+    const { url, admin, browser, signIn } = await startConsole(t)
+    await admin.call('POST', '/buckets', { name: 'empty' })
+    const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+    await page.goto(`${url}/sign-in`)
+    await page.getByLabel('Access key').waitFor()
+    await look(t, page, 'empty/sign-in')
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    for (const [path, heading] of consolePages('empty')) {
+      await page.goto(url + path)
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      await look(t, page, `empty/${nameOf(path)}`)
+    }
+    t.same(flaws, [])
+  })
+
+  t.test('a server in use, and a caller of it who may do little', async t => {
+    const sink = createServer((_, answer) => void answer.writeHead(500).end())
+    await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+    t.teardown(() => sink.close())
+    const { url, server, admin, browser, signIn } = await startConsole(t, {
+      environment: { SVC_WEB_ADDRESS: '127.0.0.1:0' },
+    })
+    await fill(admin, `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`)
+    for (let index = 0; index < 8; index++) await fetch(`${server.endpoint}/photos/picture-${index}.jpg`)
+    await t.test('root', async t => {
+      const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      for (const [path, heading] of [...consolePages('photos'), ...more]) {
+        await page.goto(url + path)
+        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+        await look(t, page, `full/${nameOf(path)}`)
+      }
+      for (const tab of [
+        'Behaviours',
+        'Errors and redirects',
+        'Restrictions',
+        'Test a request',
+        'Cache',
+        'Purge',
+        'Warm up',
+      ]) {
+        await page.goto(`${url}/distributions/www.example.test`)
+        const place = page.getByRole('tab', { name: tab })
+        await page.getByRole('tab').first().waitFor()
+        if ((await place.count()) === 0) continue
+        await place.click()
+        await look(t, page, `full/distribution-${tab.toLowerCase().replaceAll(' ', '-')}`)
+      }
+      await page.goto(`${url}/buckets/photos`)
+      await page.getByRole('button', { name: 'letter.txt', exact: true }).click()
+      for (const tab of ['Details', 'Preview', 'Versions']) {
+        await page.getByRole('tab', { name: tab }).click()
+        await look(t, page, `full/object-${tab.toLowerCase()}`)
+      }
+      t.same(flaws, [])
+    })
+    await t.test('who may read one bucket', async t => {
+      await admin.putPolicy('read-photos', {
+        Action: ['s3:ListBucket', 's3:GetObject', 's3:GetBucketLocation'],
+        Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
+      })
+      const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
+      const { page, flaws } = await browser.open(t, { colorScheme: 'light' })
+      await signIn(page, '/', accessKeyId, secretAccessKey)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      const links: string[] = []
+      for (const link of await page.locator('nav a').all()) links.push(String(await link.getAttribute('href')))
+      for (const path of [...links, '/buckets/photos']) {
+        await page.goto(url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await look(t, page, `little/${nameOf(path)}`)
+      }
+      t.same(flaws, [])
+    })
+  })
+
+  t.test('a server whose drive has failed', async t => {
+    const root = temporaryFolder(t)
+    const { url, server, admin, browser, signIn } = await startConsole(t, { drive: join(root, 'd{1...4}') })
+    await admin.call('POST', '/buckets', { name: 'photos' })
+    const put = (key: string) => admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, 'x'.repeat(300_000))
+    for (const key of ['a', 'b', 'c']) await put(key)
+    renameSync(join(root, 'd3'), join(root, 'd3.away'))
+    await eventually('the drive is seen to be away', async () => {
+      await put('d')
+      const { nodes } = await admin.call('GET', '/info')
+      return nodes[0].disks.some(({ state }: { state: string }) => state !== 'online')
+    })
+    const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    for (const [path, heading] of consolePages('photos').filter(([path]) =>
+      /^\/$|healing|photos$|tools|logs/.test(path),
+    )) {
+      await page.goto(url + path)
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      await look(t, page, `failed-drive/${nameOf(path)}`)
+    }
+    t.same(flaws, [])
+    await server.stop()
+    rmSync(join(root, 'd3.away'), { recursive: true })
+  })
+}

@@ -1,0 +1,111 @@
+/** The web console with TLS of its own, and behind nginx with TLS and HTTP/2, below a path, as docs/operate/console.md says. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import { createTestAuthority } from 'svc/plugins/certificates/testing'
+import { temporaryFolder } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { prepareNginx } from '../services/nginx.ts'
+import { startBrowser, withoutBrowser } from './browser.ts'
+import { requireProgram } from './clients.ts'
+import { filesIn } from './console.ts'
+import { accessKey, secretKey, startServer } from './server.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+const nginx = requireProgram('nginx')
+const openssl = requireProgram('openssl')
+const skip = withoutBrowser || nginx.skip || openssl.skip
+const host = 'console.example.test'
+const certs = temporaryFolder(t)
+
+if (skip === false) {
+  const { chain, key } = createTestAuthority(temporaryFolder(t)).issue([host])
+  writeFileSync(join(certs, 'public.crt'), chain)
+  writeFileSync(join(certs, 'private.key'), key)
+}
+
+/** The name is of the certificate; nobody trusts its authority. */
+const openBrowser = (t: Test) => startBrowser(t, [`--host-resolver-rules=MAP ${host} 127.0.0.1`])
+const options = { ignoreHTTPSErrors: true, acceptDownloads: true }
+
+/** Signs in, makes a bucket, sends a file of several parts up and another down, sees a request live, and signs out. */
+async function use(t: Test, page: Page, url: string): Promise<void> {
+  await page.goto(`${url}buckets`)
+  await page.getByLabel('Access key').fill(accessKey)
+  await page.locator('input[type=password]').fill(secretKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Create bucket' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('photos')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('link', { name: 'photos' }).click()
+  await page.getByText('Nothing is here yet').waitFor()
+  t.equal(page.url(), `${url}buckets/photos`)
+  const folder = temporaryFolder(t)
+  const files = ['large.bin', 'note.txt'].map(name => join(folder, name))
+  writeFileSync(files[0]!, Buffer.alloc(40 * 1024 ** 2, 'large '))
+  writeFileSync(files[1]!, 'a note')
+  await filesIn(page).setInputFiles(files)
+  await page.getByText('2 of 2 done').waitFor()
+  await page.getByRole('button', { name: 'note.txt', exact: true }).click()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ])
+  t.equal(readFileSync(await download.path(), 'utf8'), 'a note')
+  await page.goto(`${url}trace`)
+  await page.getByLabel('Type').selectOption('admin')
+  await page.getByText('Live.').waitFor()
+  await page.evaluate(`fetch('${url}api/v1/me/permissions')`)
+  await page
+    .getByRole('cell', { name: /permissions/ })
+    .first()
+    .waitFor()
+  await page.reload()
+  await page.getByText('Live.').waitFor()
+  const cookies = await page.context().cookies()
+  t.same(
+    cookies.map(({ secure, httpOnly }) => ({ secure, httpOnly })),
+    [{ secure: true, httpOnly: true }],
+    'the session is for TLS alone',
+  )
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Access key').waitFor()
+}
+
+const protocolOf = (page: Page) =>
+  page.evaluate('performance.getEntriesByType("navigation")[0].nextHopProtocol') as Promise<string>
+
+t.test('TLS of SVC_CERTS_DIR', { skip }, async t => {
+  const server = await startServer({ environment: { SVC_CERTS_DIR: certs } })
+  t.teardown(server.remove)
+  const browser = await openBrowser(t)
+  const { page, flaws } = await browser.open(t, options)
+  const { port } = new URL(`http://${server.startup.console}`)
+  await use(t, page, `https://${host}:${port}/`)
+  t.comment(`it speaks ${await protocolOf(page)}`)
+  t.same(flaws, [])
+})
+
+t.test('behind nginx with TLS and HTTP/2, below a path', { skip }, async t => {
+  const proxy = await prepareNginx(t, nginx.path)
+  const url = `https://${host}:${proxy.port}/console/`
+  const server = await startServer({
+    environment: { SVC_BROWSER_REDIRECT_URL: url, SVC_TRUSTED_PROXIES: '127.0.0.1' },
+  })
+  t.teardown(server.remove)
+  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/operate/console.md'), 'utf8')
+  const location = /```nginx\n([\s\S]*?)```/.exec(guide)![1]!.replace('127.0.0.1:9001', String(server.startup.console))
+  await proxy.start(`server {
+    listen 127.0.0.1:${proxy.port} ssl http2;
+    ssl_certificate ${join(certs, 'public.crt')};
+    ssl_certificate_key ${join(certs, 'private.key')};
+    ${location}
+  }`)
+  const browser = await openBrowser(t)
+  const { page, flaws } = await browser.open(t, options)
+  await use(t, page, url)
+  t.equal(await protocolOf(page), 'h2')
+  t.same(flaws, [])
+})
