@@ -52,11 +52,15 @@ function fingerprint() {
     const { size, mtimeMs } = statSync(join(root, path))
     hash.update(`${path} ${size} ${mtimeMs}\n`)
   }
-  for (const folder of sourceFolders) {
-    const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    const files = entries.filter(entry => entry.isFile() && !/\/(node_modules|dist|test)(\/|$)/.test(entry.parentPath))
-    for (const path of files.map(entry => relative(root, join(entry.parentPath, entry.name))).sort()) add(path)
+  // Each start does this: folders without sources are not looked into, which is two thirds of the work.
+  const addFolder = folder => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`
+      if (entry.isFile()) add(path)
+      else if (entry.isDirectory() && !/^(node_modules|dist|test)$/.test(entry.name)) addFolder(path)
+    }
   }
+  for (const folder of sourceFolders) addFolder(folder)
   for (const path of ['package.json', 'package-lock.json']) add(path)
   return hash.digest('hex')
 }
