@@ -9,22 +9,27 @@ const file = process.env.TEST_WISHES_FILE
 export default definePlugin({
   name: 'certificate-wishes',
   requires: ['certificates', 'store'],
-  setup({ services: { certificates, store }, background }) {
+  setup({ services: { certificates, store }, threads, background }) {
+    if (!threads.isMain || file === undefined) return {}
     let known = '{}'
+    async function fulfil(): Promise<void> {
+      const text = await readFile(file!, 'utf8')
+      if (text === known) return
+      for (const [id, wish] of Object.entries(JSON.parse(text) as Record<string, string[] | CertificateWish>)) {
+        const asked = Array.isArray(wish) ? { domains: wish } : wish
+        await store.transaction(await certificates.prepareWish(id, asked))
+      }
+      known = text
+    }
     background({
       name: 'wishes',
       pauseMs: 50,
       async work() {
-        const text = file === undefined ? known : await readFile(file, 'utf8')
-        if (text === known) return file === undefined ? 'done' : 'idle'
-        for (const [id, wish] of Object.entries(JSON.parse(text) as Record<string, string[] | CertificateWish>)) {
-          const asked = Array.isArray(wish) ? { domains: wish } : wish
-          await store.transaction(await certificates.prepareWish(id, asked))
-        }
-        known = text
+        await fulfil()
         return 'idle'
       },
     })
-    return {}
+    // A server that is ready has those that were there before.
+    return { serve: fulfil }
   },
 })
