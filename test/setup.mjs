@@ -9,7 +9,6 @@ import { readFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
-import processOnSpawn from 'process-on-spawn'
 import { typeBoxUrls } from './typebox.mjs'
 
 // As kernel/main.ts sets them. V8 takes only what was compiled with the same flags: tests share their cache, and so do servers theirs.
@@ -19,7 +18,8 @@ process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/s
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
 // tap would load its notes on files into each process that a test starts, too: a server would take them for each of its modules and threads.
-processOnSpawn.removeAllListeners()
+const onSpawn = globalThis[Symbol.for('process-on-spawn@*:singletonId')]
+if (onSpawn !== undefined) onSpawn.listeners = []
 process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? '')
   .replace(/"?--import=[^\s"]*@tapjs\/processinfo\/[^\s"]*"?/g, '')
   .trim()
