@@ -2,8 +2,10 @@
  * Loaded first into every process of a test: what makes hundreds of such processes cheap.
  *
  * Compiled code is kept between processes, those that a test starts included. Sources import each other by path, so a look at the disk
- * for each of a thousand files says nothing new; packages of many files are bundled. tap learns which test an error belongs to without a hook on every promise.
+ * for each of a thousand files says nothing new, and tap need not note each for its reports on coverage; packages of many files are
+ * bundled. tap learns which test an error belongs to without a hook on every promise.
  */
+import { readFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -15,16 +17,46 @@ setFlagsFromString('--semi-space-growth-factor=1')
 process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
+// tap would load its notes on files into each process that a test starts, too: a server would take them for each of its modules and threads.
+const onSpawn = globalThis[Symbol.for('process-on-spawn@*:singletonId')]
+if (onSpawn !== undefined) onSpawn.listeners = []
+process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? '')
+  .replace(/"?--import=[^\s"]*@tapjs\/processinfo\/[^\s"]*"?/g, '')
+  .trim()
+
 const typeBox = typeBoxUrls()
 const asyncDomain = new URL('./async-domain.mjs', import.meta.url).href
+const nodeHttp = new URL('./node-http.mjs', import.meta.url).href
+const root = new URL('../', import.meta.url).href
+/** As `exports` of package.json says it. */
+const faces = new Map([
+  ['svc/kernel', 'kernel/index'],
+  ['svc/testing', 'kernel/testing/index'],
+])
+
+/** The URL of a source by the name that other sources give it, undefined for what is none. */
+function sourceOf(specifier, parent) {
+  if (specifier.startsWith('.')) return specifier.endsWith('.ts') ? new URL(specifier, parent).href : undefined
+  const face =
+    faces.get(specifier) ?? (specifier.startsWith('svc/plugins/') ? specifier.slice('svc/'.length) : undefined)
+  return face === undefined ? undefined : `${root}${face}.ts`
+}
+
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier.startsWith('.') && specifier.endsWith('.ts')) {
-      return { url: new URL(specifier, context.parentURL).href, format: 'module-typescript', shortCircuit: true }
-    }
+    const source = sourceOf(specifier, context.parentURL)
+    if (source !== undefined) return { url: source, format: 'module-typescript', shortCircuit: true }
     const bundled = typeBox.get(specifier)
     if (bundled !== undefined) return { url: bundled, format: 'module', shortCircuit: true }
     if (specifier === 'async-hook-domain') return { url: asyncDomain, format: 'module', shortCircuit: true }
+    if (specifier === 'node:http' && context.conditions.includes('import') && context.parentURL !== nodeHttp)
+      return { url: nodeHttp, format: 'module', shortCircuit: true }
     return next(specifier, context)
+  },
+  // In the place of tap's, which reads each file a second time to note it, whatever `_TAPJS_PROCESSINFO_EXCLUDE_` says: the runner sets that again.
+  load(url, context, next) {
+    const { format } = context
+    const isFile = (format === 'module' || format === 'module-typescript') && url.startsWith('file:')
+    return isFile ? { format, source: readFileSync(fileURLToPath(url)), shortCircuit: true } : next(url, context)
   },
 })

@@ -14,8 +14,8 @@
  *       }
  *     }))
  */
-import { type ContractSubject, connectTarget, targetCases, waitUntil } from 'svc/plugins/delivery/contract'
-import { type ContractSuite, contractSuite } from 'svc/testing'
+import { type ContractSubject, connectTarget, deliveryMsMax, targetCases } from 'svc/plugins/delivery/contract'
+import { type ContractSuite, contractSuite, eventually } from 'svc/testing'
 import type { Test } from 'tap'
 import type { AuditMessage, AuditRecord, AuditSinkKind, AuditTarget } from './api.ts'
 
@@ -62,12 +62,14 @@ export function testRecord(more: Partial<AuditRecord> = {}): AuditMessage {
 /** Waits until the service has all records, byte for byte. */
 async function requireReceived(t: Test, subject: AuditTargetSubject, sent: readonly AuditMessage[]): Promise<void> {
   const wanted = sent.map(({ body }) => body.toString())
-  let missing: readonly string[] = wanted
-  await waitUntil(async () => {
-    const found = new Set(await subject.received())
-    missing = wanted.filter(body => !found.has(body))
-    return missing.length === 0
-  })
+  const missing = await eventually(
+    async () => {
+      const found = new Set(await subject.received())
+      return wanted.filter(body => !found.has(body))
+    },
+    bodies => bodies.length === 0,
+    deliveryMsMax,
+  )
   t.same(missing, [], 'every record arrives as it is')
 }
 

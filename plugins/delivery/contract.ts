@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Logger } from 'svc/kernel'
 import type { ContractCase } from 'svc/testing'
+import { eventually } from 'svc/testing'
 import type { Test } from 'tap'
 import type { TObject } from 'typebox'
 import { Value } from 'typebox/value'
@@ -116,12 +117,6 @@ function requireNoSecret({ secrets }: { readonly secrets: readonly string[] }, t
   if (secrets.some(secret => text.includes(secret) || text.includes(encodeURIComponent(secret)))) {
     throw new Error(`${where} contains a secret`)
   }
-}
-
-/** Resolves when `isSo` does with true, or after `deliveryMsMax`. */
-export async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + deliveryMsMax
-  while (!(await isSo()) && performance.now() < deadlineMs) await sleep(50)
 }
 
 /** Sends again after a rejection, as the queue does. A target that then fails has not noticed that its service is back. */
@@ -262,7 +257,11 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
       }
       await target.close()
       await failure(send(make('closed')))
-      await waitUntil(async () => added(before).length === 0)
+      await eventually(
+        () => added(before),
+        left => left.length === 0,
+        deliveryMsMax,
+      )
       t.same(added(before), [], 'no socket and no timer is left')
       const unused = connect(t, subject)
       await unused.target.close()

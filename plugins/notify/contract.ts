@@ -14,14 +14,8 @@
  *       }
  *     }))
  */
-import {
-  type ContractSubject,
-  connectTarget,
-  deliveryMsMax,
-  targetCases,
-  waitUntil,
-} from 'svc/plugins/delivery/contract'
-import { type ContractSuite, contractSuite } from 'svc/testing'
+import { type ContractSubject, connectTarget, deliveryMsMax, targetCases } from 'svc/plugins/delivery/contract'
+import { type ContractSuite, contractSuite, eventually } from 'svc/testing'
 import type { Test } from 'tap'
 import type { NotifyMessage, NotifyTarget, NotifyTargetKind } from './api.ts'
 import { createMessage, type KeptEvent, sequencerOf } from './message.ts'
@@ -96,11 +90,13 @@ async function requireReceived(t: Test, subject: NotifyTargetSubject, sent: read
     }
     return unique
   }
-  let found = new Map<string, Received>()
-  await waitUntil(async () => {
-    found = await ours()
-    return found.size === wanted.size
-  })
+  const found = new Map(
+    await eventually(
+      async () => [...(await ours())],
+      records => records.length === wanted.size,
+      deliveryMsMax,
+    ),
+  )
   const inOrder = subject.isTable
     ? sent.map(({ sequencer }) => found.get(sequencer)).filter(record => record !== undefined)
     : [...found.values()]
@@ -196,8 +192,8 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     await target.test(testBody(requestId), AbortSignal.timeout(deliveryMsMax))
     const found = async () => (await subject.received()).filter(({ RequestId }) => RequestId === requestId)
     if (subject.isTable) return void t.same(await found(), [])
-    await waitUntil(async () => (await found()).length > 0)
-    t.match(await found(), [{ Service: 'svc', Event: 's3:TestEvent', RequestId: requestId, HostId: 'node-1' }])
+    const arrived = await eventually(found, records => records.length > 0, deliveryMsMax)
+    t.match(arrived, [{ Service: 'svc', Event: 's3:TestEvent', RequestId: requestId, HostId: 'node-1' }])
   },
 
   'a test message fails where a message would fail': async (t, subject) => {

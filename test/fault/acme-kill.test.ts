@@ -2,6 +2,7 @@
  * The server is killed in each step of an order, just before the authority hears of it and just before its answer arrives; by dns-01 also
  * in each change of the zone. The next start goes on: one account, one order, no answer to a challenge and no TXT record left behind.
  */
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startPebble } from 'svc/plugins/acme/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
@@ -35,22 +36,29 @@ interface Round {
   release(): void
 }
 
-/** One order, killed where it is held and continued. */
-async function killed(t: Test, server: TestServer, proxy: AuthorityProxy, environment: object, round: Round) {
-  const { id, where, wish } = round
-  const life = {
+/** With what the server knows the authority and the certificates that it orders. */
+function lifeWith(proxy: AuthorityProxy, wishesFile: string, environment: Readonly<Record<string, string>>) {
+  writeFileSync(wishesFile, '{}')
+  return {
     ...environment,
     SVC_ACME_DIRECTORY: proxy.directory,
     SVC_ACME_CA_CERT: proxy.caFile,
-    TEST_WISHES: JSON.stringify({ [id]: wish }),
+    TEST_WISHES_FILE: wishesFile,
   }
+}
+
+/** One order, asked of a server that runs, killed where it is held and continued by the next start. */
+async function killed(t: Test, server: TestServer, proxy: AuthorityProxy, wishesFile: string, round: Round) {
+  const { id, where, wish } = round
   const ordersBefore = proxy.made['/order-plz'] ?? 0
   const reached = round.hold()
-  await server.start(life)
+  // Whole or not at all, for a server that reads it at any time.
+  writeFileSync(`${wishesFile}.new`, JSON.stringify({ [id]: wish }))
+  renameSync(`${wishesFile}.new`, wishesFile)
   await reached
   await server.kill()
   round.release()
-  await server.start(life)
+  await server.start()
   const { call } = createAdminClient(server)
   const certificate = await eventually(
     () => call('GET', `/certificates/${id}`),
@@ -73,21 +81,23 @@ t.test('an order by http-01 survives kill -9 in each of its steps', { skip }, as
     SVC_ACME_HTTP_PORT: String(server.port),
   }
   const proxy = await startAuthorityProxy(t, pebble)
+  const wishesFile = join(server.folder, 'wishes.json')
+  await server.start(lifeWith(proxy, wishesFile, environment))
   let count = 0
   for (const [name, path, done] of steps) {
     // There is one account: what is interrupted is its first request, and of that the worse half, whose answer is lost.
     for (const isAfter of name === 'account' ? [true] : [false, true]) {
       const id = `k${++count}`
-      await killed(t, server, proxy, environment, {
+      await killed(t, server, proxy, wishesFile, {
         id,
         where: whereOf(name, isAfter),
         wish: [`${id}.test`],
         hold: () => proxy.hold({ path, isAfter, done }),
         release: proxy.release,
       })
-      await server.stop()
     }
   }
+  await server.stop()
   t.equal(proxy.made['/sign-me-up'], 1, 'one account')
   const tokens = [...pebble.log().matchAll(/acme-challenge\/([\w-]+)/g)].map(([, token]) => token)
   t.ok(tokens.length > 0)
@@ -119,6 +129,8 @@ t.test(
     await server.stop()
     const pebble = await startPebble(t, { httpPort: 9, tlsPort: 9, nonceRejects: 0, dnsServer: named.server })
     const proxy = await startAuthorityProxy(t, pebble)
+    const wishesFile = join(server.folder, 'wishes.json')
+    await server.start(lifeWith(proxy, wishesFile, environment))
     const authorityRounds = steps
       .filter(([name]) => name !== 'account')
       .map(([name, path, done]) => [name, (isAfter: boolean) => proxy.hold({ path, isAfter, done })] as const)
@@ -131,7 +143,7 @@ t.test(
         const id = `d${++count}`
         const domain = `${id}.${zone}`
         const where = whereOf(name, isAfter)
-        await killed(t, server, proxy, environment, {
+        await killed(t, server, proxy, wishesFile, {
           id,
           where,
           wish: { domains: [domain], challenge: 'dns-01', dnsProvider: 'main' },
@@ -146,7 +158,6 @@ t.test(
           values => values.length === 0,
         )
         t.pass(`${where}: no value is left`)
-        await server.stop()
       }
     }
   },

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from 'svc/testing'
 import t from 'tap'
 import { mountSmallDisk } from '../services/small-disk.ts'
 import { bytesOf } from '../wire/clients.ts'
@@ -25,14 +26,6 @@ const filler = join(mount, 'filler')
 function startFilling(): ChildProcess {
   const script = `while :; do dd if=/dev/zero of="$0" bs=64k oflag=append conv=notrunc; sleep 0.02; done`
   return spawn('sh', ['-c', script, filler], { stdio: 'ignore' })
-}
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 900; attempt++) {
-    if (await isTrue()) return
-    await sleep(100)
-  }
-  throw new Error(`never: ${what}`)
 }
 
 function sizeOf(file: string): number {
@@ -84,7 +77,7 @@ t.test('the drive is filled by another program', { skip, timeout: 300_000 }, asy
   }
   const someKeys = (count: number) => [...stored.keys()].filter(key => key.startsWith('base')).slice(0, count)
 
-  await until('the ballast is taken', () => sizeOf(join(drive, 'ballast')) === ballastBytes)
+  await until(() => sizeOf(join(drive, 'ballast')) === ballastBytes, { what: 'the ballast is taken' })
   for (let i = 0; i < 300; i++) await put(`base/${i}`, i % 30 === 0 ? 300_000 : 2000)
 
   // Busy when it happens: small and large objects, deletes, listings.
@@ -129,7 +122,7 @@ t.test('the drive is filled by another program', { skip, timeout: 300_000 }, asy
   ]
   await sleep(500)
   filling = startFilling()
-  await until('new writes are refused', () => (refusals.small > 3 && refusals.large > 3) || !isBusy)
+  await until(() => (refusals.small > 3 && refusals.large > 3) || !isBusy, { what: 'new writes are refused' })
   await sleep(2000)
   isBusy = false
   await Promise.all(working)
@@ -160,8 +153,8 @@ t.test('the drive is filled by another program', { skip, timeout: 300_000 }, asy
   filling.kill('SIGKILL')
   await new Promise(done => filling!.once('close', done))
   rmSync(filler)
-  await until('new writes are taken', () => tryPut('room', 300_000))
-  await until('the ballast is taken again', () => sizeOf(join(drive, 'ballast')) === ballastBytes)
+  await until(() => tryPut('room', 300_000), { what: 'new writes are taken' })
+  await until(() => sizeOf(join(drive, 'ballast')) === ballastBytes, { what: 'the ballast is taken again' })
   await intact('with room again')
   t.equal(await server.stop(), 0)
 })

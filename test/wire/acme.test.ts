@@ -36,6 +36,8 @@ async function start(t: Test, challenge: string, { usesWeb = false, hasOwn = fal
   const server = await startServer({ environment })
   t.teardown(() => server.remove())
   await server.stop()
+  const wishesFile = join(folder, 'wishes.json')
+  writeFileSync(wishesFile, JSON.stringify({ site: ['www.a.test', 'a.test'] }))
   const pebble = await startPebble(t, { httpPort: usesWeb ? webPort : server.port, tlsPort: server.port })
   await server.start({
     ...environment,
@@ -43,7 +45,7 @@ async function start(t: Test, challenge: string, { usesWeb = false, hasOwn = fal
     SVC_ACME_CA_CERT: pebble.caFile,
     SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
     SVC_ACME_HTTP_PORT: String(usesWeb ? webPort : server.port),
-    TEST_WISHES: JSON.stringify({ site: ['www.a.test', 'a.test'] }),
+    TEST_WISHES_FILE: wishesFile,
   })
   const client = () => createAdminClient(server, hasOwn ? { ca: authority.root, servername: 'own.test' } : undefined)
   const get = (id: string) => client().call('GET', `/certificates/${id}`)

@@ -1,6 +1,6 @@
 /** The web console of a server of its own, in a browser of its own: what the tests of its pages begin with. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { until } from 'svc/testing'
 import type { Test } from 'tap'
 import { type AdminClient, createAdminClient } from './admin.ts'
 import { startBrowser } from './browser.ts'
@@ -26,14 +26,9 @@ export async function startConsole(t: Test, options: ServerOptions = {}) {
   }
 }
 
-/** Resolves when it holds; after `msMax` it rejects. The page's own policy forbids to wait inside it. */
-export async function eventually(what: string, holds: () => Promise<boolean>, msMax = 60_000): Promise<void> {
-  const until = performance.now() + msMax
-  while (performance.now() < until) {
-    if (await holds()) return
-    await sleep(100)
-  }
-  throw new Error(`never: ${what}`)
+/** Resolves when it holds; after `withinMs` it rejects. The page's own policy forbids to wait inside it. */
+export async function eventually(what: string, holds: () => Promise<boolean>, withinMs?: number): Promise<void> {
+  await until(holds, { what, withinMs })
 }
 
 /** Adds to the flaws if any script of what was stored runs. */

@@ -11,6 +11,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { until as comesTrue } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
@@ -25,11 +26,8 @@ const blobCount = 60
 const blobBytes = 140_000
 
 async function until(t: Test, what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    if (await isSo()) return void t.pass(what)
-    await sleep(200)
-  }
-  t.fail(`${what}: not within two minutes`)
+  await comesTrue(isSo, { what })
+  t.pass(what)
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {

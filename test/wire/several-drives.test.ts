@@ -12,6 +12,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { until as comesTrue } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
@@ -65,12 +66,9 @@ async function start(t: Test) {
   }
 }
 
-async function until(t: Test, what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 450; tries++) {
-    if (await isSo()) return void t.pass(what)
-    await sleep(200)
-  }
-  t.fail(`${what}: not within a minute`)
+async function until(t: Test, what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
+  await comesTrue(isSo, { what })
+  t.pass(what)
 }
 
 async function put(s3: S3Client, round: string): Promise<string[]> {

@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { temporaryFolder } from 'svc/testing'
+import { temporaryFolder, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createBudget } from '../transfer/budget.ts'
 import { choosePartBytes } from '../transfer/upload.ts'
@@ -83,13 +83,6 @@ async function startThrottle(bytesPerSecond: number) {
   }
 }
 
-const until = async (what: string, isTrue: () => boolean | Promise<boolean>) => {
-  for (let waitedMs = 0; !(await isTrue()); waitedMs += 20) {
-    if (waitedMs > 60_000) throw new Error(`${what}: not within a minute`)
-    await sleep(20)
-  }
-}
-
 t.test('an upload that is killed goes on where it was', async t => {
   const slow = await startThrottle(8 * MIB)
   t.teardown(() => slow.stop())
@@ -102,7 +95,7 @@ t.test('an upload that is killed goes on where it was', async t => {
     const answer = await server.sendToS3({ method: 'GET', path: '/bucket/up.bin', query: `uploadId=${uploadId}` })
     return (await answer.text()).split('<PartNumber>').length - 1
   }
-  await until('two parts', async () => (await storedParts()) >= 2)
+  await until(async () => (await storedParts()) >= 2, { what: 'two parts' })
   child.kill('SIGKILL')
   await ended
   t.equal((await run(['stat', 'home/bucket/up.bin'])).code, 3, 'nothing under the final key')
@@ -124,7 +117,7 @@ t.test('a changed file does not continue the upload of the earlier content', asy
   t.teardown(() => slow.stop())
   await set('slow', slow.endpoint)
   const { child, ended } = session.spawn(['cp', 'changing.bin', 'slow/bucket/changing.bin'])
-  await until('a begun upload', () => statesIn('uploads').length === 1)
+  await until(() => statesIn('uploads').length === 1, { what: 'a begun upload' })
   await sleep(300)
   child.kill('SIGKILL')
   await ended
@@ -147,7 +140,7 @@ t.test('a download that is killed goes on, and there is no file before it is who
     const [name] = statesIn('downloads')
     return name === undefined ? [] : JSON.parse(readFileSync(join(configFolder, 'downloads', name), 'utf8')).state.done
   }
-  await until('two ranges', () => note().length >= 2)
+  await until(() => note().length >= 2, { what: 'two ranges' })
   t.notOk(existsSync(join(folder, 'down.bin')))
   child.kill('SIGKILL')
   await ended
@@ -167,7 +160,7 @@ t.test('bytes that rot in an unfinished file are found, and the next run starts 
   t.teardown(() => slow.stop())
   await set('slow', slow.endpoint)
   const { child, ended } = session.spawn(['cp', 'slow/bucket/up.bin', 'rotten.bin'])
-  await until('a range', () => statesIn('downloads').length === 1)
+  await until(() => statesIn('downloads').length === 1, { what: 'a range' })
   child.kill('SIGKILL')
   await ended
   const [state] = statesIn('downloads')

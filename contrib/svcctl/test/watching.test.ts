@@ -2,8 +2,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { temporaryFolder } from 'svc/testing'
+import { until as comesTrue, temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { runSvcctl } from '../run.ts'
 import { startServer } from './server.ts'
@@ -19,11 +18,7 @@ await run(['mb', 'home/watched'])
 const patienceMs = 120_000
 
 async function until(t: Test, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const startedMs = performance.now()
-  while (!(await isSo())) {
-    if (performance.now() - startedMs > patienceMs) throw new Error(`not in ${patienceMs / 1000} s: ${what}`)
-    await sleep(50)
-  }
+  await comesTrue(isSo, { what, withinMs: patienceMs })
   t.pass(what)
 }
 

@@ -3,7 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import standard from 'svc/plugins/standard'
-import { startKernel, temporaryFolder } from 'svc/testing'
+import { startKernel, temporaryFolder, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type AnyTargetKind, createLossLog, createTargets, type DirectWay, type Target, type Targets } from '../api.ts'
@@ -93,14 +93,6 @@ async function start(t: Test, createDirectWay?: () => DirectWay) {
       ),
     messages: () => kernel.logs.filter(({ plugin }) => plugin === 'news').map(({ msg }) => msg),
   }
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const endMs = performance.now() + 90_000; performance.now() < endMs; ) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  throw new Error('it did not become so within a minute')
 }
 
 t.test('a target is connected while it is enabled, and reconnected when its settings change', async t => {

@@ -6,7 +6,7 @@ import { definePlugin } from 'svc/kernel'
 import { type DnsProvider, PermanentDnsError } from 'svc/plugins/dns/api'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import standard from 'svc/plugins/standard'
-import { createFakeClock, startKernel, type TestKernelOptions } from 'svc/testing'
+import { createFakeClock, startKernel, type TestKernelOptions, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 
@@ -89,11 +89,6 @@ async function start(
   }
   await dnsProviders.put('main', settings)
   return { kernel, dns, dnsProviders }
-}
-
-/** Until a condition holds; the test's own time limit ends it otherwise. */
-async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
 t.test('publications', { skip: skipWithoutNamed() }, async t => {

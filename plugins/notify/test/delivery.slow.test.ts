@@ -1,8 +1,9 @@
 /** Events while their target does not work, and their replay. */
 import { CreateBucketCommand, DeleteBucketCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { testUsers, userSecret } from 'svc/plugins/admin/testing'
+import { until } from 'svc/testing'
 import t, { type Test } from 'tap'
-import { messagesOf, type NotifyServer, startNotify, subscribe, until } from './start.ts'
+import { messagesOf, type NotifyServer, startNotify, subscribe } from './start.ts'
 
 const created = ['s3:ObjectCreated:*']
 const put = ({ s3 }: NotifyServer, Bucket: string, Key: string) =>

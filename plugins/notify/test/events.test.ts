@@ -19,9 +19,9 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post'
-import { createSystemPorts } from 'svc/testing'
+import { createSystemPorts, until } from 'svc/testing'
 import t from 'tap'
-import { arn, startNotify, subscribe, type Told, until } from './start.ts'
+import { arn, startNotify, subscribe, type Told } from './start.ts'
 
 const server = await startNotify(t, {
   config: { kms: { secretKey: `test:${Buffer.alloc(32, 7).toString('base64')}` } },

@@ -13,6 +13,7 @@ import {
   type TestAdmin,
   type TestAdminOptions,
 } from 'svc/plugins/admin/testing'
+import { until } from 'svc/testing'
 import type { Test } from 'tap'
 import { httpPlugin, type Receiver, startReceiver } from './http-target.ts'
 
@@ -96,12 +97,4 @@ export async function subscribe(
 
 function callOf(signed: AdminCaller) {
   return (method: string, path: string, body?: unknown) => signed({ method, path: `/api/v1${path}`, body })
-}
-
-export async function until(check: () => boolean | Promise<boolean>, waitMs = 90_000): Promise<void> {
-  const deadlineMs = performance.now() + waitMs
-  while (!(await check())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not come to be in time')
-    await sleep(20)
-  }
 }

@@ -8,7 +8,7 @@ import { startAdmin, userSecret } from 'svc/plugins/admin/testing'
 import type { Invalidation } from 'svc/plugins/cache/api'
 import { type ReceivedRequest, type Receiver, startReceiver } from 'svc/plugins/http-client/testing'
 import type { WebhookDocument } from 'svc/plugins/purge/api'
-import { createSystemPorts } from 'svc/testing'
+import { createSystemPorts, eventually } from 'svc/testing'
 import t from 'tap'
 
 const token = 'tok3n-of-the-zone'
@@ -75,15 +75,6 @@ const statusOf = async (id = 'edge') => {
   const { json } = await call('GET', '/distributions/site/cache/webhooks')
   return json.items.find((item: { id: string }) => item.id === id)
 }
-async function until<T>(ask: () => Promise<T> | T, isRight: (value: T) => boolean): Promise<T> {
-  const deadlineMs = performance.now() + 20_000
-  for (;;) {
-    const value = await ask()
-    if (isRight(value)) return value
-    if (performance.now() > deadlineMs) throw new Error(`it is ${JSON.stringify(value)}`)
-    await new Promise(done => setTimeout(done, 20))
-  }
-}
 const success = (_request: ReceivedRequest, response: Parameters<Receiver['answer']>[1]) =>
   void response.writeHead(200).end('{"success":true}')
 const refuse =
@@ -99,7 +90,7 @@ const bodies = () => {
   return found
 }
 const idle = () =>
-  until(
+  eventually(
     () => statusOf(),
     status => status.queued === 0 && !status.owesAll,
   )
@@ -185,7 +176,7 @@ t.test('what comes while a call is under way is gathered, and what others cover 
     answer = () => success(request, response)
   }
   await purge({ items: ['/first'] })
-  await until(
+  await eventually(
     () => answer,
     each => each !== undefined,
   )
@@ -205,13 +196,13 @@ t.test('a network that is away is asked again; Retry-After is kept', async t => 
   bodies()
   receiver.answer = refuse(503)
   await purge({ items: ['/later'] })
-  const failing = await until(
+  const failing = await eventually(
     () => statusOf(),
     ({ online }) => online === false,
   )
   t.match(failing, { queued: 1, lastError: /127\.0\.0\.1:\d+ answers 503/, failedTotal: 0 })
   receiver.answer = refuse(429, { 'retry-after': '2' })
-  await until(
+  await eventually(
     () => statusOf(),
     ({ lastError }) => /429/.test(lastError),
   )
@@ -225,7 +216,7 @@ t.test('a network that is away is asked again; Retry-After is kept', async t => 
 t.test('the queue survives a restart', async t => {
   receiver.answer = refuse(500)
   await purge({ items: ['/kept'] })
-  await until(
+  await eventually(
     () => statusOf(),
     ({ online }) => online === false,
   )
@@ -240,7 +231,7 @@ t.test('the queue survives a restart', async t => {
 t.test('what is given up is made good by a purge of everything, also after a restart', async t => {
   receiver.answer = refuse(403)
   await purge({ items: ['/lost'] })
-  const given = await until(
+  const given = await eventually(
     () => statusOf(),
     ({ owesAll }) => owesAll,
   )
@@ -249,7 +240,7 @@ t.test('what is given up is made good by a purge of everything, also after a res
   await server.stop()
   bodies()
   server = await start()
-  await until(
+  await eventually(
     () => receiver.requests.length - readTo,
     count => count > 0,
   )
@@ -268,14 +259,14 @@ t.test('what is given up is made good by a purge of everything, also after a res
 t.test('entries of more than a day are given up', async t => {
   receiver.answer = refuse(500)
   await purge({ items: ['/old'] })
-  await until(
+  await eventually(
     () => statusOf(),
     ({ online }) => online === false,
   )
   aheadMs += 25 * 3_600_000
   bodies()
   receiver.answer = success
-  await until(
+  await eventually(
     () => statusOf(),
     ({ queued, owesAll }) => queued === 0 && !owesAll,
   )
@@ -331,7 +322,7 @@ t.test('calls are counted, and tags of answers are named as the network reads th
 t.test('a distribution that is deleted takes its webhooks and their queues with it', async t => {
   receiver.answer = refuse(500)
   await purge({ items: ['/never'] })
-  await until(
+  await eventually(
     () => statusOf(),
     ({ online }) => online === false,
   )

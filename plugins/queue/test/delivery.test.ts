@@ -1,13 +1,13 @@
 /** A delivery over time: pauses, attempts that hang, entries that always fail; with a clock that the test moves. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { createFakeClock, createSeededRandom } from 'svc/testing'
+import { createFakeClock, createSeededRandom, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { DeliveryOptions, QueueEntry } from '../api.ts'
 import { procedure } from '../commit.ts'
 import { createDeadLetters } from '../dead-letters.ts'
 import { createQueueDelivery, stopGraceMs } from '../delivery.ts'
 import { queuePlace } from '../keys.ts'
-import { entry, newFolder, startQueue, textOf, until } from './start.ts'
+import { entry, newFolder, startQueue, textOf } from './start.ts'
 
 const queue = await startQueue(await newFolder(t))
 t.teardown(queue.stop)

@@ -4,8 +4,9 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { until } from 'svc/testing'
 import t from 'tap'
-import { newFolder, startQueue, until } from './start.ts'
+import { newFolder, startQueue } from './start.ts'
 
 const count = Number(process.env.ENTRIES ?? 100_000)
 const payloadBytes = 4000
@@ -29,7 +30,7 @@ t.test('a long queue drains in the memory of its window', { timeout: 240_000 }, 
   const { news, storage, stop } = await startQueue(await newFolder(t))
   // On a busy machine the index lags behind, and the drive keeps up to its limit in memory, which is not memory of the queue.
   const indexed = () =>
-    until(async () => ((await storage.drives())[0]!.metrics!.overlayRecords ?? 0) < overlayRecordsMax, 60)
+    until(async () => ((await storage.drives())[0]!.metrics!.overlayRecords ?? 0) < overlayRecordsMax)
   t.teardown(stop)
   const payload = Buffer.alloc(payloadBytes, 'x')
   const beganPutting = performance.now()
@@ -65,7 +66,7 @@ t.test('a long queue drains in the memory of its window', { timeout: 240_000 }, 
       },
     })
     const left = count * (1 - share)
-    await until(async () => (await news.status('long')).pending <= left, 120)
+    await until(async () => (await news.status('long')).pending <= left)
     const seconds = (performance.now() - began - lookMs) / 1000
     await delivery.stop()
     t.ok(most < growthBytesMax, `memory grew by ${most} bytes`)

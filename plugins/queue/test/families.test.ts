@@ -1,10 +1,10 @@
 /** Metrics of a queue over its whole life: what waits, what was sent, what failed, what will never be taken. */
 import metrics from 'svc/plugins/metrics/index'
-import { startKernel } from 'svc/testing'
+import { startKernel, until } from 'svc/testing'
 import t from 'tap'
 import type { QueuePlace } from '../keys.ts'
 import { registerMetrics } from '../metrics.ts'
-import { entry, newFolder, startQueue, until } from './start.ts'
+import { entry, newFolder, startQueue } from './start.ts'
 
 t.test('entries that wait, are sent, fail, and are dead', async t => {
   const { news, kernel, stop } = await startQueue(await newFolder(t))

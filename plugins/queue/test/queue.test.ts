@@ -1,11 +1,11 @@
 /** The queue over a real drive: limits, commits that are rolled back, large payloads, dead letters, restarts. */
-import { seeded, testRounds } from 'svc/testing'
+import { seeded, testRounds, until } from 'svc/testing'
 import t from 'tap'
 import type { QueueEntry } from '../api.ts'
 import { createDeadLetters } from '../dead-letters.ts'
 import { PermanentDeliveryError } from '../errors.ts'
 import { endOf, queuePlace } from '../keys.ts'
-import { entry, newFolder, startForTest, startQueue, textOf, until } from './start.ts'
+import { entry, newFolder, startForTest, startQueue, textOf } from './start.ts'
 
 t.test('entries of a commit are delivered in order, and then deleted', async t => {
   const { news, put } = await startForTest(t)
@@ -314,7 +314,7 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
         await Promise.all(puts)
         if (life === 2) {
           delivery ??= deliver()
-          await until(async () => (await news.status('queue')).pending === 0, 60)
+          await until(async () => (await news.status('queue')).pending === 0)
           const all = [...accepted.values()].flat()
           t.same(
             all.filter(text => !done.has(text)),

@@ -102,12 +102,3 @@ export function entry(key: string, text: string): NewEntry {
 export function textOf({ payload }: QueueEntry): string {
   return payload.toString('utf8')
 }
-
-/** Waits for a condition that becomes true soon. */
-export async function until(condition: () => boolean | Promise<boolean>, seconds = 120): Promise<void> {
-  for (const endMs = Date.now() + seconds * 1000; Date.now() < endMs; ) {
-    if (await condition()) return
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  throw new Error(`it did not come to that within ${seconds} seconds`)
-}

@@ -72,12 +72,3 @@ export async function newFolder(t: Test): Promise<string> {
   t.teardown(() => rm(folder, { recursive: true }))
   return folder
 }
-
-/** Waits for a condition that becomes true soon. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 9000; tries++) {
-    if (await condition()) return
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-  throw new Error('it did not come to that in time')
-}

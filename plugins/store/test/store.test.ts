@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFakeClock } from 'svc/testing'
+import { createFakeClock, until } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import type { Collection, DocumentChange, StoreService } from '../api.ts'
@@ -10,7 +10,7 @@ import { documentBytesMax } from '../codec.ts'
 import { DocumentCollection } from '../collection.ts'
 import { documentKey } from '../keys.ts'
 import { encodeRecord, stampRecord } from '../record.ts'
-import { newFolder, startStore, until } from './start.ts'
+import { newFolder, startStore } from './start.ts'
 
 const User = Type.Object(
   {

@@ -9,6 +9,7 @@ import { rootPassword, rootUser, startAdmin, type TestAdmin } from 'svc/plugins/
 import type { AuditRecord } from 'svc/plugins/audit/api'
 import { auditTargetContract } from 'svc/plugins/audit/contract'
 import { createTestHttpClient, makeCertificates, type Receiver, startReceiver } from 'svc/plugins/http-client/testing'
+import { until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { svcProgram } from '../../../test/services/programs.ts'
 import { createAuditTargets } from '../audit-target.ts'
@@ -70,15 +71,6 @@ async function configure(t: Test, admin: TestAdmin, settings: Readonly<Record<st
 
 const idsAt = (receiver: Receiver): string[] => receiver.requests.map(({ body }) => JSON.parse(body).requestId)
 
-async function waitFor(t: Test, what: string, isSo: () => boolean | Promise<boolean>, waitMs = 90_000): Promise<void> {
-  const deadlineMs = performance.now() + waitMs
-  while (performance.now() < deadlineMs) {
-    if (await isSo()) return
-    await sleep(25)
-  }
-  t.fail(`${what}: not within ${waitMs} ms`)
-}
-
 /** Makes records: anonymous requests for one object. Returns their ids, in the order in which they were answered. */
 async function ask(port: number, count: number, path = '/photos/k'): Promise<string[]> {
   const ids: string[] = []
@@ -107,7 +99,7 @@ t.test('each record is one POST with the record of log and ring; a receiver may 
   t.match(shown.json.settings, { enable: 'on', auth_token: '*REDACTED*', timeout: '5s', queue_limit: '100000' })
 
   const ids = await ask(admin.s3Port, 200)
-  await waitFor(t, 'the records', () => ids.every(id => idsAt(receiver).includes(id)))
+  await until(() => ids.every(id => idsAt(receiver).includes(id)), { what: 'the records' })
   const kept = await admin.kernel.services.audit.recent(1000)
   for (const { body, headers } of receiver.requests.slice(-20)) {
     const record: AuditRecord = JSON.parse(body)
@@ -119,23 +111,23 @@ t.test('each record is one POST with the record of log and ring; a receiver may 
     t.equal(headers['content-type'], 'application/json')
   }
   t.equal(await metric(admin, 'events_target_online'), 1)
-  await waitFor(t, 'sent', async () => (await metric(admin, 'events_sent_total'))! >= 200)
+  await until(async () => (await metric(admin, 'events_sent_total'))! >= 200, { what: 'sent' })
 
   await receiver.stop()
   const missed = await ask(admin.s3Port, 150)
-  await waitFor(t, 'offline', async () => (await metric(admin, 'events_target_online')) === 0)
-  await waitFor(t, 'pending', async () => (await metric(admin, 'events_pending'))! >= 150)
+  await until(async () => (await metric(admin, 'events_target_online')) === 0, { what: 'offline' })
+  await until(async () => (await metric(admin, 'events_pending'))! >= 150, { what: 'pending' })
   t.ok((await metric(admin, 'events_failed_total'))! >= 1)
   await receiver.start()
-  await waitFor(t, 'what waited', () => missed.every(id => idsAt(receiver).includes(id)))
-  await waitFor(t, 'online', async () => (await metric(admin, 'events_target_online')) === 1)
-  await waitFor(t, 'nothing pending', async () => (await metric(admin, 'events_pending')) === 0)
+  await until(() => missed.every(id => idsAt(receiver).includes(id)), { what: 'what waited' })
+  await until(async () => (await metric(admin, 'events_target_online')) === 1, { what: 'online' })
+  await until(async () => (await metric(admin, 'events_pending')) === 0, { what: 'nothing pending' })
   const messages = admin.kernel.logs.map(({ msg }) => msg)
   t.ok(messages.includes('a target takes no audit records: they are queued'))
   t.ok(messages.includes('a target takes audit records again'))
 
   await configure(t, admin, { enable: 'off' })
-  await waitFor(t, 'off', async () => (await metric(admin, 'events_target_online')) === undefined)
+  await until(async () => (await metric(admin, 'events_target_online')) === undefined, { what: 'off' })
   const unsent = await ask(admin.s3Port, 5)
   await sleep(300)
   t.notOk(
@@ -173,12 +165,12 @@ t.test('a full queue drops records, counts them, and logs it once a minute', asy
   await receiver.stop()
   await configure(t, admin, { enable: 'on', endpoint: receiver.url, queue_limit: '20' })
   const ids = await ask(admin.s3Port, 200)
-  await waitFor(t, 'dropped', async () => ((await metric(admin, 'audit_dropped_total')) ?? 0) >= 180)
+  await until(async () => ((await metric(admin, 'audit_dropped_total')) ?? 0) >= 180, { what: 'dropped' })
   t.equal(await metric(admin, 'events_pending'), 20)
   const said = admin.kernel.logs.filter(({ msg }) => /were dropped/.test(String(msg)))
   t.equal(said.length, 1)
   await receiver.start()
-  await waitFor(t, 'the oldest', () => ids.slice(0, 15).every(id => idsAt(receiver).includes(id)))
+  await until(() => ids.slice(0, 15).every(id => idsAt(receiver).includes(id)), { what: 'the oldest' })
 })
 
 t.test(
@@ -193,18 +185,24 @@ t.test(
     const tookMs = performance.now() - startedMs
     // If requests waited for the receiver, each would take two seconds.
     t.ok(tookMs < 60_000, `100 requests took ${Math.round(tookMs)} ms`)
-    await waitFor(t, 'in the queue', async () => (await metric(admin, 'events_pending'))! >= 100)
+    await until(async () => (await metric(admin, 'events_pending'))! >= 100, { what: 'in the queue' })
     receiver.resume()
     receiver.answer = (_request, response) => void setTimeout(() => response.writeHead(200).end(), 700)
-    await waitFor(t, 'what a slow one takes', () => ids.every(id => idsAt(receiver).includes(id)), 60_000)
+    await until(() => ids.every(id => idsAt(receiver).includes(id)), {
+      what: 'what a slow one takes',
+      withinMs: 60_000,
+    })
     receiver.answer = ({ path, body }, response) => {
       const isRefused = JSON.parse(body).path === '/photos/poison'
       response.writeHead(isRefused && path !== '' ? 422 : 204).end()
     }
     const poison = await ask(admin.s3Port, 1, '/photos/poison')
     const behind = await ask(admin.s3Port, 20)
-    await waitFor(t, 'what comes behind', () => behind.every(id => idsAt(receiver).includes(id)), 60_000)
-    await waitFor(t, 'the dead letter', async () => (await metric(admin, 'events_pending')) === 0, 60_000)
+    await until(() => behind.every(id => idsAt(receiver).includes(id)), { what: 'what comes behind', withinMs: 60_000 })
+    await until(async () => (await metric(admin, 'events_pending')) === 0, {
+      what: 'the dead letter',
+      withinMs: 60_000,
+    })
     t.ok(idsAt(receiver).includes(poison[0]!))
   },
 )
@@ -259,7 +257,7 @@ t.test('two workers: an orderly stop loses nothing, a crash loses the records in
 
   const first = await startProcess(t, drive)
   const live = await ask(first.port, 100)
-  await waitFor(t, 'records of both workers', () => live.every(id => idsAt(receiver).includes(id)))
+  await until(() => live.every(id => idsAt(receiver).includes(id)), { what: 'records of both workers' })
   await receiver.stop()
   const orderly = await ask(first.port, 200)
   // Without a pause: many records are still in memory.
@@ -267,17 +265,17 @@ t.test('two workers: an orderly stop loses nothing, a crash loses the records in
   await first.ended
   await receiver.start()
   const second = await startProcess(t, drive)
-  await waitFor(t, 'what an orderly stop has kept', () => orderly.every(id => idsAt(receiver).includes(id)), 90_000)
+  await until(() => orderly.every(id => idsAt(receiver).includes(id)), { what: 'what an orderly stop has kept' })
 
   await receiver.stop()
   const safe = await ask(second.port, 200)
-  await waitFor(t, 'what is in the queue', async () => (await queued(second.port)) >= 200)
+  await until(async () => (await queued(second.port)) >= 200, { what: 'what is in the queue' })
   const late = await ask(second.port, 50)
   second.child.kill('SIGKILL')
   await second.ended
   await receiver.start()
   await startProcess(t, drive)
-  await waitFor(t, 'what a crash must not lose', () => safe.every(id => idsAt(receiver).includes(id)), 90_000)
+  await until(() => safe.every(id => idsAt(receiver).includes(id)), { what: 'what a crash must not lose' })
   const lost = late.filter(id => !idsAt(receiver).includes(id)).length
   t.comment(`of the last 50 records before the crash ${lost} were lost`)
 })

@@ -1,0 +1,18 @@
+/** What test/setup.mjs saves is lost silently when a new version of tap does things its own way. */
+import { execFileSync } from 'node:child_process'
+import t from 'tap'
+
+t.test('tap follows no process that a test starts', async t => {
+  const script = "console.log(Object.keys(process.env).filter(name => /^_TAPJS|^NODE_OPTIONS$/.test(name)).join(' '))"
+  for (const env of [{ PATH: process.env.PATH }, { ...process.env, _TAPJS_PROCESSINFO_CWD_: undefined }]) {
+    const names = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' }).trim().split(' ')
+    t.notOk(env.NODE_OPTIONS?.includes('processinfo'))
+    if (env.NODE_OPTIONS === undefined) t.same(names, [''])
+  }
+})
+
+t.test('the client of Node.js that nobody uses is not loaded with node:http', async t => {
+  const http = await import('node:http')
+  t.notOk('WebSocket' in http)
+  t.equal(http.createServer, process.getBuiltinModule('node:http').createServer)
+})
