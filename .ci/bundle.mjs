@@ -58,7 +58,7 @@ function fingerprint() {
       const path = `${folder}/${entry.name}`
       if (entry.isFile()) add(path)
       else if (entry.isDirectory() && !/^(node_modules|dist|test)$/.test(entry.name)) addFolder(path)
-  }
+    }
   }
   for (const folder of sourceFolders) addFolder(folder)
   for (const path of ['package.json', 'package-lock.json']) add(path)
@@ -175,13 +175,6 @@ function externalPackages() {
 const sourcesAsTheyAre = {
   name: 'sources-as-they-are',
   setup({ onLoad, onResolve }) {
-    // An import makes Node read all properties, also WebSocket, which loads a client that is not used: 70 ms of CPU in each start.
-    onResolve({ filter: /^node:http$/ }, ({ kind, path }) => {
-      return kind === 'import-statement' ? { path, namespace: 'built-in' } : undefined
-    })
-    onLoad({ filter: /.*/, namespace: 'built-in' }, ({ path }) => {
-      return { contents: `module.exports = process.getBuiltinModule('${path}')`, loader: 'js' }
-    })
     // What is loaded when it is first needed stays a package: of CommonJS, a bundle would have the default export only.
     onResolve({ filter: /^[^./]/ }, ({ kind, path }) => {
       return kind === 'dynamic-import' && !path.startsWith('svc/') ? { path, external: true } : undefined
