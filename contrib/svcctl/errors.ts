@@ -132,6 +132,8 @@ const fileProblems: Readonly<Record<string, string>> = {
 
 function fileProblem(error: Error): string | undefined {
   const { code = '', path } = error as NodeJS.ErrnoException
+  // Opening a folder succeeds; what reads it then does not know its name.
+  if (path === undefined && code === 'EISDIR') return 'What is to be read is a folder, not a file (EISDIR).'
   if (path === undefined || !Object.hasOwn(fileProblems, code)) return undefined
   return `${fileProblems[code]} ${JSON.stringify(path)} (${code}).`
 }

@@ -10,7 +10,7 @@ import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { type RateLimitName, type RateLimitsService, refusalDetails } from 'svc/plugins/http/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
 import { openPayload, type Payload } from 'svc/plugins/payload/api'
-import { answer, answerBytes, answerProblem, splitTarget, watchForAbort } from './answer.ts'
+import { answer, answerBytes, answerProblem, basePath, splitTarget, watchForAbort } from './answer.ts'
 import type { ActionTarget, AdminOperation, AdminRequest, EventSource, RequiredActions } from './api.ts'
 import {
   type AuthenticationServices,
@@ -99,8 +99,10 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     next(nowhere.test(path) ? adminErrors.not_found() : undefined)
   }
 
-  function refuse(request: FastifyRequest): never {
-    const allowed = methodsAt(operations, splitTarget(request).path)
+  async function refuse(request: FastifyRequest): Promise<never> {
+    const { path } = splitTarget(request)
+    if (path.startsWith(`${basePath}/`)) await spendToken('admin_ip', request.exchange.clientAddress)
+    const allowed = methodsAt(operations, path)
     if (allowed.length === 0) throw adminErrors.not_found()
     throw adminErrors.method_not_allowed(undefined, { extra: { allow: allowed.join(', ') } })
   }

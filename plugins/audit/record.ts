@@ -49,7 +49,7 @@ export function queryOf(record: RequestRecord): Record<string, string> {
     const nameEnd = equals < 0 || equals > end ? end : equals
     const rawName = query.slice(start, nameEnd)
     const rawValue = query.slice(Math.min(nameEnd + 1, end), end)
-    const value = rawValue === '' ? '' : isSecretParameter(rawName) ? redactedText : decode(rawValue)
+    const value = rawValue === '' ? '' : isSecretParameter(rawName, rawValue) ? redactedText : decode(rawValue)
     setParameter(parameters, decode(rawName), value)
     start = end + 1
   }

@@ -1,7 +1,7 @@
 /** One request in AWS's format. Source: AWS S3 User Guide, "Amazon S3 server access log format". */
 import type { TLSSocket } from 'node:tls'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
-import { redactQuery } from 'svc/plugins/trace/api'
+import { redactQuery, redactUrl } from 'svc/plugins/trace/api'
 
 /** The account of a deployment, as in ARNs. */
 export const account = '000000000000'
@@ -61,7 +61,7 @@ export function logLine(record: S3RequestRecord, ownerId: string): string {
     objectBytesOf(record) ?? '-',
     Math.round(record.durationMs),
     '-',
-    quoted(headers.referer),
+    quoted(redactUrl(headers.referer ?? '')),
     quoted(record.userAgent),
     word(parameters.get('versionId')),
     '-',

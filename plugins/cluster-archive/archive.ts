@@ -118,13 +118,14 @@ export async function packArchive({ directory, settings, buckets, parts }: Archi
   return writeZip(new Map([['manifest.json', json({ ...manifest, mac })], ...files]), new Date(nowMs))
 }
 
-/** Throws `invalid_archive`, and `conflict` where it was made with other root credentials. */
+/** Throws `invalid_archive`, and `conflict` where it was made with other root credentials. `take` as for `readZip`. */
 export async function unpackArchive(
   bytes: Buffer,
   credentials: RootCredentials,
   schemas: ReadonlyMap<string, TSchema>,
+  take: (bytes: number) => void,
 ): Promise<ArchiveContents> {
-  const files = await readZip(bytes)
+  const files = await readZip(bytes, take)
   const { keys, names } = await readManifest(files, credentials)
   const problems: ArchiveProblem[] = []
   const read = <T>(name: string, schema: TSchema, text: string): T | undefined => {
@@ -192,9 +193,7 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
   const text = files.get('manifest.json')?.toString()
   if (text === undefined) throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
   const manifest = parse(text)
-  if (!Value.Check(Manifest, manifest)) {
-    throw archiveErrors.invalid_archive('Its manifest.json is not that of a cluster archive.')
-  }
+  if (!Value.Check(Manifest, manifest)) throw foreignManifest()
   if (manifest.version < oldestVersion || manifest.version > version) {
     throw archiveErrors.invalid_archive(
       `It has version ${manifest.version} of the format, and this release reads versions ${oldestVersion} to ${version}.`,
@@ -207,7 +206,7 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
     )
   }
   const { mac, ...signed } = manifest
-  if (!equals(keys.authenticate(canonicalJson(signed)), mac)) {
+  if (!equals(keys.authenticate(signedText(signed)), mac)) {
     throw archiveErrors.invalid_archive('Its manifest.json was changed after the export.')
   }
   const names = Object.keys(manifest.files)
@@ -222,6 +221,17 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
   }
   return { keys, names }
 }
+
+/** Other releases may add fields, but none that have no canonical form. */
+function signedText(signed: object): string {
+  try {
+    return canonicalJson(signed)
+  } catch {
+    throw foreignManifest()
+  }
+}
+
+const foreignManifest = () => archiveErrors.invalid_archive('Its manifest.json is not that of a cluster archive.')
 
 function open(keys: ArchiveKeys, sealed: Buffer, context: string): string {
   try {

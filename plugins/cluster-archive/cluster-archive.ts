@@ -10,6 +10,7 @@ import type { StoreService } from 'svc/plugins/store/api'
 import type { UsersService } from 'svc/plugins/users/api'
 import type { ArchivePart, ArchiveSection, ChangedFields } from './api.ts'
 import { type ArchiveContents, packArchive, type RootCredentials, unpackArchive } from './archive.ts'
+import { type ArchiveShare, createArchiveMemory } from './archive-memory.ts'
 import { createBucketTransfer } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
 import { createPartTransfer } from './parts.ts'
@@ -55,9 +56,12 @@ export interface ImportOutcome {
 
 export interface ClusterArchive {
   export(): Promise<Buffer>
-  /** Everything is checked before anything is changed; a dry run ends there. */
+  /**
+   * Everything is checked before anything is changed; a dry run ends there. `receive` resolves with the archive, and takes each chunk of it
+   * from the memory that there is for archives.
+   */
   import(
-    bytes: Buffer,
+    receive: (share: ArchiveShare) => Promise<Buffer>,
     options: { readonly mode: ImportMode; readonly isDryRun: boolean; readonly startedBy: string },
   ): Promise<ImportOutcome>
   /** Completes an import that was interrupted. Resolves with whether there was one. */
@@ -77,7 +81,9 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     parts: await parts.export(),
   })
 
-  const unpack = (bytes: Buffer) => unpackArchive(bytes, credentials(), parts.schemas())
+  const memory = createArchiveMemory(2 * archiveBytesMax)
+  const unpack = (bytes: Buffer, share?: ArchiveShare) =>
+    unpackArchive(bytes, credentials(), parts.schemas(), size => share?.take(size))
 
   /** The changes that an import would make. Throws `invalid_archive` with all problems. */
   const plan = async (contents: ArchiveContents, mode: ImportMode): Promise<ImportOutcome> => {
@@ -187,17 +193,23 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       return bytes
     },
 
-    async import(bytes, { mode, isDryRun, startedBy }) {
-      const contents = await unpack(bytes)
-      if (isDryRun) return plan(contents, mode)
-      return locks.hold(lockName, { source: 'importCluster' }, async lease => {
-        await completeFormer(lease)
-        const outcome = await plan(contents, mode)
-        const id = Buffer.from(ports.random.bytes(8)).toString('hex')
-        await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy })
-        await apply(contents, mode, lease)
-        return outcome
-      })
+    async import(receive, { mode, isDryRun, startedBy }) {
+      const share = memory.share()
+      try {
+        const bytes = await receive(share)
+        const contents = await unpack(bytes, share)
+        if (isDryRun) return await plan(contents, mode)
+        return await locks.hold(lockName, { source: 'importCluster' }, async lease => {
+          await completeFormer(lease)
+          const outcome = await plan(contents, mode)
+          const id = Buffer.from(ports.random.bytes(8)).toString('hex')
+          await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy })
+          await apply(contents, mode, lease)
+          return outcome
+        })
+      } finally {
+        share.end()
+      }
     },
 
     async resume() {

@@ -1,5 +1,6 @@
 /** ZIP files in memory, with bounds against archives that decompress to huge sizes. */
 import { buffer } from 'node:stream/consumers'
+import { isCatalogError } from 'svc/kernel'
 import type { Entry, ZipFile as OpenZip } from 'yauzl'
 import { archiveErrors } from './errors.ts'
 
@@ -15,8 +16,8 @@ export async function writeZip(files: ReadonlyMap<string, Buffer>, modified: Dat
   return buffer(zip.outputStream)
 }
 
-/** Throws `invalid_archive`. */
-export async function readZip(bytes: Buffer): Promise<Map<string, Buffer>> {
+/** Throws `invalid_archive`. `take` is told of the bytes of each file before it is unpacked, and may refuse. */
+export async function readZip(bytes: Buffer, take: (bytes: number) => void = () => {}): Promise<Map<string, Buffer>> {
   const { fromBuffer } = await import('yauzl')
   const zip = await new Promise<OpenZip>((resolve, reject) => {
     fromBuffer(bytes, { lazyEntries: true, strictFileNames: true }, (error, opened) => {
@@ -32,16 +33,25 @@ export async function readZip(bytes: Buffer): Promise<Map<string, Buffer>> {
       zip.close()
       reject(refusal(reason))
     }
-    const take = async (entry: Entry) => {
+    const unpack = async (entry: Entry) => {
       const { fileName } = entry
       if (files.has(fileName)) return fail(`${fileName} is there twice`)
       // The directory names the size; yauzl ends a file that has more.
       if (entry.uncompressedSize > roomBytes) return fail(`Unpacked it has more than ${archiveBytesMax} bytes`)
       roomBytes -= entry.uncompressedSize
+      take(entry.uncompressedSize)
       if (!fileName.endsWith('/')) files.set(fileName, await readEntry(zip, entry))
       zip.readEntry()
     }
-    zip.on('entry', entry => void take(entry).catch(error => fail(`${entry.fileName}: ${error.message}`)))
+    zip.on(
+      'entry',
+      entry =>
+        void unpack(entry).catch(error => {
+          if (!isCatalogError(error)) return fail(`${entry.fileName}: ${error.message}`)
+          zip.close()
+          reject(error)
+        }),
+    )
     zip.on('end', () => resolve(files))
     zip.on('error', error => fail(error.message))
     zip.readEntry()

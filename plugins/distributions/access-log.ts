@@ -1,6 +1,6 @@
 /** A line for each request, to the log of the server or into a bucket: JSON, or as Apache writes it. */
 import type { Logger } from 'svc/kernel'
-import { redactQuery } from 'svc/plugins/trace/api'
+import { redactQuery, redactUrl } from 'svc/plugins/trace/api'
 import type { Visit } from './api.ts'
 
 export interface AccessRecord {
@@ -47,7 +47,7 @@ export function accessFields({ visit, status, timeMs, durationMs }: AccessRecord
     cache: visit.cache,
     behavior: visit.behavior,
     keyId: visit.tags.keyId ?? '',
-    referer: refererOf(visit),
+    referer: redactUrl(request.headers.referer ?? ''),
     userAgent: request.headers['user-agent'] ?? '',
     protocol: `HTTP/${request.httpVersion}`,
   }
@@ -60,7 +60,9 @@ export function combinedLine(record: AccessRecord): string {
   const { request } = exchange
   const { path, query } = targetOf(visit)
   const line = `${request.method} ${path}${query === '' ? '' : `?${query}`} HTTP/${request.httpVersion}`
-  const fields = [line, refererOf(visit) || '-', request.headers['user-agent'] ?? '-'].map(quote)
+  const fields = [line, redactUrl(request.headers.referer ?? '') || '-', request.headers['user-agent'] ?? '-'].map(
+    quote,
+  )
   return `${exchange.clientAddress} - - [${apacheTime(timeMs)}] ${fields[0]} ${status} ${visit.sentBytes} ${fields[1]} ${fields[2]}`
 }
 
@@ -68,13 +70,6 @@ function targetOf({ exchange }: Visit): { path: string; query: string } {
   const url = exchange.request.url ?? ''
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: redactQuery(url.slice(mark + 1)) }
-}
-
-/** A page that was opened by a signed URL is the referer of all that it loads: the signature would be in each line. */
-function refererOf({ exchange }: Visit): string {
-  const referer = exchange.request.headers.referer ?? ''
-  const mark = referer.indexOf('?')
-  return mark < 0 ? referer : `${referer.slice(0, mark)}?${redactQuery(referer.slice(mark + 1))}`
 }
 
 function quote(text: string): string {

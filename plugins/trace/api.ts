@@ -1,6 +1,6 @@
 /** Live trace: each request of this node as one line, for subscribers. Headers and bodies never appear in it. */
 
-export { isSecretParameter, redactedText, redactQuery } from './redaction.ts'
+export { isSecretParameter, redactedText, redactQuery, redactUrl } from './redaction.ts'
 
 export type TraceType = 's3' | 'admin' | 'web' | 'rpc'
 

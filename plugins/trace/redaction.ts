@@ -35,7 +35,7 @@ export function redactQuery(query: string): string {
   for (const [index, parameter] of parameters.entries()) {
     const equals = parameter.indexOf('=')
     if (equals < 0 || equals === parameter.length - 1) continue
-    if (isSecretParameter(parameter.slice(0, equals))) {
+    if (isSecretParameter(parameter.slice(0, equals), parameter.slice(equals + 1))) {
       parameters[index] = `${parameter.slice(0, equals)}=${redactedText}`
       changed = true
     }
@@ -43,13 +43,44 @@ export function redactQuery(query: string): string {
   return changed ? parameters.join('&') : query
 }
 
+/**
+ * An address with its query redacted. A page that was opened by a signed URL is the referer of all that it loads: the signature would be in
+ * the log line of each.
+ */
+export function redactUrl(url: string): string {
+  const mark = url.indexOf('?')
+  return mark < 0 ? url : `${url.slice(0, mark)}?${redactQuery(url.slice(mark + 1))}`
+}
+
 /** Clients repeat the same few names; the number of remembered ones is bounded. */
 const knownNamesMax = 512
 const knownNameCharsMax = 64
 const knownNames = new Map<string, boolean>()
 
-/** Whether the value of a parameter is a credential, by its name as it came, still encoded. */
-export function isSecretParameter(rawName: string): boolean {
+/** Whether the value of a parameter is a credential, or an address that has one; both as they came, still encoded. */
+export function isSecretParameter(rawName: string, rawValue: string): boolean {
+  return isSecretName(rawName) || holdsSecret(rawValue)
+}
+
+const decodingsMax = 3
+const equalsSign = /=|%(?:25)*3d/i
+const innerParameter = /[?&;]([^?&;=]+)=(?!$)/g
+
+/** A signed link as the value of a parameter, or appended to a query with a second question mark. */
+function holdsSecret(rawValue: string): boolean {
+  if (!equalsSign.test(rawValue)) return false
+  let value = rawValue
+  for (let i = 0; i < decodingsMax && value.includes('%'); i++) value = decodeLeniently(value)
+  for (const [, name] of value.matchAll(innerParameter)) if (isSecret(name!)) return true
+  return false
+}
+
+/** Of ASCII alone: no name and no separator has others, and a sequence that is none must not hide those behind it. */
+function decodeLeniently(text: string): string {
+  return text.replace(/%([2-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+}
+
+function isSecretName(rawName: string): boolean {
   const known = knownNames.get(rawName)
   if (known !== undefined) return known
   const found = isSecret(rawName)

@@ -131,7 +131,7 @@ function sorted(value: object): [string, unknown][] {
 
 t.test('a record has the user, the operation, the address and the outcome, and no secret', async t => {
   const query =
-    'versionId=v1&X-Amz-Credential=admin%2F2026&X-Amz-Signature=abc&X-Amz-Security-Token=tok&x-api-key=k&prefix=a%20b'
+    'versionId=v1&X-Amz-Credential=admin%2F2026&X-Amz-Signature=abc&X-Amz-Security-Token=tok&x-api-key=k&prefix=a%20b&url=https%3A%2F%2Fa%2F%3Fsig%3Dabc'
   t.same(auditRecordOf({ ...s3Record, query, status: 403, errorCode: 'AccessDenied' }, 'n1', s3Record.timeMs + 7), {
     version: '1',
     time: '2026-01-01T12:00:00.012Z',
@@ -155,6 +155,7 @@ t.test('a record has the user, the operation, the address and the outcome, and n
       'X-Amz-Security-Token': '*REDACTED*',
       'x-api-key': '*REDACTED*',
       prefix: 'a b',
+      url: '*REDACTED*',
     },
     status: 403,
     errorCode: 'AccessDenied',

@@ -104,7 +104,7 @@ t.test('requests of several kinds become lines, and deliveries themselves do not
   t.equal(await outcome(client.send(new GetObjectCommand({ Bucket: 'photos', Key: 'none' }))), '404 NoSuchKey')
   await client.send(new ListObjectsV2Command({ Bucket: 'photos' }))
   await fetch(`${server.endpoint}/photos/secret?X-Amz-Signature=abc`, {
-    headers: { 'user-agent': 'a "quoted" \\ agent', referer: 'http://page.example/' },
+    headers: { 'user-agent': 'a "quoted" \\ agent', referer: 'http://page.example/?X-Amz-Signature=abc&page=2' },
   })
   const logs = await logsOf(server, 'logs', 'p/', 6)
   for (const { key } of logs) t.match(key, /^p\/\d{4}(-\d\d){5}-[0-9A-F]{16}$/)
@@ -136,7 +136,7 @@ t.test('requests of several kinds become lines, and deliveries themselves do not
   const refused = fields.find(line => line[7] === 'secret') ?? []
   t.equal(refused[4], '-')
   t.notMatch(refused[8], /abc/, 'without the signature')
-  t.equal(refused[15], '"http://page.example/"')
+  t.equal(refused[15], '"http://page.example/?X-Amz-Signature=*REDACTED*&page=2"')
   t.equal(refused[16], '"a %22quoted%22 %5C agent"')
   t.equal(fields.length, 6, 'nothing of other buckets, and each once')
 })

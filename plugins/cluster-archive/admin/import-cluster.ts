@@ -1,6 +1,7 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { ImportResult } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
+import type { ArchiveShare } from '../archive-memory.ts'
 import type {} from '../cluster-archive.ts'
 import { importModes } from '../pending-import.ts'
 import { archiveBytesMax } from '../zip-file.ts'
@@ -23,16 +24,20 @@ export default defineAdminOperation({
   errors: ['conflict', 'invalid_archive', 'entity_too_large'],
   uses: ['clusterArchive'],
   async handle({ query: { mode, dryRun }, payload, identity }, { clusterArchive: archive }) {
-    const chunks: Buffer[] = []
-    let sizeBytes = 0
-    await payload.body.consume(chunk => {
-      sizeBytes += chunk.length
-      if (sizeBytes > archiveBytesMax) throw adminErrors.entity_too_large()
-      // A chunk is its sender's again when this returns.
-      chunks.push(Buffer.from(chunk))
-    })
+    const receive = async (share: ArchiveShare) => {
+      const chunks: Buffer[] = []
+      let sizeBytes = 0
+      await payload.body.consume(chunk => {
+        sizeBytes += chunk.length
+        if (sizeBytes > archiveBytesMax) throw adminErrors.entity_too_large()
+        share.take(chunk.length)
+        // A chunk is its sender's again when this returns.
+        chunks.push(Buffer.from(chunk))
+      })
+      return Buffer.concat(chunks)
+    }
     const startedBy = identity!.userName ?? identity!.accessKey
-    const outcome = await archive.import(Buffer.concat(chunks), { mode, isDryRun: dryRun, startedBy })
+    const outcome = await archive.import(receive, { mode, isDryRun: dryRun, startedBy })
     return {
       ...outcome,
       mode,

@@ -153,6 +153,9 @@ t.test('the Admin API: addresses and users', async t => {
   const url = `http://127.0.0.1:${port}/api/v1/info`
   t.same(await from('192.0.2.9', 3, url), [401, 401, 429], 'also who is nobody')
   t.notOk((await from('192.0.2.9', 3, `http://127.0.0.1:${port}/svc/health/live`)).includes(429))
+  const nothing = `http://127.0.0.1:${port}/api/v1/nothing`
+  t.same(await from('192.0.2.10', 3, nothing), [404, 404, 429], 'also where nothing is')
+  t.notOk((await from('192.0.2.10', 3, `http://127.0.0.1:${port}/svc/health/nothing`)).includes(429))
   const login = { method: 'POST', path: '/api/v1/auth/login', body: { accessKey: rootUser, secretKey: 'wrong' } }
   await set({ admin_ip: null })
   for (let i = 0; i < 5; i++) t.equal((await anonymous(login)).status, 401)

@@ -6,7 +6,7 @@ import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import type { TraceFilter, TraceLine } from '../api.ts'
 import { matches } from '../line.ts'
-import { redactQuery } from '../redaction.ts'
+import { redactQuery, redactUrl } from '../redaction.ts'
 import { createTraceService, type RunningTraceService } from '../service.ts'
 
 const record: S3RequestRecord = {
@@ -116,8 +116,16 @@ t.test('credentials never leave a query', async t => {
     ['continuation-token=abc', 'continuation-token=abc'],
     ['sig=&sig', 'sig=&sig'],
     ['%zz=1&%E0%A4%A=2', '%zz=1&%E0%A4%A=2'],
+    ['a=1?X-Amz-Signature=abc&x=1', 'a=*REDACTED*&x=1'],
+    ['a=1%26sig=abc', 'a=*REDACTED*'],
+    ['url=https%3A%2F%2Fa%2Fb%3FX-Amz-Expires%3D1%26X-Amz-Signature%3Dabc', 'url=*REDACTED*'],
+    ['url=https%253A%252F%252Fa%252Fb%253Fsi%2567%253Dabc%ff', 'url=*REDACTED*'],
+    ['url=https%3A%2F%2Fa%2F%3Fpage%3D1%26sig%3D', 'url=https%3A%2F%2Fa%2F%3Fpage%3D1%26sig%3D'],
+    ['prefix=day%3D1%2Ftoken%3D2%2F&marker=session=1', 'prefix=day%3D1%2Ftoken%3D2%2F&marker=session=1'],
   ]
   for (const [query, shown] of table) t.equal(redactQuery(query), shown, query)
+  t.equal(redactUrl('https://a/b?sig=abc&x=1'), 'https://a/b?sig=*REDACTED*&x=1')
+  t.equal(redactUrl('https://a/b'), 'https://a/b')
   const random = createSeededRandom(Number(process.env.SEED ?? Date.now() % 2 ** 31))
   for (let round = 0; round < 2000; round++) {
     const text = random.bytes(random.integer(40)).toString('latin1')
