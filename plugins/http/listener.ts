@@ -297,8 +297,17 @@ export function createListener(options: ListenerOptions): HttpListener {
     log.error({ err: error, operation: exchange.operation, requestId: exchange.requestId }, 'request handler failed')
     // The answer is whole: what failed came after it.
     if ((exchange.response as HttpResponse).hasEnded) return
-    if (exchange.response.headersSent) exchange.response.destroy()
-    else refuse(exchange.response as HttpResponse, refusals.defect)
+    if (exchange.response.headersSent) {
+      exchange.response.destroy()
+      return
+    }
+    try {
+      refuse(exchange.response as HttpResponse, refusals.defect)
+    } catch (err) {
+      // Nobody is left who could handle it, and an answer must not end the thread.
+      log.error({ err, requestId: exchange.requestId }, 'the answer to a defect could not be written')
+      exchange.response.destroy()
+    }
   }
 
   function onLateCall({ requestId, operation }: HttpResponse, call: string): void {

@@ -158,6 +158,31 @@ t.test('100-continue is answered only when a handler reads the body', async t =>
   await server.stop()
 })
 
+t.test('headers that HTTP/2 has no place for make one answer a defect, and the server goes on', async t => {
+  const folder = temporaryFolder(t)
+  makeCertificate(folder)
+  const server = await startServer({
+    tls: { certsDir: folder },
+    async mount(exchange) {
+      const { url } = exchange.request
+      if (url === '/') return echo(exchange)
+      if (url === '/later') await delay(1)
+      exchange.response.writeHead(200, ['X-Own', 'a', 'HTTP2-Settings', 'a', 'Content-Length', '0'])
+      exchange.response.end()
+    },
+  })
+  t.teardown(() => server.stop())
+  const session = connectHttp2(`https://127.0.0.1:${server.s3Port}`, { rejectUnauthorized: false })
+  t.teardown(() => session.destroy())
+  for (const [path, status] of Object.entries({ '/at-once': 500, '/later': 500, '/': 200 })) {
+    const stream = session.request({ ':path': path })
+    const [headers] = await once(stream, 'response')
+    t.match(headers, { ':status': status, server: 'svc', 'x-amz-request-id': /^[0-9A-F]{16}$/ }, path)
+    t.equal(headers['x-own'], undefined, 'nothing of the answer that could not be written is left')
+    t.match((await stream.toArray()).join(''), status === 500 ? /InternalError/ : /GET/)
+  }
+})
+
 t.test('the expectation is recognized in upper and lower case, over HTTP/1.1 and HTTP/2', async t => {
   const folder = temporaryFolder(t)
   makeCertificate(folder)
