@@ -17,7 +17,7 @@ import type { HostRouteAnswer, HostRouter } from './host-router.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
-import { flawOf, refusalFor } from './request-head.ts'
+import { asksForUpgrade, flawOf, refusalFor } from './request-head.ts'
 import { type Http2Response, HttpResponse } from './response.ts'
 import { watchSession } from './sessions.ts'
 import { createIdleCheck } from './timeouts.ts'
@@ -234,6 +234,12 @@ export function createListener(options: ListenerOptions): HttpListener {
       // Each waiting request has memory and files. No S3 client sends so many without waiting for answers.
       request.socket.destroy()
       return
+    }
+    // The connection ends with the answer before.
+    if (connection.askedForUpgrade) return
+    if (asksForUpgrade(request)) {
+      connection.askedForUpgrade = true
+      response.shouldKeepAlive = false
     }
     const refusal = flawOf(request)
     if (refusal !== undefined) {

@@ -158,6 +158,33 @@ t.test('100-continue is answered only when a handler reads the body', async t =>
   await server.stop()
 })
 
+t.test('nothing behind a request for another protocol is taken for a request', async t => {
+  const server = await startServer({
+    async mount(exchange) {
+      await delay(100)
+      echo(exchange)
+    },
+  })
+  t.teardown(() => server.stop())
+  const client = await connectRaw(server.s3Port)
+  const upgrade = get('/upgrade', 'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n')
+  const body = get('/body')
+  // Node.js has dropped the head when the body comes.
+  await client.send(upgrade + get('/put', `Content-Length: ${body.length}\r\n`))
+  await delay(20)
+  await client.send(body)
+  const text = await client.closed()
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*GET \/upgrade$/)
+  t.same(
+    server.exchanges.map(({ request }) => request.url),
+    ['/upgrade'],
+  )
+  const other = await connectRaw(server.s3Port)
+  await other.send(get('/without', 'Upgrade: websocket\r\n') + get('/next'))
+  await other.until('GET /next')
+  other.socket.destroy()
+})
+
 t.test('headers that HTTP/2 has no place for make one answer a defect, and the server goes on', async t => {
   const folder = temporaryFolder(t)
   makeCertificate(folder)
