@@ -5,6 +5,9 @@ import { domainToASCII } from 'node:url'
 /** The characters of a name; any other in an absolute location could lead elsewhere, and in a signed URL be a wildcard. */
 const plainName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/
 
+/** Characters of the longest name (RFC 1035 section 2.3.4). Looking for the wildcards of a longer one would take long, and remembering it much memory. */
+const nameCharsMax = 253
+
 /** The host of a request for a look-up: lower case, without port and final dot. Empty if it is not a name with an optional port. */
 export function normalizeHost(host: string): string {
   const colon = host.indexOf(':')
@@ -13,7 +16,7 @@ export function normalizeHost(host: string): string {
   let end = colon === -1 ? host.length : colon
   if (end > 0 && host.charCodeAt(end - 1) === 46 /* . */) end--
   const name = end === host.length ? host : host.slice(0, end)
-  return plainName.test(name) ? name : ''
+  return name.length <= nameCharsMax && plainName.test(name) ? name : ''
 }
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
@@ -26,7 +29,7 @@ export function normalizeAlias(alias: string): string {
   if (/[:/?#@\s[\]%\\]/.test(given)) throw new TypeError('is no plain DNS name: no port, no scheme, no path')
   const ascii = domainToASCII(given.endsWith('.') ? given.slice(0, -1) : given)
   if (isIP(ascii) !== 0 || /^[\d.]+$/.test(ascii)) throw new TypeError('is an address: only names can be aliases')
-  if (ascii === '' || ascii.length > 253 || !ascii.split('.').every(part => label.test(part))) {
+  if (ascii === '' || ascii.length > nameCharsMax || !ascii.split('.').every(part => label.test(part))) {
     throw new TypeError('is no DNS name')
   }
   return isWildcard ? `*.${ascii}` : ascii

@@ -25,6 +25,8 @@ export class Connection {
   streams: Set<Http2Response> | undefined = undefined
   /** This server has sent its last answer, and the connection is about to be closed. */
   ended = false
+  /** A request has asked for another protocol. Node.js drops what came with it, and would take the rest of that for requests. */
+  askedForUpgrade = false
   /** Milliseconds without a byte in either direction, in steps of the idle check, and the byte count at the last check. */
   idleMs = 0
   bytesSeen = -1

@@ -17,7 +17,7 @@ import type { HostRouteAnswer, HostRouter } from './host-router.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
-import { flawOf, refusalFor } from './request-head.ts'
+import { asksForUpgrade, flawOf, refusalFor } from './request-head.ts'
 import { type Http2Response, HttpResponse } from './response.ts'
 import { watchSession } from './sessions.ts'
 import { createIdleCheck } from './timeouts.ts'
@@ -235,6 +235,12 @@ export function createListener(options: ListenerOptions): HttpListener {
       request.socket.destroy()
       return
     }
+    // The connection ends with the answer before.
+    if (connection.askedForUpgrade) return
+    if (asksForUpgrade(request)) {
+      connection.askedForUpgrade = true
+      response.shouldKeepAlive = false
+    }
     const refusal = flawOf(request)
     if (refusal !== undefined) {
       refuse(response, refusal)
@@ -297,8 +303,17 @@ export function createListener(options: ListenerOptions): HttpListener {
     log.error({ err: error, operation: exchange.operation, requestId: exchange.requestId }, 'request handler failed')
     // The answer is whole: what failed came after it.
     if ((exchange.response as HttpResponse).hasEnded) return
-    if (exchange.response.headersSent) exchange.response.destroy()
-    else refuse(exchange.response as HttpResponse, refusals.defect)
+    if (exchange.response.headersSent) {
+      exchange.response.destroy()
+      return
+    }
+    try {
+      refuse(exchange.response as HttpResponse, refusals.defect)
+    } catch (err) {
+      // Nobody is left who could handle it, and an answer must not end the thread.
+      log.error({ err, requestId: exchange.requestId }, 'the answer to a defect could not be written')
+      exchange.response.destroy()
+    }
   }
 
   function onLateCall({ requestId, operation }: HttpResponse, call: string): void {

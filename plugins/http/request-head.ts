@@ -34,3 +34,8 @@ function toOriginForm(request: IncomingMessage): boolean {
   request.url = match[2].startsWith('/') ? match[2] : `/${match[2]}`
   return true
 }
+
+/** Whether the parser takes what follows for another protocol. */
+export function asksForUpgrade({ headers, httpVersionMajor }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && httpVersionMajor === 1 && /upgrade/i.test(headers.connection ?? '')
+}

@@ -157,6 +157,9 @@ function withOurs(headers: Headers | undefined, requestId: string): OutgoingHttp
   return ours
 }
 
+/** That every answer has. */
+const ours: ReadonlySet<string> = new Set(['server', 'x-amz-request-id'])
+
 /** HTTP/2 through the compatibility layer of Node.js; counts written bytes, to detect streams without progress. */
 export class Http2Response<
   Request extends Http2ServerRequest = Http2ServerRequest,
@@ -174,6 +177,19 @@ export class Http2Response<
 
   get hasEnded(): boolean {
     return this.writableEnded
+  }
+
+  /** Headers that HTTP/2 has no place for would stay, and the answer that tells of the defect could not be written either. */
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `writeHead` are Node's
+  override writeHead(...parameters: any[]): this {
+    try {
+      return (super.writeHead as (...parameters: unknown[]) => this)(...parameters)
+    } catch (error) {
+      if (!this.headersSent) {
+        for (const name of this.getHeaderNames()) if (!ours.has(name)) this.removeHeader(name)
+      }
+      throw error
+    }
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's

@@ -26,7 +26,7 @@ export function presetHeaders(preset: Preset | undefined, secure: boolean): read
   return headers
 }
 
-/** Headers that only the server may set. */
+/** Headers that only the server may set. `expect` would make Node.js write the head as UTF-8; HTTP/2 has no `http2-settings`. */
 const reserved: ReadonlySet<string> = new Set([
   'age',
   'connection',
@@ -35,6 +35,8 @@ const reserved: ReadonlySet<string> = new Set([
   'content-range',
   'date',
   'etag',
+  'expect',
+  'http2-settings',
   'keep-alive',
   'last-modified',
   'proxy-authenticate',

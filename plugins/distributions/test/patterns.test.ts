@@ -70,6 +70,10 @@ t.test('hosts that would lead elsewhere in a location are nobody\u2019s', async 
     t.equal(normalizeHost(host), '', host)
   }
   t.equal(normalizeHost('www.example.test.:8080'), 'www.example.test')
+  const longest = `${'a.'.repeat(124)}.test`.replace('..', '.')
+  t.equal(longest.length, 252)
+  t.equal(normalizeHost(`a${longest}.:8080`), `a${longest}`)
+  t.equal(normalizeHost(`aa${longest}`), '', 'no name is longer than 253 characters')
   t.equal(normalizeHost('xn--bcher-kva.example'), 'xn--bcher-kva.example')
   t.equal(normalizeHost('_a.b-c.test'), '_a.b-c.test')
 })

@@ -158,6 +158,58 @@ t.test('100-continue is answered only when a handler reads the body', async t =>
   await server.stop()
 })
 
+t.test('nothing behind a request for another protocol is taken for a request', async t => {
+  const server = await startServer({
+    async mount(exchange) {
+      await delay(100)
+      echo(exchange)
+    },
+  })
+  t.teardown(() => server.stop())
+  const client = await connectRaw(server.s3Port)
+  const upgrade = get('/upgrade', 'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n')
+  const body = get('/body')
+  // Node.js has dropped the head when the body comes.
+  await client.send(upgrade + get('/put', `Content-Length: ${body.length}\r\n`))
+  await delay(20)
+  await client.send(body)
+  const text = await client.closed()
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*GET \/upgrade$/)
+  t.same(
+    server.exchanges.map(({ request }) => request.url),
+    ['/upgrade'],
+  )
+  const other = await connectRaw(server.s3Port)
+  await other.send(get('/without', 'Upgrade: websocket\r\n') + get('/next'))
+  await other.until('GET /next')
+  other.socket.destroy()
+})
+
+t.test('headers that HTTP/2 has no place for make one answer a defect, and the server goes on', async t => {
+  const folder = temporaryFolder(t)
+  makeCertificate(folder)
+  const server = await startServer({
+    tls: { certsDir: folder },
+    async mount(exchange) {
+      const { url } = exchange.request
+      if (url === '/') return echo(exchange)
+      if (url === '/later') await delay(1)
+      exchange.response.writeHead(200, ['X-Own', 'a', 'HTTP2-Settings', 'a', 'Content-Length', '0'])
+      exchange.response.end()
+    },
+  })
+  t.teardown(() => server.stop())
+  const session = connectHttp2(`https://127.0.0.1:${server.s3Port}`, { rejectUnauthorized: false })
+  t.teardown(() => session.destroy())
+  for (const [path, status] of Object.entries({ '/at-once': 500, '/later': 500, '/': 200 })) {
+    const stream = session.request({ ':path': path })
+    const [headers] = await once(stream, 'response')
+    t.match(headers, { ':status': status, server: 'svc', 'x-amz-request-id': /^[0-9A-F]{16}$/ }, path)
+    t.equal(headers['x-own'], undefined, 'nothing of the answer that could not be written is left')
+    t.match((await stream.toArray()).join(''), status === 500 ? /InternalError/ : /GET/)
+  }
+})
+
 t.test('the expectation is recognized in upper and lower case, over HTTP/1.1 and HTTP/2', async t => {
   const folder = temporaryFolder(t)
   makeCertificate(folder)

@@ -138,6 +138,8 @@ t.test('documents of distributions', async t => {
       ['/defaultBehavior/indexDocument', { defaultBehavior: { indexDocument: 'a/b' } }],
       ['/defaultBehavior/spaFallback', { defaultBehavior: { spaFallback: '../x' } }],
       ['/defaultBehavior/responseHeaders/Set-Cookie', { defaultBehavior: { responseHeaders: { 'Set-Cookie': 'a' } } }],
+      ['/headers/response/Expect', { headers: { response: { Expect: 'ä' } } }],
+      ['/headers/response/HTTP2-Settings', { headers: { response: { 'HTTP2-Settings': 'a' } } }],
       ['/headers/response/X', { headers: { response: { X: 'a\r\nb' } } }],
       ['/headers/cors/allowCredentials', { headers: { cors: { allowedOrigins: ['*'], allowCredentials: true } } }],
       ['/redirects/0', { redirects: [{ from: '/x' }] }],
