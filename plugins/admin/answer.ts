@@ -7,6 +7,7 @@ import { problemDocument, problemMediaType } from 'svc/plugins/http/api'
 import { readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { AdminOperation } from './api.ts'
 import { adminErrors, problemsOf } from './errors.ts'
+import { eventStreamType } from './event-stream.ts'
 import type { BytesOptions, ReplyOptions } from './reply.ts'
 import { problemListsOf } from './rule-problems.ts'
 
@@ -133,10 +134,11 @@ export function watchForAbort(request: FastifyRequest): void {
   const { response } = request.exchange
   response.once('close', () => {
     if (response.writableFinished) return
-    request.facts = { ...request.facts, errorCode: request.facts?.errorCode ?? 'request_aborted' }
-    const isStream = String(response.getHeader('content-type')).startsWith('text/event-stream')
     // A stream ends normally when its client disconnects.
-    if (!isStream) response.statusCode = abortedStatus
+    if (!String(response.getHeader('content-type')).startsWith(eventStreamType)) {
+      request.facts = { ...request.facts, errorCode: request.facts?.errorCode ?? 'request_aborted' }
+      response.statusCode = abortedStatus
+    }
     if (response.listenerCount('error') > 0) response.emit('error', adminErrors.malformed_request())
   })
 }

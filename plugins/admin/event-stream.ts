@@ -7,6 +7,8 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from 'svc/kernel'
 import type { EventSink, EventSource } from './api.ts'
 
+export const eventStreamType = 'text/event-stream'
+
 /** Bytes that may wait for a slow client. */
 export const backlogBytesMax = 256 * 1024
 export const heartbeatMs = 15_000
@@ -100,7 +102,9 @@ export function createEventStreams(node: string, clock: Clock): EventStreams {
         },
       })
       begun = true
-      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+      // Not only written: whoever looks at the answer's end asks for it.
+      response.setHeader('content-type', eventStreamType)
+      response.writeHead(200, headers)
       // Sends the head at once: a client must know that it is connected before the first event.
       response.write(': \n\n')
       for (const [event, data] of early) sink.send(event, data)

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { definePlugin } from 'svc/kernel'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import 'svc/plugins/users/api'
-import { createFakeClock } from 'svc/testing'
+import { createFakeClock, eventually } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { defineAdminOperation } from '../api.ts'
@@ -24,10 +25,13 @@ const streamed = defineAdminOperation({
 })
 /** The credentials that the test's provider accepts. */
 const tickets = new Set<string>()
+/** Of requests whose answers have ended. */
+const records: HttpRequestRecord[] = []
 const plugin = definePlugin({
   name: 'test-streams',
   contributes: { 'admin.operation': [streamed] },
   setup({ contribute }) {
+    contribute('http.observer', 'test', record => void records.push(record))
     contribute('auth.provider', 'ticket', {
       authenticate({ headers: { authorization } }) {
         if (authorization?.startsWith('Ticket ') !== true) return undefined
@@ -77,6 +81,26 @@ async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean
   }
   return stream.isOpen
 }
+
+t.test('a client that has seen enough is no failure in trace and audit', async t => {
+  records.length = 0
+  const sent = request({
+    host: '127.0.0.1',
+    port: server.port,
+    path,
+    headers: sign(rootUser, rootPassword),
+    agent: false,
+  })
+  const [answer] = await once(sent.end(), 'response')
+  await once(answer, 'data')
+  sent.destroy()
+  const [record] = await eventually(
+    () => records,
+    ({ length }) => length > 0,
+  )
+  t.match(record, { operation: 'streamForTests', status: 200 })
+  t.notOk(record!.errorCode)
+})
 
 t.test('a stream ends when the provider no longer accepts its caller', async t => {
   const authorization = 'Ticket one'
