@@ -107,7 +107,9 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
     },
     denialTags: (action, bucket, key, facts) => policy.denialTags(question(action, bucket, key, facts)),
     denied: (action, bucket, key, facts) =>
-      adminErrors.access_denied(undefined, { tags: decision.denialTags(action, bucket, key, facts) }),
+      adminErrors.access_denied(`You may not do this: it needs the right ${action}.`, {
+        tags: decision.denialTags(action, bucket, key, facts),
+      }),
     isAllowedInPart: (action, bucket) => policy.isAllowedInPart(question(action, bucket)),
     require: (actions, asked) =>
       isRoot || !asked.bucket ? requireAll(actions, asked) : requireKnowing(actions, asked),

@@ -2,7 +2,14 @@
 import type { Session } from 'node:inspector/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CallFrame, type CpuProfile, cpuSampleUs, type HeapProfile, heapSampleBytes } from './pprof.ts'
+import {
+  type CallFrame,
+  type CpuProfile,
+  cpuSampleUs,
+  type HeapProfile,
+  heapSampleBytes,
+  isOfProfiler,
+} from './pprof.ts'
 
 /** Functions that a report of delays names. */
 const functionsMax = 10
@@ -87,7 +94,7 @@ function longest({ nodes, samples, timeDeltas }: CpuProfile): Delays['functions'
     byPlace.set(place, found)
   }
   return [...byPlace.values()]
-    .filter(({ frame }) => frame.functionName !== '(idle)')
+    .filter(({ frame }) => frame.functionName !== '(idle)' && !isOfProfiler(frame))
     .sort((a, b) => b.us - a.us)
     .slice(0, functionsMax)
     .map(({ frame: { functionName, url, lineNumber }, us }) => ({

@@ -64,7 +64,7 @@ export interface Span {
   readonly durationMs: number
 }
 
-/** Values: samples, nanoseconds. Idle time is left out. */
+/** Values: samples, nanoseconds. Idle time is left out, and the work of the profiler. */
 export function cpuAsPprof(profiles: readonly OfThread<CpuProfile>[], span: Span): Promise<Buffer> {
   return encode(profiles.flatMap(cpuStacks), span, {
     values: [
@@ -93,11 +93,15 @@ function cpuStacks({ thread, profile: { nodes, samples, timeDeltas } }: OfThread
     const frames: CallFrame[] = []
     for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) frames.push(byId.get(at)!.callFrame)
     frames.pop()
-    if (frames.length === 0 || frames[0]!.functionName === '(idle)') return []
+    if (frames.length === 0 || frames[0]!.functionName === '(idle)' || isOfProfiler(frames[0]!)) return []
     // The clock of a machine may be set back.
     return [{ thread, frames, values: [count, Math.max(0, us) * 1000] }]
   })
 }
+
+/** Beginning and ending a profile took half a second of a server at rest, which is most of its profile: that is not what the server does. */
+export const isOfProfiler = ({ url }: CallFrame): boolean =>
+  url === 'node:inspector' || url === 'node:inspector/promises'
 
 function heapStacks(thread: number, node: HeapNode, above: readonly CallFrame[]): Stack[] {
   const frames = node.callFrame.functionName === '(root)' ? above : [node.callFrame, ...above]

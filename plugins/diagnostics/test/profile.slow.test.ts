@@ -86,6 +86,7 @@ t.test('the cpu profile has functions, their places and their times', async t =>
   t.same(kinds, ['samples count', 'cpu nanoseconds'])
   t.ok(names.has('busyWithNothingElse'))
   t.notOk(names.has('(idle)'))
+  t.notOk(names.has('post'), 'the profiler is no part of it')
   t.ok(sums[0]! > 0 && sums[1]! > 0)
   t.same([...threads], ['0'])
   t.ok(isWhole)
