@@ -138,6 +138,7 @@ export const overrides: Readonly<Record<string, Override>> = {
       'identity.user',
       'clientIp',
       'latencyMs',
+      'tags.throttled',
       'tags.deniedBy',
       'tags.accessRule',
     ],
