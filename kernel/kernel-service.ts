@@ -51,6 +51,8 @@ export interface Build {
 export interface KernelService extends Build {
   /** Milliseconds since 1970 when this thread's kernel was created. */
   readonly startedAtMs: number
+  /** Milliseconds that `drain` and `stop` of a plugin may take, unless it says otherwise. What takes longer has failed. */
+  readonly stopTimeoutMs: number
   /** State of the whole process, in every thread. */
   state(): KernelState
   /** Plugins that failed to start and were allowed to (`onStartFailure: 'degrade'`), of all threads in the main thread. */

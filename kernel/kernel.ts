@@ -168,18 +168,20 @@ export function createKernel(options: KernelOptions): Kernel {
     threads.handle('kernel.state', setState)
   }
 
+  const stopTimeoutMs = options.stopTimeoutMs ?? STOP_TIMEOUT_MS
   const lifecycle = createLifecycle({
     units,
     log,
     clock: ports.clock,
     startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
-    stopTimeoutMs: options.stopTimeoutMs ?? STOP_TIMEOUT_MS,
+    stopTimeoutMs,
     onDegraded: reportDegraded,
   })
 
   const service: KernelService = {
     ...build,
     startedAtMs: ports.clock.now(),
+    stopTimeoutMs,
     state: () => state,
     degraded: () => degraded,
     onState(listener) {

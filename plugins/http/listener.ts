@@ -51,8 +51,8 @@ export interface HttpListener {
   replaceCertificate(options: SecureContextOptions): void
   /** From now on new requests are refused, because the server is stopping, and each answer ends its connection. */
   refuseNew(): void
-  /** Like `refuseNew`; resolves when all earlier requests are answered. */
-  drain(): Promise<void>
+  /** Like `refuseNew`; resolves when all earlier requests are answered, or with the number of those that are not after so long. */
+  drain(timeoutMs: number): Promise<number>
   /** Closes all connections at once. */
   close(): Promise<void>
 }
@@ -372,13 +372,18 @@ export function createListener(options: ListenerOptions): HttpListener {
       state.starting = false
     },
     refuseNew,
-    async drain() {
+    async drain(timeoutMs) {
       refuseNew()
       if (awaited > 0) {
         await new Promise<void>(resolve => {
-          onDrained = resolve
+          const cancel = clock.after(timeoutMs, resolve)
+          onDrained = () => {
+            cancel()
+            resolve()
+          }
         })
       }
+      return awaited
     },
     async close() {
       state.starting = false

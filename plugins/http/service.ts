@@ -57,6 +57,9 @@ export function listenAddresses(config: HttpConfig): ReadonlyMap<ListenerName, L
 }
 
 /** The web listeners have nothing of the server's own. */
+/** Of the time that a plugin has to drain: the rest is for what else happens in it. */
+const drainShare = 0.95
+
 const isWeb = (name: ListenerName) => name === 'web' || name === 'web-tls'
 
 export function createHttpService(options: HttpServiceOptions): RunningHttpService {
@@ -234,7 +237,11 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
 
     async drain() {
       draining = true
-      await Promise.all(parts.map(part => part.listener.drain()))
+      const timeoutMs = drainShare * kernel.stopTimeoutMs
+      const left = await Promise.all(parts.map(part => part.listener.drain(timeoutMs)))
+      const requests = left.reduce((sum, count) => sum + count, 0)
+      // Slow clients are no failure of the server: it has waited as long as it was told to.
+      if (requests > 0) log.warn({ requests }, 'requests are cut off: they take longer than SVC_STOP_TIMEOUT allows')
     },
 
     async stop() {

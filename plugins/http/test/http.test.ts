@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Exchange } from 'svc/plugins/http/api'
-import { createSeededRandom, temporaryFolder } from 'svc/testing'
+import { createFakeClock, createSeededRandom, temporaryFolder, until } from 'svc/testing'
 import t from 'tap'
 import { connectRaw, echo, startServer } from './server.ts'
 
@@ -476,6 +476,26 @@ t.test('draining: requests under way are finished, new ones are refused, idle co
   t.same(await drained, [])
   await server.stop()
   await t.rejects(connectRaw(server.s3Port), { code: 'ECONNREFUSED' })
+})
+
+t.test('requests that take longer than a stop may are cut off, which is a warning and no failure', async t => {
+  const clock = createFakeClock(0)
+  const server = await startServer({ mount() {}, ports: { clock } })
+  const slow = await connectRaw(server.s3Port)
+  await slow.send(get('/slow'))
+  await until(() => server.exchanges.length > 0)
+  const { stopTimeoutMs } = server.kernel.services.kernel
+  const drained = server.kernel.drain()
+  await clock.advance(0.9 * stopTimeoutMs)
+  t.equal(await Promise.race([drained.then(() => 'drained'), delay(50, 'waiting')]), 'waiting')
+  await clock.advance(0.09 * stopTimeoutMs)
+  t.same(await drained, [])
+  t.match(
+    server.kernel.logs.filter(({ level }) => level === 'warn' || level === 'error'),
+    [{ plugin: 'http', level: 'warn', requests: 1, msg: /^requests are cut off/ }],
+  )
+  await server.stop()
+  t.match(await slow.closed(), '')
 })
 
 t.test('stop ends remaining requests, and does not wait for answers of closed connections', async t => {

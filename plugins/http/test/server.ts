@@ -5,7 +5,7 @@ import type { Exchange, HostRoute, HttpRequestRecord, HttpRoutes, RawHandler } f
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
 import tls from 'svc/plugins/tls/index'
-import { openPoints, startKernel, type TestKernel } from 'svc/testing'
+import { openPoints, startKernel, type TestKernel, type TestKernelOptions } from 'svc/testing'
 import http from '../index.ts'
 
 export interface TestServer {
@@ -25,6 +25,7 @@ export interface TestServerOptions {
   readonly mount?: RawHandler
   readonly routes?: HttpRoutes
   readonly hostRoutes?: readonly HostRoute[]
+  readonly ports?: TestKernelOptions['ports']
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -51,6 +52,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   })
   const kernel = await startKernel({
     plugins: [iam, metrics, tls, http, protocol],
+    ...(options.ports && { ports: options.ports }),
     config: {
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0', ...options.config },
