@@ -55,7 +55,8 @@ const going = (async () => {
   }
 })()
 
-const lineCount = 8
+// There are no more of one kind in a row.
+const lineCount = 5
 const follow = async (args: string) => {
   const { code, stdout, stderr } = await run(`admin ${args} --json`.split(' '))
   const lines: Line[] =
