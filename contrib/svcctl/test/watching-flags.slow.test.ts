@@ -55,8 +55,8 @@ const going = (async () => {
   }
 })()
 
-// There are no more of one kind in a row.
-const lineCount = 5
+/** At most five of one kind come in a row. */
+const lineCount = 6
 const follow = async (args: string) => {
   const { code, stdout, stderr } = await run(`admin ${args} --json`.split(' '))
   const lines: Line[] =
