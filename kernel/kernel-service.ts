@@ -72,6 +72,8 @@ export interface KernelService extends Build {
   points(): readonly PointDescription[]
   /** Begins a graceful stop of the whole process, from any thread. Further calls do nothing. */
   requestStop(reason: string): void
+  /** Requests that were not answered when the time of a stop was over, of this thread: the exit code of the process tells of them. */
+  noteCutOff(requests: number): void
   /** Whether the process can be replaced by a new one of the same program in its place (`requestRestart`). */
   readonly canRestart: boolean
   /**

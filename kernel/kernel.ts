@@ -81,6 +81,8 @@ export interface Kernel {
   /** All services, for the program that runs the kernel. */
   services(): Readonly<Partial<Services>>
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
+  /** Of all threads, in the main thread: those that a stop did not wait for. */
+  cutOffRequests(): number
   /** Facts that plugins announced so far. */
   announcements(): Readonly<Record<string, string | number | boolean>>
 }
@@ -162,8 +164,15 @@ export function createKernel(options: KernelOptions): Kernel {
     for (const listener of reloadListeners) listener()
     tellWorkers('kernel.reload')
   }
-  if (threads.isMain) threads.handle('kernel.current-state', () => ({ state, degraded }))
-  else {
+  let cutOffRequests = 0
+  const noteCutOff = (requests: number): void => {
+    if (threads.isMain) cutOffRequests += requests
+    else threads.post(0, 'kernel.cut-off', requests)
+  }
+  if (threads.isMain) {
+    threads.handle('kernel.current-state', () => ({ state, degraded }))
+    threads.handle('kernel.cut-off', noteCutOff)
+  } else {
     threads.handle('kernel.reload', reload)
     threads.handle('kernel.state', setState)
   }
@@ -182,6 +191,7 @@ export function createKernel(options: KernelOptions): Kernel {
     ...build,
     startedAtMs: ports.clock.now(),
     stopTimeoutMs,
+    noteCutOff,
     state: () => state,
     degraded: () => degraded,
     onState(listener) {
@@ -331,6 +341,7 @@ export function createKernel(options: KernelOptions): Kernel {
     },
     services: () => services as Partial<Services>,
     point: name => points.point(name) as Point<never>,
+    cutOffRequests: () => cutOffRequests,
     announcements: () => announcements,
   }
 }

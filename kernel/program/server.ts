@@ -13,10 +13,12 @@ import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
 
 const LOG_FLUSH_MS = 2000
+/** Nothing has failed, but some clients were not answered. */
+const cutOffExitCode = 3
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
 
 /**
- * Runs until a signal or a plugin requests the end. Resolves with the exit code: 0 after a clean stop, otherwise 1. After a restart it does
+ * Runs until a signal or a plugin requests the end. Resolves with the exit code: 0 after a clean stop, 3 where requests were cut off, otherwise 1. After a restart it does
  * not resolve: the program begins anew in this process.
  */
 export async function runServer({ plugins, discovery, selection, resolved, settings }: Boot): Promise<number> {
@@ -68,6 +70,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     const failures = await pool.drain()
     failures.push(...(await kernel.drain()), ...(await pool.stop()), ...(await kernel.stop()))
     if (failures.length > 0) exitCode = 1
+    else if (kernel.cutOffRequests() > 0) exitCode = cutOffExitCode
     log[level]('stopped')
   }
   function stop(reason: string, restart = false): void {

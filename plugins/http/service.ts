@@ -241,7 +241,9 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       const left = await Promise.all(parts.map(part => part.listener.drain(timeoutMs)))
       const requests = left.reduce((sum, count) => sum + count, 0)
       // Slow clients are no failure of the server: it has waited as long as it was told to.
-      if (requests > 0) log.warn({ requests }, 'requests are cut off: they take longer than SVC_STOP_TIMEOUT allows')
+      if (requests === 0) return
+      log.warn({ requests }, 'requests are cut off: they take longer than SVC_STOP_TIMEOUT allows')
+      kernel.noteCutOff(requests)
     },
 
     async stop() {

@@ -85,11 +85,11 @@ for (const workers of modes) {
     },
   )
 
-  t.test(`${workers} workers: requests that are cut off at the end of the stop make exit code 1`, async t => {
+  t.test(`${workers} workers: requests that are cut off at the end of the stop make exit code 3`, async t => {
     const server = await start(t, { SVC_WORKERS: workers, SVC_STOP_TIMEOUT: '1s' })
     const upload = await beginUpload(server, '/photos/a')
     process.kill(server.pid, 'SIGTERM')
-    t.equal(await server.ended, 1)
+    t.equal(await server.ended, 3)
     t.equal(await upload.answered, undefined)
   })
 
