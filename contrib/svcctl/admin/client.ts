@@ -1,6 +1,6 @@
 /** Requests of the Admin API: signed, sent again where that is safe, their problem documents made readable. */
 import type { Alias } from '../aliases.ts'
-import { AdminError, type AdminProblem, CliError, failure } from '../errors.ts'
+import { AdminError, type AdminProblem, CliError, failure, untold } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
 import { createConnection } from '../s3/connection.ts'
 import {
@@ -228,20 +228,13 @@ function problemOf(request: AdminRequest, endpoint: string, { status, headers, b
   const { code, title = `Status ${status}.`, detail = title, requestId } = document
   const { errors = [], ruleErrors = [], accessRuleErrors = [] } = document
   const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule), ...accessRuleErrors.map(problemInRule)]
-  // The first problem usually repeats the detail.
-  const told = detail.toLowerCase()
-  const isTold = (text: string) => told.includes(text.toLowerCase())
-  const untold = problems
-    .map(({ place, message }) => ({ place: isTold(place) ? '' : place, message: isTold(message) ? '' : message }))
-    .filter(({ place, message }) => place !== '' || message !== '')
-  const others = problems.filter(({ place, message }) => !isTold(`${place}: ${message}`))
   return new AdminError({
     status,
     code,
     message: detail,
     requestId,
     operation: request.operation,
-    problems: problems.length === 1 ? untold : others,
+    problems: untold(detail, problems),
   })
 }
 
