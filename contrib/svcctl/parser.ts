@@ -188,10 +188,8 @@ export function wordsBelow(commands: readonly CommandDeclaration[], group: strin
 
 /** Names the words that there are, unless the summary does. */
 function withChoices({ description, argChoices = [] }: { description: string; argChoices?: string[] }): string {
-  const isNamed = argChoices.every(choice =>
-    new RegExp(`(?<![\\w-])${RegExp.escape(choice)}(?![\\w-])`).test(description),
-  )
-  return isNamed ? description : `${description} (${argChoices.join(', ')})`
+  const words = new Set(description.split(/[^\w-]+/))
+  return argChoices.every(choice => words.has(choice)) ? description : `${description} (${argChoices.join(', ')})`
 }
 
 function toArgument({ name, summary, isOptional, isVariadic, choices }: ArgumentDeclaration): Argument {
