@@ -31,8 +31,9 @@ export default defineCommand<Options>({
   name: 'dist publish',
   summary: 'Puts a folder on a domain: uploads it, creates or updates the distribution, and prints the address.',
   description:
-    'Files get the media type of their name; pages are asked for again each time, files with a hash in their name are kept for a year. The ' +
-    'bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
+    'Files get the media type of their name, and Cache-Control: pages no-cache, so that browsers ask each time; files with a hash in ' +
+    'their name, such as app.3f2a9c1b.js, max-age=31536000, a year; others max-age=3600. So for an hour visitors can see an old style.css ' +
+    'with a new page, unless its name has a hash. The bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
     'distribution keeps its settings and its bucket, and gets the domains that it lacks; --id names one that has the domain already.',
   arguments: [
     { name: 'folder', summary: 'the folder to publish', kind: 'path' },
@@ -92,7 +93,8 @@ export default defineCommand<Options>({
     }
     if (!answers) return
     context.output.note(
-      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
+      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it. Where that listens on another ' +
+        `port than ${address.startsWith('https:') ? 443 : 80}, the port belongs into the address: ${address.slice(0, -1)}:PORT/`,
     )
   },
 })
