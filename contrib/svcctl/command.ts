@@ -33,6 +33,8 @@ export interface OptionDeclaration {
 export interface CommandDeclaration<O = Record<string, unknown>> {
   /** With its groups: `alias set`. */
   readonly name: string
+  /** Last words that stand for that of the name: `ls` for `list`. */
+  readonly otherNames?: readonly string[]
   /** Neither in the help nor in completion. */
   readonly isHidden?: boolean
   /** One sentence. */

@@ -92,11 +92,26 @@ export class AdminError extends AnswerError {
 
   /** The same answer with some of its problems, at least one. */
   with(problems: readonly AdminProblem[]): AdminError {
-    const { status, code, requestId, operation } = this
     const isOfThese = problems.some(problem => problem.message === this.message)
     const message = isOfThese ? this.message : problems[0]!.message
+    return this.inWords(message, untold(message, problems))
+  }
+
+  /** The same answer in other words. */
+  inWords(message: string, problems: readonly AdminProblem[]): AdminError {
+    const { status, code, requestId, operation } = this
     return new AdminError({ status, code, message, requestId, operation, problems })
   }
+}
+
+/** What the message does not say already: it usually repeats the first problem. */
+export function untold(message: string, problems: readonly AdminProblem[]): readonly AdminProblem[] {
+  const told = message.toLowerCase()
+  const isTold = (text: string) => told.includes(text.toLowerCase())
+  if (problems.length !== 1) return problems.filter(({ place, message }) => !isTold(`${place}: ${message}`))
+  return problems
+    .map(({ place, message }) => ({ place: isTold(place) ? '' : place, message: isTold(message) ? '' : message }))
+    .filter(({ place, message }) => place !== '' || message !== '')
 }
 
 function exitCodeOf(status: number): ExitCode {

@@ -72,12 +72,16 @@ function labelLine({ labels }: ChartSeries): readonly string[] {
   return [text.length <= labelWidth ? text : `${text.slice(0, labelWidth - 1)}…`]
 }
 
-/** Hours and minutes of the first and the last column, in UTC. */
+const daySeconds = 86_400
+
+/** The times of the first and the last column, in UTC: hours and minutes, with the day where that does not tell. */
 function timeAxis(points: ChartSeries['points'], width: number): string {
-  const [first, last] = [points.at(0), points.at(-1)].map(point =>
-    new Date((point?.[0] ?? 0) * 1000).toISOString().slice(11, 16),
-  )
-  return width < 12 ? `${first} to ${last}` : `${first}${last.padStart(width - first.length)}`
+  const [start, end] = [points.at(0)?.[0] ?? 0, points.at(-1)?.[0] ?? 0]
+  const [first, last] = [start, end].map(seconds => {
+    const text = new Date(seconds * 1000).toISOString()
+    return end - start < daySeconds ? text.slice(11, 16) : `${text.slice(5, 10)} ${text.slice(11, 16)}`
+  })
+  return width < 2 * first.length + 2 ? `${first} to ${last}` : `${first}${last.padStart(width - first.length)}`
 }
 
 function figuresOf(values: Values, format: (value: number) => string): string {

@@ -32,7 +32,7 @@ export function createParser(
       writeOut: text => io.stdout.write(text),
       writeErr: text => io.stderr.write(text.split('\n').map(safeText).join('\n')),
     })
-    .configureHelp({ showGlobalOptions: true, optionDescription: ({ description }) => description })
+    .configureHelp({ showGlobalOptions: true, optionDescription: withChoices, argumentDescription: withChoices })
     .exitOverride()
   for (const declaration of globalOptions) program.addOption(toOption(declaration))
   program.addHelpText(
@@ -57,12 +57,15 @@ export function createParser(
     const command = parent
       .command(words.at(-1)!, { hidden: declaration.isHidden === true })
       .summary(declaration.summary)
+      .aliases(declaration.otherNames ?? [])
     command.description([declaration.summary, declaration.description].filter(Boolean).join('\n\n'))
     for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
     for (const option of declaration.options) command.addOption(toOption(option))
     if (namesOneOfAlias(declaration)) takeTarget(command)
     command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(see --help)`)
-    command.configureOutput({ outputError: (text, write) => write(withoutExcess(text, declaration.excessHint)) })
+    command.configureOutput({
+      outputError: (text, write) => write(withChoice(withoutExcess(text, declaration.excessHint))),
+    })
     command.addHelpText('after', `\nExamples:\n${declaration.examples.map(example => `  ${example}`).join('\n')}`)
     command.action(async () => {
       const args = command.processedArgs.flat().filter((value): value is string => typeof value === 'string')
@@ -71,8 +74,10 @@ export function createParser(
   }
   // Its commands may not have been loaded, yet it is there.
   for (const group of Object.keys(groups)) parentOf([group])
-  // Last, because groups inherit these settings, and their commands have common names.
-  program.configureOutput({ outputError: (text, write) => write(suggestByMeaning(text)) })
+  // Last, because what is made below a group inherits its settings.
+  for (const [name, parent] of parents) {
+    parent.configureOutput({ outputError: (text, write) => write(suggestByMeaning(text, name)) })
+  }
   return program
 }
 
@@ -97,13 +102,17 @@ function takeTarget(command: Command): void {
   }
 }
 
-/** Names that other tools use for the commands. */
+/** Names that other tools use for the commands, with their group. */
 const otherNames: Readonly<Record<string, string>> = {
   copy: 'cp',
   create: 'mb',
   del: 'rm',
   delete: 'rm',
   dir: 'ls',
+  'dist delete': 'dist remove',
+  'dist edit': 'dist get and dist set',
+  'dist routes': 'dist resolve',
+  'dist secret': 'dist rotate-secret',
   download: 'cp',
   get: 'cp',
   head: 'stat',
@@ -137,9 +146,19 @@ function withoutExcess(text: string, hint: string | undefined): string {
 }
 
 /** Commander compares letters only, and takes `list` for `alias`, perhaps. */
-function suggestByMeaning(text: string): string {
+function suggestByMeaning(text: string, group: string): string {
   const [, line = '', word = ''] = /^(error: unknown command '([a-z]+)')/.exec(text) ?? []
-  return Object.hasOwn(otherNames, word) ? `${line}\n(Did you mean ${otherNames[word]}?)\n` : text
+  const name = group === '' ? word : `${group} ${word}`
+  return Object.hasOwn(otherNames, name) ? `${line}\n(Did you mean ${otherNames[name]}?)\n` : text
+}
+
+/** Of a word that begins as one of the choices does: `network` for `net`. */
+function withChoice(text: string): string {
+  const [refusal, given = '', list = ''] =
+    /^error: .*(?:value|argument) '([^']*)' is invalid.* Allowed choices are (.*)\.$/m.exec(text) ?? []
+  if (refusal === undefined || given === '') return text
+  const meant = list.split(', ').find(choice => given.startsWith(choice) || choice.startsWith(given))
+  return meant === undefined ? text : text.replace(refusal, `${refusal}\n(Did you mean ${meant}?)`)
 }
 
 /** Otherwise an unknown command with --help would print the help of its group and succeed. */
@@ -152,7 +171,7 @@ export function withoutVainHelp(program: Command, argv: readonly string[]): read
       if (option?.required === true) at++
       continue
     }
-    const command = parent.commands.find(known => known.name() === word)
+    const command = parent.commands.find(known => known.name() === word || known.aliases().includes(word))
     if (command === undefined) return argv.filter(text => text !== '--help' && text !== '-h')
     parent = command
   }
@@ -165,6 +184,12 @@ export function wordsBelow(commands: readonly CommandDeclaration[], group: strin
   const shown = commands.filter(({ name, isHidden }) => name.startsWith(start) && isHidden !== true)
   const below = shown.map(({ name }) => name.slice(start.length))
   return [...new Set(below.map(name => name.split(' ')[0]!))]
+}
+
+/** Names the words that there are, unless the summary does. */
+function withChoices({ description, argChoices = [] }: { description: string; argChoices?: string[] }): string {
+  const words = new Set(description.split(/[^\w-]+/))
+  return argChoices.every(choice => words.has(choice)) ? description : `${description} (${argChoices.join(', ')})`
 }
 
 function toArgument({ name, summary, isOptional, isVariadic, choices }: ArgumentDeclaration): Argument {

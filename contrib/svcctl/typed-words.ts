@@ -37,13 +37,8 @@ export function withTypedPatterns(error: unknown, patterns: readonly TypedPatter
 
 function translated(error: unknown, translate: (text: string) => string): unknown {
   if (!(error instanceof AdminError)) return error
-  const { status, code, requestId, operation, message } = error
-  return new AdminError({
-    status,
-    code,
-    message: translate(message).replace(/^the (?=[a-z])/, 'The '),
-    requestId,
-    operation,
-    problems: error.problems.map(problem => ({ place: translate(problem.place), message: translate(problem.message) })),
-  })
+  return error.inWords(
+    translate(error.message).replace(/^the (?=[a-z])/, 'The '),
+    error.problems.map(({ place, message }) => ({ place: translate(place), message: translate(message) })),
+  )
 }

@@ -1,11 +1,19 @@
 /** Requests of the Admin API: signed, sent again where that is safe, their problem documents made readable. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Alias } from '../aliases.ts'
-import { AdminError, type AdminProblem, CliError, failure } from '../errors.ts'
+import { AdminError, type AdminProblem, CliError, failure, untold } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
 import { createConnection } from '../s3/connection.ts'
-import { connectionFailure, expectsTls, isConnectionError, isHopeless, tlsExpected } from '../s3/connection-failure.ts'
+import {
+  connectionFailure,
+  expectsTls,
+  isConnectionError,
+  isHopeless,
+  isRefused,
+  isReset,
+  tlsExpected,
+} from '../s3/connection-failure.ts'
 import type { BodySink, HttpAnswer } from '../s3/messages.ts'
+import { createRetries, type Failure, tellsRestart } from '../s3/retries.ts'
 import { createSigner } from '../s3/signing.ts'
 
 export interface AdminRequest {
@@ -24,6 +32,8 @@ export interface AdminRequest {
   readonly textType?: string
   /** Accepts answers that are not JSON: a stream of events, or a file. */
   readonly sink?: BodySink
+  /** Sent once: the caller wants to know how the server is at this moment. */
+  readonly isProbe?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -52,7 +62,7 @@ export interface AdminClientOptions {
 
 const base = '/api/v1'
 const attemptCountMax = 4
-const pauseMs = 300
+const firstPauseMs = 800
 /** Refused before anything was done. */
 const refusedForNow = new Set([429, 503])
 
@@ -116,31 +126,51 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
     return answer
   }
 
+  const retries = createRetries({
+    attemptCountMax,
+    pauseMsAfter: attemptNumber => firstPauseMs * 2 ** (attemptNumber - 1),
+  })
+
+  function failureOfAnswer(request: AdminRequest, answer: HttpAnswer): Failure {
+    const error = problemOf(request, endpoint, answer)
+    const isRestart = tellsRestart(answer, error.message)
+    retries.answered(isRestart)
+    return { error, mayRetry: refusedForNow.has(answer.status), isRestart }
+  }
+
+  async function failureOfConnection({ operation, method }: AdminRequest, cause: NodeJS.ErrnoException) {
+    const { hasAnswered } = retries
+    if (!hasAnswered && (await expectsTls(endpoint, cause))) throw tlsExpected(operation, endpoint)
+    const failed = connectionFailure(operation, endpoint, cause)
+    debug?.(`${operation}: ${cause.message}`)
+    // What is refused has not been executed; what breaks may have been: a second attempt could be refused, or change something else.
+    const mayRetry = isRefused(cause) ? hasAnswered : method === 'GET' && !isHopeless(cause)
+    return {
+      error: isRefused(cause) && !hasAnswered ? withHint(failed.message) : failed,
+      mayRetry,
+      isRestart: hasAnswered && (isRefused(cause) || isReset(cause)),
+    }
+  }
+
   return {
     endpoint,
     async send(request) {
-      for (let attemptNumber = 1; ; attemptNumber++) {
-        let error: unknown
-        let mayRetry: boolean
+      const goOn = retries.begin()
+      for (;;) {
+        let failed: Failure
         try {
           const answer = await attempt(request)
-          if (answer.status < 300) return readAnswer(request, endpoint, answer)
-          error = problemOf(request, endpoint, answer)
-          mayRetry = refusedForNow.has(answer.status)
+          if (answer.status < 300) {
+            retries.answered()
+            return readAnswer(request, endpoint, answer)
+          }
+          failed = failureOfAnswer(request, answer)
         } catch (cause) {
           if (cause instanceof CliError || request.signal?.aborted || !isConnectionError(cause)) throw cause
-          const { operation } = request
-          if (attemptNumber === 1 && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
-            throw tlsExpected(operation, endpoint)
-          }
-          const failed = connectionFailure(operation, endpoint, cause as NodeJS.ErrnoException)
-          debug?.(`${operation}: ${(cause as Error).message}`)
-          error = failed.code === 'ECONNREFUSED' ? withHint(failed.message) : failed
-          // A changing request may already have been executed: a second attempt could be refused, or change something else.
-          mayRetry = request.method === 'GET' && !isHopeless(cause as NodeJS.ErrnoException) && error === failed
+          failed = await failureOfConnection(request, cause as NodeJS.ErrnoException)
         }
-        if (!mayRetry || request.sink !== undefined || attemptNumber === attemptCountMax) throw error
-        await sleep(pauseMs * 2 ** attemptNumber, undefined, { signal: request.signal })
+        if (request.sink !== undefined || request.isProbe === true) throw failed.error
+        await goOn(failed, request.signal)
       }
     },
     close: () => connection.close(),
@@ -198,20 +228,13 @@ function problemOf(request: AdminRequest, endpoint: string, { status, headers, b
   const { code, title = `Status ${status}.`, detail = title, requestId } = document
   const { errors = [], ruleErrors = [], accessRuleErrors = [] } = document
   const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule), ...accessRuleErrors.map(problemInRule)]
-  // The first problem usually repeats the detail.
-  const told = detail.toLowerCase()
-  const isTold = (text: string) => told.includes(text.toLowerCase())
-  const untold = problems
-    .map(({ place, message }) => ({ place: isTold(place) ? '' : place, message: isTold(message) ? '' : message }))
-    .filter(({ place, message }) => place !== '' || message !== '')
-  const others = problems.filter(({ place, message }) => !isTold(`${place}: ${message}`))
   return new AdminError({
     status,
     code,
     message: detail,
     requestId,
     operation: request.operation,
-    problems: problems.length === 1 ? untold : others,
+    problems: untold(detail, problems),
   })
 }
 

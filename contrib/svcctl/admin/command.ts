@@ -12,7 +12,7 @@ import type { AdminClient, AdminRequest } from './client.ts'
 import { withPlaces } from './document-places.ts'
 import { followEvents } from './events.ts'
 import { examplesOf } from './examples.ts'
-import { type Field, kebab, noneWord, optionName, parseField, placeholder, shownChoices } from './fields.ts'
+import { asClause, type Field, kebab, noneWord, optionName, parseField, placeholder, shownChoices } from './fields.ts'
 import { wholeName } from './naming.ts'
 import { type Operation, resolveSchema } from './operations.ts'
 import { overrides } from './overrides.ts'
@@ -178,10 +178,7 @@ function summaryOf(field: Field, isOption = false): string {
   const removes = isNullable ? `${noneWord} takes it away` : ''
   const again = isOption && (kind === 'list' || kind === 'pairs') ? 'again for more' : ''
   const facts = [values, fallback, removes, again].filter(Boolean).join('; ')
-  const said = description
-    .replace(/\.$/, '')
-    .replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
-    .replace(/`([a-z]+[A-Z]\w*)`/g, (_, other: string) => `--${kebab(other)}`)
+  const said = asClause(description).replace(/`([a-z]+[A-Z]\w*)`/g, (_, other: string) => `--${kebab(other)}`)
   if (kind === 'size') return ['such as 10GiB', said.replace(/^bytes(; )?/, '')].filter(Boolean).join('; ')
   return [said || kebab(name).replaceAll('-', ' '), facts && `(${facts})`].filter(Boolean).join(' ')
 }

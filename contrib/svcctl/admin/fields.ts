@@ -30,6 +30,8 @@ export interface Field {
   readonly description: string
   /** Allowed values, of the field or of its items. */
   readonly choices: readonly string[] | undefined
+  /** That a text, or each of a list, has to match; only where the description says what it is. */
+  readonly pattern?: string | undefined
   readonly default: unknown
   /** Of a list or pairs: it may be empty. */
   readonly mayBeEmpty: boolean
@@ -54,13 +56,16 @@ export function fieldOf(name: string, isRequired: boolean, given: Schema): Field
   const { schema, isNullable } = withoutNull(resolved)
   const kind = kindOf(name, schema)
   const value = kind === 'pairs' ? valueOfPairs(schema) : undefined
+  const description = resolved.description ?? schema.description ?? ''
+  const single = kind === 'list' ? resolveSchema(schema.items!) : schema
   return {
     name,
     kind,
     isRequired: isRequired && resolved.default === undefined,
     isNullable,
-    description: resolved.description ?? schema.description ?? '',
-    choices: choicesOf(kind === 'list' ? resolveSchema(schema.items!) : schema),
+    description,
+    choices: choicesOf(single),
+    pattern: description === '' ? undefined : single.pattern,
     default: resolved.default,
     mayBeEmpty: (schema.minItems ?? 0) === 0,
     hasLists: value?.type === 'array',
@@ -117,7 +122,8 @@ function choicesOf({ enum: values, const: only, anyOf }: Schema): readonly strin
 export const noneWord = 'none'
 
 /** Parses the value of one text. Throws RangeError. */
-export function parseField({ name, kind, choices, isNullable }: Field, text: string): unknown {
+export function parseField(field: Field, text: string): unknown {
+  const { name, kind, choices, isNullable } = field
   if (isNullable && text === noneWord) return null
   switch (kind) {
     case 'number':
@@ -136,14 +142,23 @@ export function parseField({ name, kind, choices, isNullable }: Field, text: str
       return text === 'on'
     case 'choice':
     case 'list':
-      if (choices === undefined) return text
-      return parseChoice(choices, text)
+      return choices === undefined ? parseText(field, text) : parseChoice(choices, text)
     case 'text':
-      return text
+      return parseText(field, text)
     default:
       throw new RangeError(`cannot be ${name}`)
   }
 }
+
+/** People hear what it has to be, with the example of the description: a regular expression tells them nothing. */
+function parseText({ pattern, description }: Field, text: string): string {
+  if (pattern === undefined || new RegExp(pattern, 'u').test(text)) return text
+  throw new RangeError(`does not fit: ${asClause(description)}`)
+}
+
+/** A description behind a colon. */
+export const asClause = (description: string): string =>
+  description.replace(/\.$/, '').replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
 
 function parseChoice(choices: readonly string[], text: string): string {
   const wanted = text === noneWord ? '' : text

@@ -8,6 +8,8 @@ import adminDnsProviderTest from '../commands/admin-dns-provider-test.ts'
 import adminInfo from '../commands/admin-info.ts'
 import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
+import adminServiceRestart from '../commands/admin-service-restart.ts'
+import adminServiceStop from '../commands/admin-service-stop.ts'
 import adminSpeedtest from '../commands/admin-speedtest.ts'
 import { createUserAddCommand } from '../commands/admin-user-add.ts'
 import distKeygroupAddKey from '../commands/dist-keygroup-add-key.ts'
@@ -29,6 +31,8 @@ export function listAdminCommands(): readonly CommandDeclaration[] {
     adminInfo,
     adminMetricsQuery,
     adminPrometheusGenerate,
+    adminServiceRestart,
+    adminServiceStop,
     adminSpeedtest,
     distKeygroupAddKey,
     distKeygroupCreate,

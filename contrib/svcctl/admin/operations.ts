@@ -9,6 +9,7 @@ export interface Schema {
   readonly $ref?: string
   readonly type?: string
   readonly format?: string
+  readonly pattern?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly default?: unknown

@@ -43,6 +43,8 @@ export interface Override {
 
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
+  restartService: { elsewhere: 'admin service restart' },
+  stopService: { elsewhere: 'admin service stop' },
   startHeal: {
     question: 'Permanently delete every object whose data is lost',
     example: 'svcctl admin heal start home --recursive --deep --wait',

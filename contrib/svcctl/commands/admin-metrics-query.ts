@@ -1,5 +1,6 @@
+import type { AdminClient } from '../admin/client.ts'
 import { defineCommand } from '../command.ts'
-import { usageError } from '../errors.ts'
+import { AdminError, notFoundError, usageError } from '../errors.ts'
 import { type ChartSeries, chartColumns, chartOf } from '../metrics-chart.ts'
 import { parseDuration } from '../units.ts'
 
@@ -17,6 +18,7 @@ interface Options {
 }
 
 interface Answer {
+  readonly type: string
   readonly fn: string
   readonly start: string
   readonly end: string
@@ -75,8 +77,12 @@ export default defineCommand<Options>({
       ),
     ] as [string, string][]
     const client = await context.connectAdmin(alias!)
-    const { body } = await client.send({ operation: 'queryMetrics', method: 'GET', path: '/metrics/query', query })
+    const request = { operation: 'queryMetrics', method: 'GET', path: '/metrics/query', query }
+    const { body } = await client.send(request).catch(error => {
+      throw withList(error, alias!, name!)
+    })
     const answer = body as Answer
+    if (answer.series.length === 0 && label.length > 0) throw await noSeries(client, name!, label)
     context.output.result(body as Record<string, unknown>, ...describe(name!, answer, quantile))
     if (answer.truncated && answer.bufferStart !== null) {
       context.output.note(`The server has points since ${answer.bufferStart.slice(0, 19)}Z.`)
@@ -84,13 +90,34 @@ export default defineCommand<Options>({
   },
 })
 
-function describe(name: string, { fn, series, start, end, step }: Answer, quantile = 0.99): readonly string[] {
+/** With the command that shows the families, where there is none of that name. */
+function withList(error: unknown, alias: string, name: string): unknown {
+  if (!(error instanceof AdminError) || !/^query\/name\b.*no family/.test(error.message)) return error
+  const message = `The server holds no family ${JSON.stringify(name)}: \`svcctl admin metrics list ${alias}\` shows all.`
+  return error.inWords(message, [])
+}
+
+/** Why the labels match nothing: the family has no such label, or no series has its value. */
+async function noSeries(client: AdminClient, name: string, filters: readonly string[]): Promise<Error> {
+  const query = [['prefix', name]] as const
+  const { body } = await client.send({ operation: 'listMetrics', method: 'GET', path: '/metrics', query })
+  const { items } = body as { readonly items: readonly { readonly name: string; readonly labels: readonly string[] }[] }
+  const labels = items.find(family => family.name === name)?.labels ?? []
+  const unknown = filters.map(filter => filter.replace(/!?=.*$/s, '')).find(label => !labels.includes(label))
+  if (unknown === undefined) return notFoundError(`No series of ${name} has ${filters.join(' and ')}.`)
+  const known = labels.length === 0 ? 'it has none' : `its labels are ${labels.join(', ')}`
+  return notFoundError(`${name} has no label ${unknown}: ${known}.`)
+}
+
+function describe(name: string, answer: Answer, quantile = 0.99): readonly string[] {
+  const { type, fn, series, start, end, step } = answer
   if (series.length === 0) return ['There are no series.']
   const [, found] = /_(bytes|seconds)(?:_total)?$/.exec(name) ?? []
-  // An increase of seconds per second is a share, and the raw value of a histogram a count.
-  const isCount = fn !== 'quantile' && /_seconds$/.test(name) && /duration/.test(name)
+  // A histogram counts observations, but for its quantiles; an increase of seconds per second is a share.
+  const isCount = type === 'histogram' && fn !== 'quantile'
   const unit = isCount || (found === 'seconds' && fn === 'rate') ? undefined : found
-  const what = { raw: '', rate: ' per second', increase: ` in ${step} s`, quantile: `, quantile ${quantile}` }[fn] ?? ''
+  const how = { raw: '', rate: ' per second', increase: ` in ${step} s`, quantile: `, quantile ${quantile}` }[fn] ?? ''
+  const what = `${isCount ? ', observations' : ''}${how}`
   const time = (text: string) => text.slice(0, 16).replace('T', ' ')
   return [`${name}${what}`, `${time(start)} to ${time(end)} UTC, a point per ${step} s`, ...chartOf({ series, unit })]
 }

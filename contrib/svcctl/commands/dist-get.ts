@@ -8,6 +8,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist get',
+  otherNames: ['show'],
   summary: 'Prints a distribution as JSON, to be changed and given to `dist set`.',
   description:
     'Secrets are printed as the first digits of their hashes, which stand for them in `dist set`. As YAML it is a document for `dist import`.',

@@ -8,6 +8,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist list',
+  otherNames: ['ls'],
   summary: 'Lists distributions: buckets on names of their own.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [

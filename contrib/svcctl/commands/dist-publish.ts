@@ -8,6 +8,7 @@ import {
   type DistributionDocument,
   type DistributionPlace,
   findDistribution,
+  ownerOf,
   putDistribution,
 } from '../distributions/document.ts'
 import { AdminError, S3Error, usageError } from '../errors.ts'
@@ -30,9 +31,10 @@ export default defineCommand<Options>({
   name: 'dist publish',
   summary: 'Puts a folder on a domain: uploads it, creates or updates the distribution, and prints the address.',
   description:
-    'Files get the media type of their name; pages are asked for again each time, files with a hash in their name are kept for a year. The ' +
-    'bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
-    'distribution keeps its settings and gets the domains that it lacks.',
+    'Files get the media type of their name, and Cache-Control: pages no-cache, so that browsers ask each time; files with a hash in ' +
+    'their name, such as app.3f2a9c1b.js, max-age=31536000, a year; others max-age=3600. So for an hour visitors can see an old style.css ' +
+    'with a new page, unless its name has a hash. The bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
+    'distribution keeps its settings and its bucket, and gets the domains that it lacks; --id names one that has the domain already.',
   arguments: [
     { name: 'folder', summary: 'the folder to publish', kind: 'path' },
     {
@@ -44,8 +46,8 @@ export default defineCommand<Options>({
   ],
   options: [
     { flags: '--domain <name>', summary: 'where it is published; repeated', isRepeatable: true },
-    { flags: '--bucket <bucket>', summary: 'default: the first domain' },
-    { flags: '--prefix <prefix>', summary: 'in the bucket; ends in a slash' },
+    { flags: '--bucket <bucket>', summary: 'default: that of the distribution, otherwise the first domain' },
+    { flags: '--prefix <prefix>', summary: 'in the bucket; ends in a slash (default: that of the distribution, otherwise none)' },
     { flags: '--spa', summary: 'serve index.html with 200 for missing keys' },
     { flags: '--id <id>', summary: 'of the distribution (default: the first domain)' },
   ],
@@ -53,7 +55,7 @@ export default defineCommand<Options>({
     'svcctl dist publish ./site --domain www.example.test',
     'svcctl dist publish ./app home --domain app.example.test --spa',
   ],
-  async run(context, [folder, given], { domain = [], bucket, prefix = '', spa, id }) {
+  async run(context, [folder, given], { domain = [], bucket, prefix, spa, id }) {
     const [first] = domain
     if (first === undefined) throw usageError('--domain is needed: where the folder is published.')
     for (const each of domain) {
@@ -64,8 +66,10 @@ export default defineCommand<Options>({
     if (!(await stat(path)).isDirectory()) throw usageError(`${folder} is no folder.`)
     const alias = given ?? (await onlyAlias(context))
     const name = first.replace(/^\*\./, '')
-    const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? name, key: folderPrefix(prefix) }
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
+    const origin = (await findDistribution(place))?.origin ?? { bucket: name }
+    const key = folderPrefix(prefix ?? (bucket === undefined ? origin.pathPrefix : undefined) ?? '')
+    const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? origin.bucket, key }
     const client = await context.connect(alias)
     const isMissing = await lacksBucket(client, target)
     await rehearse(place, target, { domain, spa }, isMissing)
@@ -89,7 +93,8 @@ export default defineCommand<Options>({
     }
     if (!answers) return
     context.output.note(
-      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
+      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it. Where that listens on another ' +
+        `port than ${address.startsWith('https:') ? 443 : 80}, the port belongs into the address: ${address.slice(0, -1)}:PORT/`,
     )
   },
 })
@@ -179,12 +184,24 @@ async function rehearse(place: DistributionPlace, target: RemoteTarget, settings
   try {
     await publish(place, target, settings, true)
   } catch (error) {
-    if (!(error instanceof AdminError) || !isMissing) throw error
+    if (!(error instanceof AdminError)) throw error
+    if (error.code === 'alias_conflict') throw await withOwner(place, error, settings.domain)
+    if (!isMissing) throw error
     // The bucket of the pages is made later; that of a log is not.
     const others = error.problems.filter(({ place }) => place !== '/origin/bucket')
     if (others.length > 0) throw error.with(others)
     if (error.code !== 'bucket_not_found') throw error
   }
+}
+
+/** With the option that publishes into the distribution which has one of the domains. */
+async function withOwner({ client, id }: DistributionPlace, error: AdminError, domains: readonly string[]) {
+  for (const domain of domains) {
+    const owner = await ownerOf(client, domain)
+    if (owner === undefined || owner === id || !error.message.startsWith(`${domain} `)) continue
+    return error.inWords(`${error.message} --id ${owner} publishes into that one.`, [])
+  }
+  return error
 }
 
 interface Settings {

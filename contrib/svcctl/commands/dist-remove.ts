@@ -7,6 +7,7 @@ interface Options {
 
 export default defineCommand<Options>({
   name: 'dist remove',
+  otherNames: ['rm'],
   summary: 'Removes a distribution: from the next request on its names are not served. The bucket is kept.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [{ flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' }],

@@ -54,6 +54,13 @@ export async function findDistribution(place: DistributionPlace): Promise<Distri
   }
 }
 
+/** The distribution that answers a host; undefined where none does. */
+export async function ownerOf(client: AdminClient, host: string): Promise<string | undefined> {
+  const query = Object.entries({ host: host.replace(/^\*\./, 'any.'), listener: 'web' })
+  const { body } = await client.send({ operation: 'resolveRoute', method: 'GET', path: '/routing/resolve', query })
+  return (body as { readonly distribution?: string }).distribution
+}
+
 export async function putDistribution(
   { client, id }: DistributionPlace,
   document: object,

@@ -1,5 +1,4 @@
 /** Requests of S3: addressed, signed, sent again where that is safe, their errors made readable. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Alias } from '../aliases.ts'
 import { CliError, S3Error, usageError } from '../errors.ts'
 import { createConnection } from './connection.ts'
@@ -9,10 +8,12 @@ import {
   isConnectionError,
   isHopeless,
   isRefused,
+  isReset,
   tlsExpected,
 } from './connection-failure.ts'
 import { carriesCustomerKey, carriesSourceKey } from './customer-key.ts'
 import type { AnswerHeaders, BodySink, HttpAnswer, RoomSink } from './messages.ts'
+import { createRetries, tellsRestart } from './retries.ts'
 import { createSigner, encodeText } from './signing.ts'
 import { readXml, textOf, textsOf } from './xml.ts'
 
@@ -85,7 +86,10 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
   const signsBody = protocol === 'http:' && !isLoopback(hostname)
   /** Difference between the server's clock and ours. */
   let clockOffsetMs = 0
-  let hasAnswered = false
+  const retries = createRetries({
+    attemptCountMax,
+    pauseMsAfter: attemptNumber => Math.min(firstPauseMs * 2 ** (attemptNumber - 1), pauseMsMax),
+  })
 
   function addressOf(request: S3Request) {
     const { bucket, key } = request
@@ -144,16 +148,19 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
       })
     }
     const watched = sink === undefined ? request : { ...request, sink: watchSink(sink, watch) }
-    for (let attemptNumber = 1; ; attemptNumber++) {
+    const goOn = retries.begin()
+    let mayAdjustClock = true
+    for (;;) {
       const startedMs = debug === undefined ? 0 : performance.now()
       let error: unknown
-      let pauseMs = 0
+      let pauseMsMin = 0
       let mayRetry: boolean
+      let isRestart = false
       try {
         const answer = await attempt(watched)
         if (debug !== undefined) debug(describeAttempt(request, answer, performance.now() - startedMs))
-        hasAnswered = true
         if (answer.status < 300) {
+          retries.answered()
           const hidden = hiddenError(request, answer)
           if (hidden === undefined) return answer
           error = hidden
@@ -161,10 +168,13 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
         } else {
           const refused = errorOf(request, answer)
           error = refused
+          isRestart = tellsRestart(answer, refused.message)
+          retries.answered(isRestart)
           mayRetry =
             passingStatus.has(refused.status) || refused.code === 'RequestTimeout' || refused.code === 'SlowDown'
-          pauseMs = retryAfterMs(answer.headers)
-          if (refused.code === 'RequestTimeTooSkewed' && attemptNumber === 1) {
+          pauseMsMin = retryAfterMs(answer.headers)
+          if (refused.code === 'RequestTimeTooSkewed' && mayAdjustClock) {
+            mayAdjustClock = false
             const serverMs = Date.parse(answer.headers.date ?? '')
             if (!Number.isNaN(serverMs)) clockOffsetMs = serverMs - Date.now()
             mayRetry = !Number.isNaN(serverMs)
@@ -175,16 +185,19 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
         // A full drive is no trouble of the connection, though its code looks the same.
         if (cause === sinkError || !isConnectionError(cause)) throw cause
         debug?.(`${request.operation}: ${(cause as Error).message}`)
-        if (!hasAnswered && attemptNumber === 1 && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
+        if (!retries.hasAnswered && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
           throw tlsExpected(nameOf(request), endpoint)
         }
         error = connectionFailure(nameOf(request), endpoint, cause as NodeJS.ErrnoException)
         // A server that has answered before is restarting; one that never has is down.
-        mayRetry = !isHopeless(cause as NodeJS.ErrnoException) && (hasAnswered || !isRefused(cause))
+        mayRetry = !isHopeless(cause as NodeJS.ErrnoException) && (retries.hasAnswered || !isRefused(cause))
+        isRestart = retries.hasAnswered && (isRefused(cause) || isReset(cause))
       }
-      if (!mayRetry || hasDelivered || attemptNumber === attemptCountMax) throw error
-      const backOffMs = Math.min(firstPauseMs * 2 ** (attemptNumber - 1), pauseMsMax) * (0.5 + Math.random() / 2)
-      await sleep(Math.max(pauseMs, backOffMs), undefined, { signal: request.signal })
+      if (hasDelivered) {
+        retries.answered()
+        throw error
+      }
+      await goOn({ error, mayRetry, isRestart, pauseMsMin }, request.signal)
     }
   }
 

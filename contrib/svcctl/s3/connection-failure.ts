@@ -11,6 +11,10 @@ export function isConnectionError(error: unknown): boolean {
 
 export const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
 
+/** By a server that ends; undici has a code of its own for it. */
+export const isReset = (error: unknown): boolean =>
+  ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes((error as NodeJS.ErrnoException).code ?? '')
+
 /** Nothing that time heals. */
 export function isHopeless(error: NodeJS.ErrnoException): boolean {
   const { code = '' } = error

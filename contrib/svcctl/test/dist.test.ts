@@ -111,7 +111,12 @@ t.test('publish refuses a taken domain before it makes anything, and tells of a 
     '--bucket',
     'second-bucket',
   ])
-  t.match(taken, { code: 5, stderr: /is an alias of the distribution www\.example\.test/ })
+  t.match(taken, {
+    code: 5,
+    stderr:
+      /is an alias of the distribution www\.example\.test\. --id www\.example\.test publishes into that one\. \(alias_conflict, /,
+  })
+  t.equal(taken.stderr.split('is an alias of').length, 2, 'it is said once')
   t.notMatch(taken.stderr, /There is no bucket/, 'the bucket would be made: that it is missing is no problem')
   t.notMatch((await run(['ls', 'home'])).stdout, /second-bucket/, 'no bucket was made')
   writeFileSync(join(folder, 'site/404.html'), 'not here')
@@ -240,6 +245,28 @@ t.test('publish makes nothing of an empty folder, and says that a distribution i
   t.match(disabled.stderr, /off\.example\.test is disabled: .* until `svcctl dist enable home\/off\.example\.test`/)
   await succeeds(t, 'dist', 'enable', 'home/off.example.test')
   t.notMatch((await succeeds(t, ...publish)).stderr, 'is disabled')
+})
+
+t.test('publish tells where the port of the web listener belongs', async t => {
+  const http = { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0', webAddress: '127.0.0.1:0' }
+  const withWeb = await startServer({ config: { http } })
+  t.teardown(() => withWeb.stop())
+  await run(['--admin-url', withWeb.adminUrl, 'alias', 'set', 'web', withWeb.endpoint, 'admin'], { env })
+  const { stdout, stderr } = await succeeds(t, 'dist', 'publish', 'site', 'web', '--domain', 'www.example.test')
+  t.match(stdout, / are on http:\/\/www\.example\.test\/\n/)
+  t.match(stderr, /on another port than 80, the port belongs into the address: http:\/\/www\.example\.test:PORT\//)
+  await run(['alias', 'remove', 'web', '--yes'])
+})
+
+t.test('publish into a distribution of another name keeps its bucket and its prefix', async t => {
+  await succeeds(
+    t,
+    ...['dist', 'publish', 'site', '--domain', 'shop.example.test', '--id', 'shop', '--bucket', 'goods'],
+  )
+  await succeeds(t, ...['dist', 'publish', 'site', '--domain', 'shop.example.test', '--id', 'shop', '--prefix', 'v2/'])
+  await succeeds(t, ...['dist', 'publish', 'site', '--domain', 'more.example.test', '--id', 'shop'])
+  const { stdout } = await succeeds(t, 'dist', 'get', 'home/shop')
+  t.match(JSON.parse(stdout), { origin: { bucket: 'goods', pathPrefix: 'v2/' }, aliases: { length: 2 } })
 })
 
 t.test('publish uploads nothing while the bucket of the log is missing', async t => {

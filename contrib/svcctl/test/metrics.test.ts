@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eventually } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { type ChartSeries, chartOf, formatMetric } from '../metrics-chart.ts'
 import { rootPassword, rootUser, startServer } from './server.ts'
@@ -88,7 +89,24 @@ t.test('admin metrics list and query', async t => {
     '1ms',
   ])
   t.match(json.records, [{ name: 'svc_node_info', step: 20, series: [{ points: Array }] }])
-  t.match(await session.run(['admin', 'metrics', 'query', 'home', 'svc_nothing']), { code: 1, stderr: /no family/ })
+  t.match(await session.run(['admin', 'metrics', 'query', 'home', 'svc_nothing']), {
+    code: 1,
+    stderr: /no family "svc_nothing": `svcctl admin metrics list home` shows all\. \(invalid_argument/,
+  })
+  const labelled = (filter: string) =>
+    session.run(['admin', 'metrics', 'query', 'home', 'svc_node_info', '--label', filter])
+  t.match(await labelled('version=none'), { code: 3, stderr: /No series of svc_node_info has version=none\./ })
+  t.match(await labelled('colour=red'), {
+    code: 3,
+    stderr: /svc_node_info has no label colour: its labels are version,/,
+  })
+  t.equal((await session.run(['ls', 'home'])).code, 0)
+  const observed = await eventually(
+    () => run('query', 'home', 'svc_s3_request_duration_seconds', '--agg', 'sum'),
+    text => text.includes('least'),
+  )
+  t.match(observed, /^svc_s3_request_duration_seconds, observations\n/)
+  t.match(observed, /last \d+$/m, 'a count has no unit')
   const both = ['admin', 'metrics', 'query', 'home', 'svc_node_info', '--since', '1h', '--from', '2h']
   t.match(await session.run(both), { code: 2, stderr: /Either --since or --from/ })
   const share = ['admin', 'metrics', 'query', 'home', 'svc_node_info', '--fn', 'quantile', '--quantile', '2']
@@ -124,6 +142,11 @@ t.test('a chart of one series, and rows of several', t => {
   const folded = chartOf({ series: [series(Array.from({ length: 700 }, (_, index) => index))], unit: undefined })
   for (const line of folded) t.ok(line.length <= 80, line)
   t.match(folded.at(-2), /^ {11}00:00 +11:39$/)
+  const hours = {
+    labels: {},
+    points: Array.from({ length: 49 }, (_, hour) => [1_767_225_600 + hour * 3600, hour] as const),
+  }
+  t.match(chartOf({ series: [hours], unit: undefined }).at(-2), /^ {11}01-01 00:00 +01-03 00:00$/)
   t.same(chartOf({ series: [series([null, null])], unit: undefined }), ['No samples in this time.'])
   t.match(chartOf({ series: [series([-5, 5])], unit: undefined }), /^ {9}5/)
   t.equal(chartOf({ series: [series([1], { bucket: 'b'.repeat(100) })], unit: undefined })[0]!.length, 80)
