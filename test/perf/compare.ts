@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { warmUp, warmUpMs } from './bench.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { LOAD_ENVIRONMENT, LOADS, prepareLoad } from './loads.ts'
+import { environmentOf, LOADS, prepareLoad } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     const drives = Array.from({ length: numberOf(settings, 'drives') ?? 1 }, (_, index) =>
       join(folder, `d${index + 1}`),
     )
-    const environment = LOAD_ENVIRONMENT
+    const environment = environmentOf(load)
     const server = await startServer({ folder, drives, workers, tree: resolve(tree), environment, nodeOptions })
     const client = startLoadClient()
     await prepareLoad(server, client, load)

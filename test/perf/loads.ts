@@ -27,12 +27,15 @@ interface LoadEncryption {
   readonly get: Readonly<Record<string, string>>
 }
 
-/** What the server needs for loads that encrypt, and for websites; it costs nothing where none does. */
+/** What the server needs for loads that encrypt; it costs nothing where none does. */
 export const LOAD_ENVIRONMENT: Readonly<Record<string, string>> = {
   SVC_KMS_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
   SVC_SSEC_ALLOW_INSECURE: 'true',
-  SVC_WEB_ADDRESS: '127.0.0.1:0',
 }
+
+/** What the server needs for a load. Older trees know no websites. */
+export const environmentOf = ({ website }: Load): Readonly<Record<string, string>> =>
+  website === undefined ? LOAD_ENVIRONMENT : { ...LOAD_ENVIRONMENT, SVC_WEB_ADDRESS: '127.0.0.1:0' }
 
 /** Of SSE-C, with a random key. */
 export function customerHeaders(): Record<string, string> {

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util'
 import { warmUpMs } from './bench.ts'
 import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { LOAD_ENVIRONMENT, LOADS, type Load, prepareLoad } from './loads.ts'
+import { environmentOf, LOADS, type Load, prepareLoad } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_MICROS}`]
   const client = startLoadClient()
   const workers = Number(values.workers)
-  const environment = LOAD_ENVIRONMENT
+  const environment = environmentOf(LOADS[name])
   const server = await startServer({ folder, workers, configFile: options.config, environment, nodeOptions })
   const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
   await client.stop()
