@@ -11,7 +11,7 @@ export default defineCommand<Options>({
   summary: 'Stops the server, and waits until nothing answers any more.',
   description:
     'Requests under way are answered, at most for SVC_STOP_TIMEOUT (30 s); new ones are told to come again (503). Then the process ends ' +
-    `with exit code 0. The command fails where the server still answers after ${waitedMsMax / 1000} s, or a supervisor has started it ` +
+    `with exit code 0, or 3 where requests were cut off. The command fails where the server still answers after ${waitedMsMax / 1000} s, or a supervisor has started it ` +
     'again. Needs admin:ServiceStop.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [
