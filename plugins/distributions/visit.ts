@@ -25,6 +25,13 @@ export interface VisitEnvironment {
 
 const operations: Readonly<Record<string, string>> = { GET: 'WebGet', HEAD: 'WebHead', OPTIONS: 'WebOptions' }
 
+function tagsOf({ distribution, behavior, reason, tags: noted }: Visit): Record<string, string> {
+  const tags: Record<string, string> = { distribution: distribution.id, behavior: String(behavior) }
+  if (reason !== undefined) tags.reason = reason
+  for (const name in noted) tags[name] = noted[name] as string
+  return tags
+}
+
 export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
   const count = createVisitFamilies(metrics)
   const throttled = metrics.counter(throttledFamily)
@@ -34,8 +41,9 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
     const { response } = exchange
     const status = response.writableFinished ? response.statusCode : 499
     const durationMs = Number(clock.monotonicNs() - exchange.startedNs) / 1e6
+    const timeMs = clock.now() - durationMs
     count(ready, { distribution: distribution.id, alias, status, sentBytes: visit.sentBytes, durationMs })
-    ready.accessLog?.({ visit, status, durationMs, timeMs: clock.now() - durationMs })
+    ready.accessLog?.({ visit, status, durationMs, timeMs })
     if (visit.isRecordedElsewhere) return
     const { url = '', method = '', headers } = exchange.request
     const mark = url.indexOf('?')
@@ -48,12 +56,7 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
       bucket: distribution.origin.bucket,
       key: visit.key,
       errorCode: visit.reason,
-      tags: {
-        distribution: distribution.id,
-        behavior: String(visit.behavior),
-        ...(visit.reason === undefined ? {} : { reason: visit.reason }),
-        ...visit.tags,
-      },
+      tags: tagsOf(visit),
       requestId: exchange.requestId,
       method,
       path: mark < 0 ? url : url.slice(0, mark),
@@ -63,7 +66,7 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
       clientAddress: exchange.clientAddress,
       userAgent: headers['user-agent'] ?? '',
       status,
-      timeMs: clock.now() - durationMs,
+      timeMs,
       durationMs,
       receivedBytes: 0,
       sentBytes: visit.sentBytes,

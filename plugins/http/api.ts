@@ -27,7 +27,10 @@ export type ListenerName = 's3' | 'console' | 'web' | 'web-tls'
 
 /** One request and its answer. Facts from proxies are already checked against `SVC_TRUSTED_PROXIES`. */
 export interface Exchange {
-  /** HTTP/1.1, or HTTP/2 through the compatibility layer of Node.js. `request.url` is the raw target, which signatures cover. */
+  /**
+   * HTTP/1.1, or HTTP/2 through the compatibility layer of Node.js. `request.url` is the raw target, which signatures cover. Without a body
+   * (neither `Content-Length` nor `Transfer-Encoding`) it has ended when it comes: `readableEnded`, and no event follows.
+   */
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly listener: ListenerName

@@ -30,6 +30,8 @@ export class Connection {
   /** Milliseconds without a byte in either direction, in steps of the idle check, and the byte count at the last check. */
   idleMs = 0
   bytesSeen = -1
+  /** Its timer has the keep-alive time, until the next request comes. */
+  isResting = false
 
   constructor(peerAddress: string, secure: boolean, proxies: Proxies) {
     this.peerAddress = peerAddress

@@ -9,11 +9,16 @@ const headBytesMax = 8 * 1024
 
 let scratch = Buffer.allocUnsafeSlow(headBytesMax + joinedBodyBytesMax)
 
-/** Head and body; undefined where they are too large. Valid until the next call, unless `keepJoined` is called before. */
-export function joinBytes(head: string, body: Buffer): Buffer | undefined {
-  if (head.length > headBytesMax || body.length > joinedBodyBytesMax) return undefined
-  const headBytes = scratch.latin1Write(head, 0)
-  body.copy(scratch, headBytes)
+/**
+ * `begin`, which may have the first bytes of the head, its rest, and the body; undefined where they are too large. Valid until the next call,
+ * unless `keepJoined` is called before.
+ */
+export function joinBytes(begin: Buffer | undefined, head: string, body: Buffer): Buffer | undefined {
+  const beginBytes = begin?.length ?? 0
+  if (beginBytes + head.length > headBytesMax || body.length > joinedBodyBytesMax) return undefined
+  if (begin !== undefined) scratch.set(begin, 0)
+  const headBytes = beginBytes + scratch.latin1Write(head, beginBytes)
+  scratch.set(body, headBytes)
   return scratch.subarray(0, headBytes + body.length)
 }
 

@@ -18,9 +18,9 @@ import { type ListenerLimits, listen, plainServer, secureServer } from './node-s
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
 import { asksForUpgrade, flawOf, refusalFor } from './request-head.ts'
-import { type Http2Response, HttpResponse } from './response.ts'
+import { announceKeepAlive, type Http2Response, HttpResponse } from './response.ts'
 import { watchSession } from './sessions.ts'
-import { createIdleCheck } from './timeouts.ts'
+import { createIdleCheck, endRest } from './timeouts.ts'
 
 export interface ListenerOptions {
   readonly name: ListenerName
@@ -174,6 +174,8 @@ export function createListener(options: ListenerOptions): HttpListener {
     connection.response = response
     response.onLateCall = onLateCall
     if (http2 === undefined) {
+      if (connection.isResting) endRest(request.socket, connection, limits)
+      announceKeepAlive(response, limits.keepAliveTimeoutMs)
       response.drainState = state
       if (connection.inFlight > 1) enqueue(request.socket, connection, response)
     } else {

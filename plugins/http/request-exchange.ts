@@ -1,6 +1,7 @@
 /** Gives every request of Fastify its exchange, and fields for the facts of audit and trace. */
 
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import fastifyPlugin from 'fastify-plugin'
 import type { Exchange } from './api.ts'
 
@@ -29,6 +30,10 @@ export const requestExchange = fastifyPlugin(
     })
     fastify.decorateRequest('identity', undefined)
     fastify.decorateRequest('facts', undefined)
+    // A request without a body has ended when it comes; a parser of Fastify would wait for its end for ever.
+    fastify.addHook('preParsing', (_request, _reply, payload, next) => {
+      next(null, (payload as Readable).readableEnded ? Readable.from([]) : payload)
+    })
     done()
   },
   { name: 'svc-request-exchange' },

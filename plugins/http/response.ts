@@ -8,21 +8,35 @@ import { type Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import { type EndedAnswer, endTogether } from './answer-batch.ts'
 import type { Connection } from './connection.ts'
-import type { HeaderBlock } from './header-block.ts'
 import { joinBytes, joinedBodyBytesMax, keepJoined } from './joined-write.ts'
 
 /** Of Node's answers, what is not in their types: the text of the head, and whether the socket has it. */
 interface NodeAnswer {
-  readonly _header: string | null
+  _header: string | null
+  _contentLength: number | null
   _headerSent: boolean
   readonly _hasBody: boolean
   readonly _expect_continue: boolean
-  /** Makes the head: `first` is the status line, with whatever follows it at once. */
+  _keepAliveTimeout: number
+  /** Makes the head, which begins with `first`. */
   _storeHeader(first: string, headers: readonly string[]): void
 }
 
+/** The first lines of a head, as text and as bytes. */
+export interface AnswerBegin {
+  readonly text: string
+  readonly bytes: Buffer
+}
+
+const noFields: readonly string[] = []
+
 /** Of a connection: the answer that is being sent, and whether it is one of TLS. */
 type NodeSocket = Socket & { readonly _httpMessage?: unknown; readonly encrypted?: boolean }
+
+/** For the header `Keep-Alive`. Node.js takes it from its server, where it would be the time of a timer, too. */
+export function announceKeepAlive(response: HttpResponse, timeoutMs: number): void {
+  ;(response as unknown as NodeAnswer)._keepAliveTimeout = timeoutMs
+}
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[]
 
@@ -53,6 +67,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
   #phase: 'open' | 'queued' | 'sent' = 'open'
   /** What the handler has given to `end`. */
   #ending: unknown[] = []
+  /** A head that was written by `writeBlock`: its first bytes, and what follows them. */
+  #begun: { readonly bytes: Buffer; readonly rest: string } | undefined
 
   /** The handler has ended it, whether or not it is sent. */
   get hasEnded(): boolean {
@@ -67,22 +83,27 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
     return super.writeHead(statusCode, withOurs(reason ?? headers, this.requestId))
   }
 
+  /** Nothing stands in the way of `writeBlock`. */
+  get takesBlock(): boolean {
+    const { _header: head, _expect_continue: expects, _hasBody: hasBody } = this as unknown as NodeAnswer
+    const isOpen = this.#phase === 'open' && head === null && !expects && hasBody && this.useChunkedEncodingByDefault
+    return isOpen && this.getHeaderNames().length === 0
+  }
+
   /**
-   * Like `writeHead`, for a status whose answers have a body: fields of the block are not looked at again. Those of `more` are, because
-   * Node.js has to know some of them.
+   * Like `writeHead`, for a status whose answers have a body: its fields are not looked at again. `begin`: the status and the first of them;
+   * `lines`: the others. Node.js adds what the connection needs.
    */
-  writeBlock(statusCode: number, { text, list }: HeaderBlock, more: readonly string[]): void {
+  writeBlock(statusCode: number, begin: AnswerBegin, lines: string, sizeBytes: number): void {
     const answer = this as unknown as NodeAnswer
-    const isPlain = this.#phase === 'open' && answer._header === null && !answer._expect_continue
-    if (!isPlain || this.getHeaderNames().length > 0) {
-      this.writeHead(statusCode, [...list, ...more])
-      return
-    }
     if (this.drainState?.draining === true) this.shouldKeepAlive = false
     this.statusCode = statusCode
     this.statusMessage = STATUS_CODES[statusCode] ?? ''
-    const status = `HTTP/1.1 ${statusCode} ${this.statusMessage}\r\n`
-    answer._storeHeader(`${status}${text}Server: svc\r\nx-amz-request-id: ${this.requestId}\r\n`, more)
+    answer._contentLength = sizeBytes
+    answer._storeHeader(`x-amz-request-id: ${this.requestId}\r\n${lines}`, noFields)
+    const rest = answer._header as string
+    this.#begun = { bytes: begin.bytes, rest }
+    answer._header = begin.text + rest
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of `write` are Node's
@@ -120,7 +141,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage>
   /** Of head and body one write. */
   #endWith(body: Buffer): void {
     const { socket } = this
-    const joined = this.#isNext(socket) ? joinBytes((this as unknown as NodeAnswer)._header as string, body) : undefined
+    const head = this.#begun?.rest ?? ((this as unknown as NodeAnswer)._header as string)
+    const joined = this.#isNext(socket) ? joinBytes(this.#begun?.bytes, head, body) : undefined
     if (joined === undefined) {
       // Node.js joins them where the body is text.
       super.end(body.toString('latin1'), 'latin1')

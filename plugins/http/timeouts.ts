@@ -4,7 +4,7 @@
  *
  * | The connection is … | Then |
  * |---|---|
- * | between requests | it is closed (Node.js uses the keep-alive time there) |
+ * | between requests | it is closed after the keep-alive time |
  * | before or in its first head | it is closed after the body timeout, with an answer if the client has sent any byte |
  * | sending an answer, and the client does not read | it is destroyed after the send timeout |
  * | reading a body that a handler waits for | it is answered and closed after the body timeout |
@@ -17,14 +17,15 @@ import { boundConnection, type Connection } from './connection.ts'
 export interface IdleLimits {
   readonly bodyTimeoutMs: number
   readonly sendTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
 }
 
 /** Node.js drops the first call after a write, so a limit is exceeded by two steps at most: a quarter of the smaller limit. */
 const stepsOfLimit = 8
 
 /** Milliseconds between two checks of a connection without progress. */
-export function idleStepMs({ bodyTimeoutMs, sendTimeoutMs }: IdleLimits): number {
-  return Math.ceil(Math.min(bodyTimeoutMs, sendTimeoutMs) / stepsOfLimit)
+export function idleStepMs({ bodyTimeoutMs, sendTimeoutMs, keepAliveTimeoutMs }: IdleLimits): number {
+  return Math.min(Math.ceil(Math.min(bodyTimeoutMs, sendTimeoutMs) / stepsOfLimit), keepAliveTimeoutMs)
 }
 
 /** Adds a step without a byte in either direction; any byte resets the count. */
@@ -43,8 +44,12 @@ export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socke
   const stepMs = idleStepMs(limits)
   return socket => {
     const connection = boundConnection(socket)
-    if (connection === undefined || connection.ended || (connection.inFlight === 0 && connection.requests > 0)) {
+    if (connection === undefined || connection.ended) {
       socket.destroy()
+      return
+    }
+    if (connection.inFlight === 0 && connection.requests > 0) {
+      rest(socket, connection, limits.keepAliveTimeoutMs - stepMs)
       return
     }
     countSilence(connection, socket, stepMs)
@@ -63,6 +68,25 @@ export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socke
     }
     if (!socket.destroyed) socket.setTimeout(stepMs)
   }
+}
+
+/**
+ * Leaves the connection alone for what is left of its keep-alive time. Node.js would set its timer after each answer and back at each
+ * request; this way only a connection that was silent for a step has to do so.
+ */
+function rest(socket: Socket, connection: Connection, leftMs: number): void {
+  if (connection.isResting || leftMs <= 0) {
+    socket.destroy()
+    return
+  }
+  connection.isResting = true
+  socket.setTimeout(leftMs)
+}
+
+/** A request has come after all. */
+export function endRest(socket: Socket, connection: Connection, limits: IdleLimits): void {
+  connection.isResting = false
+  socket.setTimeout(idleStepMs(limits))
 }
 
 /** True if a handler is reading the body, it has not ended, and no received bytes of it are unread. */

@@ -29,17 +29,17 @@ export function createClusterBlock(
       }),
     }),
   })
-  const shown = new Map<string, PublicAccessSetting>()
-  for (const isBlocked of [false, true]) {
-    for (const mode of ['reject', 'ignore'] as const)
-      shown.set(`${isBlocked}${mode}`, Object.freeze({ isBlocked, mode }))
-  }
+  const shown = (isBlocked: boolean) => ({
+    reject: Object.freeze<PublicAccessSetting>({ isBlocked, mode: 'reject' }),
+    ignore: Object.freeze<PublicAccessSetting>({ isBlocked, mode: 'ignore' }),
+  })
+  const [open, blocked] = [shown(false), shown(true)]
   return {
     get: () =>
-      chain(access.get(), ({ block_public, block_public_mode }) => {
-        if (block_public) return shown.get(`true${block_public_mode}`)!
+      chain(access.get(), ({ block_public, block_public_mode: mode }) => {
+        if (block_public) return blocked[mode]
         // A block that cannot be read is still a block: nobody gets rights because it is damaged.
-        return chain(access.problem(), problem => shown.get(`${problem !== undefined}${block_public_mode}`)!)
+        return chain(access.problem(), problem => (problem === undefined ? open : blocked)[mode])
       }),
     async set(isBlocked, mode) {
       const changes = { block_public: isBlocked ? 'on' : 'off', ...(mode && { block_public_mode: mode }) }

@@ -165,6 +165,11 @@ export class RequestBody implements Body {
       fail(new ClientGoneError())
       return
     }
+    // A request without a body has ended when it comes, and tells nobody.
+    if (request.readableEnded) {
+      finish()
+      return
+    }
     request.on('data', onData)
     request.on('end', onEnd)
     request.on('close', onClose)

@@ -14,6 +14,10 @@ export function readAway(
   clock: Clock,
   finish: () => void,
 ): void {
+  if (request.readableEnded) {
+    finish()
+    return
+  }
   let leftBytes = lingerBytesMax
   let isDone = false
   const done = () => {

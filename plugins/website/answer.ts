@@ -54,9 +54,8 @@ export function send(visit: Visit, answer: WebAnswer): MaybePromise<void> {
 export function sendReady(visit: Visit, block: HeaderBlock, more: string[], body: Buffer): void {
   if (visit.isClosed) return
   const { request, response } = visit.exchange
-  more.push('Content-Length', String(body.length))
-  if (request.httpVersionMajor === 1 && hasRequestBody(visit)) more.push('Connection', 'close')
-  writeBlock(response, 200, block, more)
+  if (request.httpVersionMajor === 1 && hasRequestBody(visit)) response.shouldKeepAlive = false
+  writeBlock(response, 200, block, more, body.length)
   visit.sentBytes += body.length
   response.end(body)
 }

@@ -404,6 +404,7 @@ t.test('slow clients are disconnected: heads, bodies, readers', async t => {
       } else if (request.url === '/slow-work') {
         setTimeout(() => echo(exchange), 1500)
       } else {
+        if (request.readableEnded) return echo(exchange)
         request.on('data', () => {})
         request.on('end', () => echo(exchange))
       }
@@ -441,6 +442,26 @@ t.test('slow clients are disconnected: heads, bodies, readers', async t => {
   for (let waited = 0; closedSender === 0 && waited < 900; waited++) await delay(100)
   t.equal(closedSender, 1, 'an answer that nobody reads is aborted')
   for (const { socket } of [head, body, reader, work, trickle, idle]) socket.destroy()
+  await server.stop()
+})
+
+t.test('a connection that was silent for long serves the next request, and waits for its body as for any', async t => {
+  const server = await startServer({
+    config: { bodyTimeout: 400, sendTimeout: 400, keepAliveTimeout: 20_000 },
+    mount(exchange) {
+      if (exchange.request.readableEnded) echo(exchange)
+      else exchange.request.resume()
+    },
+  })
+  const client = await connectRaw(server.s3Port)
+  await client.send(get('/first'))
+  t.match(await client.until('GET /first'), /\r\nKeep-Alive: timeout=20\r\n/)
+  // Several steps of the check.
+  await delay(600)
+  await client.send(get('/second'))
+  await client.until('GET /second')
+  await client.send('PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+  t.match(await client.closed(), /<Code>RequestTimeout</)
   await server.stop()
 })
 

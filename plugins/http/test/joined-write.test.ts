@@ -127,8 +127,9 @@ t.test('a block of headers is sent as it was made, with what the connection need
   const server = await startServer({
     mount({ request, response }) {
       if (request.url === '/after') response.setHeader('X-Set', 'before')
-      const more = request.url === '/close' ? ['Connection', 'close'] : []
-      writeBlock(response, 200, block, ['X-Two', 'b', 'Content-Length', '2', ...more])
+      const more = request.url === '/odd' ? ['Connection', 'close'] : []
+      if (request.url === '/close') response.shouldKeepAlive = false
+      writeBlock(response, 200, block, ['X-Two', 'b', ...more], 2)
       response.end(Buffer.from('ab'))
     },
   })
@@ -142,14 +143,23 @@ t.test('a block of headers is sent as it was made, with what the connection need
   )
   t.match(
     first,
-    /\r\nX-Two: b\r\nContent-Length: 2\r\nDate: [^\r]+ GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=\d+\r\n\r\nab$/,
+    /\r\nX-Two: b\r\nDate: [^\r]+ GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=\d+\r\nContent-Length: 2\r\n\r\nab$/,
   )
   await client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n')
   await client.until(/x-set: before[\s\S]*\r\n\r\nab$/i)
   await client.send('GET /close HTTP/1.1\r\nHost: a\r\n\r\n')
   const all = await client.closed()
-  t.match(all, /\r\nContent-Length: 2\r\nConnection: close\r\nDate: [^\r]+ GMT\r\n\r\nab$/)
+  t.match(all, /\r\nDate: [^\r]+ GMT\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab$/)
   t.equal(all.match(/\r\n\r\nab/g)?.length, 3, 'the answer to HEAD has no body')
+  for (const [request, answer] of [
+    ['GET /odd HTTP/1.1\r\nHost: a', /\r\nConnection: close\r\nContent-Length: 2\r\nServer: [^]*\r\n\r\nab$/],
+    ['GET / HTTP/1.0', /\r\nContent-Length: 2\r\n[^]*\r\nDate: [^\r]+ GMT\r\nConnection: close\r\n\r\nab$/],
+    ['GET / HTTP/1.0\r\nConnection: close', /\r\nX-Two: b\r\n[^]*\r\nConnection: close\r\n\r\nab$/],
+  ] as const) {
+    const other = await connectRaw(server.s3Port)
+    await other.send(`${request}\r\n\r\n`)
+    t.match(await other.closed(), answer, request)
+  }
 })
 
 t.test('what is no header makes no block, and neither does what belongs to the connection', async t => {

@@ -3,9 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { bindConnection, Connection } from '../connection.ts'
 import { createProxies } from '../proxies.ts'
-import { createIdleCheck, idleStepMs } from '../timeouts.ts'
+import { createIdleCheck, endRest, idleStepMs } from '../timeouts.ts'
 
-const limits = { bodyTimeoutMs: 30_000, sendTimeoutMs: 20_000 }
+const limits = { bodyTimeoutMs: 30_000, sendTimeoutMs: 20_000, keepAliveTimeoutMs: 75_000 }
 const stepMs = idleStepMs(limits)
 const proxies = createProxies({ trusted: [], style: 'x-forwarded', trustHost: false })
 
@@ -52,4 +52,31 @@ t.test('a connection without a request ends after the body timeout', async t => 
     looks++
   }
   t.equal(looks * stepMs, limits.bodyTimeoutMs)
+})
+
+t.test('a connection between requests ends after the keep-alive time, unless a request comes', async t => {
+  const socket = await stalledSocket(t)
+  const connection = new Connection('127.0.0.1', false, proxies)
+  connection.requests = 1
+  bindConnection(socket, connection)
+  const check = createIdleCheck(limits, () => t.fail('nobody is to be told'))
+  check(socket)
+  t.equal(socket.timeout, limits.keepAliveTimeoutMs - stepMs, 'what is left of the time')
+  endRest(socket, connection, limits)
+  t.equal(socket.timeout, stepMs)
+  check(socket)
+  t.equal(socket.destroyed, false)
+  check(socket)
+  t.equal(socket.destroyed, true)
+})
+
+t.test('a keep-alive time that is shorter than a step is one', async t => {
+  const short = { ...limits, keepAliveTimeoutMs: 100 }
+  t.equal(idleStepMs(short), 100)
+  const socket = await stalledSocket(t)
+  const connection = new Connection('127.0.0.1', false, proxies)
+  connection.requests = 1
+  bindConnection(socket, connection)
+  createIdleCheck(short, () => t.fail('nobody is to be told'))(socket)
+  t.equal(socket.destroyed, true)
 })
