@@ -1,5 +1,5 @@
 /** Header fields that many answers have in common: checked once, and kept in the form in which they are sent. */
-import { STATUS_CODES, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http'
+import { type ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
 import { HttpResponse } from './response.ts'
 
 /** Node.js decides by them how the connection goes on, or adds them itself. */
@@ -79,7 +79,10 @@ export function writeBlock(
 ): void {
   if (response instanceof HttpResponse && response.takesBlock) {
     const lines = headerLines(more)
-    if (lines !== undefined) return response.writeBlock(statusCode, block.begin(statusCode), lines, sizeBytes)
+    if (lines !== undefined) {
+      response.writeBlock(statusCode, block.begin(statusCode), lines, sizeBytes)
+      return
+    }
   }
   response.writeHead(statusCode, [...block.list, ...more, 'Content-Length', String(sizeBytes)])
 }
