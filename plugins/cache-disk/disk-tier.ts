@@ -1,10 +1,10 @@
 /** The tier `disk` in one thread: reads and writes the files, and tells the keeper in the main thread. */
-import type { TierRecord, TierUsage } from 'svc/plugins/cache/api'
+import type { FoundRecord, TierRecord, TierUsage } from 'svc/plugins/cache/api'
 import type { Keeper } from './keeper.ts'
 import { fileBytesOf, readRecord, writeRecord } from './record-file.ts'
 
 export interface DiskFiles {
-  get(id: Buffer): Promise<TierRecord | undefined> | undefined
+  get(id: Buffer): Promise<FoundRecord | undefined> | undefined
   put(id: Buffer, record: TierRecord): Promise<boolean>
 }
 
@@ -14,7 +14,7 @@ export const noUsage: TierUsage = { entries: 0, bytes: 0, evictions: 0 }
 export function createDiskFiles(folder: string, keeper: Keeper, thread: number): DiskFiles {
   let writes = 0
 
-  async function read(id: Buffer): Promise<TierRecord | undefined> {
+  async function read(id: Buffer): Promise<FoundRecord | undefined> {
     const found = await readRecord(folder, id)
     if (found === undefined) {
       keeper.missing(id)

@@ -12,12 +12,13 @@
  *
  * It is written to `tmp/`, then renamed, and never synced: after a power cut it may be anything, which the checksums tell.
  */
-import { close, constants, fstat, open, read } from 'node:fs'
+import { close, constants, open, read } from 'node:fs'
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from '@node-rs/crc32'
-import { type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from 'svc/plugins/cache/api'
+import { type FoundRecord, type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from 'svc/plugins/cache/api'
+import { FreeBuffers } from 'svc/plugins/drive/api'
 
 const magic = Buffer.from('SVCC')
 const version = 1
@@ -88,25 +89,52 @@ export async function writeRecord(folder: string, part: string, id: Buffer, reco
 }
 
 const opened = promisify(open)
-const stated = promisify(fstat)
 const readInto = promisify(read)
 /** No link is followed, and a pipe in the place of a file waits for nobody. Windows has neither flag. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
+/** Of this thread: the system gives memory of this size page by page, which takes as long as to read it. */
+const free = new FreeBuffers()
+const freeBytesMax = 8 * 1024 * 1024
+/** Smaller records are copied, and their memory is free at once. */
+const copiedBytesMax = 64 * 1024
+
 /** Undefined: there is none. `damaged`: what is there is no record of this id. Other errors of the system are thrown. */
-export async function readRecord(folder: string, id: Buffer): Promise<TierRecord | 'damaged' | undefined> {
-  const bytes = await readBytes(folder, id, fileBytesMax)
-  if (bytes === undefined || bytes === 'damaged') return bytes
+export async function readRecord(folder: string, id: Buffer): Promise<FoundRecord | 'damaged' | undefined> {
+  // By one byte longer than any record: a longer file is none.
+  const memory = free.take(fileBytesMax + 1) ?? Buffer.allocUnsafeSlow(fileBytesMax + 1)
+  const release = () => free.keep(memory, freeBytesMax)
+  let bytes: Buffer | 'damaged' | undefined
+  try {
+    bytes = await readBytes(folder, id, memory)
+  } catch (error) {
+    release()
+    throw error
+  }
+  const found = bytes === undefined || bytes === 'damaged' ? bytes : recordIn(id, bytes)
+  if (found === undefined || found === 'damaged') {
+    release()
+    return found
+  }
+  if (bytes!.length > copiedBytesMax) return { ...found, release }
+  const { head, body, bodyCrc } = found
+  const own = Buffer.concat([head, body])
+  release()
+  return { head: own.subarray(0, head.length), body: own.subarray(head.length), bodyCrc }
+}
+
+function recordIn(id: Buffer, bytes: Buffer): (TierRecord & { readonly bodyCrc: number }) | 'damaged' {
   const header = readHeader(bytes)
   if (header === undefined || bytes.length !== headerBytes + header.headBytes + header.bodyBytes) return 'damaged'
   const head = bytes.subarray(headerBytes, headerBytes + header.headBytes)
   const body = bytes.subarray(headerBytes + header.headBytes)
-  if (crc32(head, crc32(id)) !== header.headCrc || crc32(body) !== header.bodyCrc) return 'damaged'
-  return { head, body }
+  const bodyCrc = crc32(body)
+  if (crc32(head, crc32(id)) !== header.headCrc || bodyCrc !== header.bodyCrc) return 'damaged'
+  return { head, body, bodyCrc }
 }
 
 export async function readHead(folder: string, id: Buffer): Promise<Buffer | undefined> {
-  const bytes = await readBytes(folder, id, headerBytes + tierHeadBytesMax, true)
+  const bytes = await readBytes(folder, id, Buffer.allocUnsafeSlow(headerBytes + tierHeadBytesMax))
   if (bytes === undefined || bytes === 'damaged') return undefined
   const header = readHeader(bytes)
   if (header === undefined || bytes.length < headerBytes + header.headBytes) return undefined
@@ -114,35 +142,31 @@ export async function readHead(folder: string, id: Buffer): Promise<Buffer | und
   return crc32(head, crc32(id)) === header.headCrc ? head : undefined
 }
 
-/** The file, which may have at most `bytesMax` bytes; or so many of them. */
-async function readBytes(
-  folder: string,
-  id: Buffer,
-  bytesMax: number,
-  isPart = false,
-): Promise<Buffer | 'damaged' | undefined> {
-  let descriptor: number
+/** What can lie there and is no file. */
+const damages = ['ELOOP', 'EISDIR', 'ESPIPE', 'EAGAIN', 'ENXIO']
+
+/** The file, or as much of it as `memory` takes. */
+async function readBytes(folder: string, id: Buffer, memory: Buffer): Promise<Buffer | 'damaged' | undefined> {
+  let descriptor: number | undefined
   try {
     descriptor = await opened(pathOf(folder, id), readFlags)
+    let at = 0
+    let expected = memory.length
+    // A file is read at once; its header says whether that was all, which saves asking again for its end.
+    while (at < expected) {
+      const { bytesRead } = await readInto(descriptor, memory, at, memory.length - at, at)
+      if (bytesRead === 0) break
+      at += bytesRead
+      const header = readHeader(memory.subarray(0, at))
+      if (header !== undefined) expected = Math.min(memory.length, headerBytes + header.headBytes + header.bodyBytes)
+    }
+    return memory.subarray(0, at)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    if (code === 'ELOOP') return 'damaged'
+    if (damages.includes(code ?? '')) return 'damaged'
     throw error
-  }
-  try {
-    const facts = await stated(descriptor)
-    const { size } = facts
-    if (!facts.isFile() || size < headerBytes || (size > bytesMax && !isPart)) return 'damaged'
-    const bytes = Buffer.allocUnsafeSlow(Math.min(size, bytesMax))
-    let at = 0
-    while (at < bytes.length) {
-      const { bytesRead } = await readInto(descriptor, bytes, at, bytes.length - at, at)
-      if (bytesRead === 0) return 'damaged'
-      at += bytesRead
-    }
-    return bytes
   } finally {
-    close(descriptor, () => undefined)
+    if (descriptor !== undefined) close(descriptor, () => undefined)
   }
 }

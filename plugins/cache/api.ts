@@ -35,7 +35,7 @@ export type {
   WebhookField,
 } from './face/invalidation.ts'
 export type { CacheSite, InspectedRequest, InspectedSite, WarmOutcome, WarmPlace } from './face/site.ts'
-export type { CacheTier, CacheTierContext, CacheTierKind, TierRecord, TierUsage } from './face/tier.ts'
+export type { CacheTier, CacheTierContext, CacheTierKind, FoundRecord, TierRecord, TierUsage } from './face/tier.ts'
 export { tierBodyBytesMax, tierHeadBytesMax, tierIdBytes } from './face/tier.ts'
 export type { Fence } from './fence/fences.ts'
 export { Sieve } from './memory/sieve.ts'

@@ -20,7 +20,10 @@ export interface Memory {
   delete(id: string): void
   block(id: string): Buffer | undefined
   hasBlock(id: string): boolean
-  /** Blocks of more than 64 KiB that would push out others enter at the second attempt. */
+  /**
+   * Blocks of more than 64 KiB that would push out others enter at the second attempt, if that comes soon. False: it is not kept. Bytes that
+   * share their memory with others are copied.
+   */
   putBlock(id: string, bytes: Buffer, quota: Quota | undefined): boolean
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
@@ -46,9 +49,14 @@ const withOwnBodies = (entry: Entry): Entry => entryOf(variantsOf(entry).map(wit
 function withOwnBody(variant: Variant): Variant {
   const { body } = variant
   if (variant instanceof PackedVariant || body === undefined || body.length === body.buffer.byteLength) return variant
-  const own = Buffer.allocUnsafeSlow(body.length)
-  body.copy(own)
-  return { ...variant, body: own }
+  return { ...variant, body: ownBytes(body) }
+}
+
+function ownBytes(bytes: Buffer): Buffer {
+  if (bytes.length === bytes.buffer.byteLength) return bytes
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(own)
+  return own
 }
 
 type Stored = ArrayBuffer | Buffer | Entry
@@ -61,7 +69,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
     budgetBytes: budgetBytes - viewCount * viewBytes,
     onEvict: id => void views.delete(id),
   })
-  const ghosts = new Ghosts()
+  const ghosts = new Ghosts(budgetBytes)
   const queues = new Map<string, SieveQueue>()
 
   function queueOf(quota: Quota | undefined): SieveQueue | undefined {
@@ -115,8 +123,9 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       const queue = queueOf(quota)
       const costBytes = bytes.length + entryOverheadBytes
       const isFree = all.hasRoom(costBytes, queue)
-      if (!isFree && bytes.length > atOnceBytesMax && !ghosts.remember(Buffer.from(id, 'latin1'))) return false
-      return all.set(id, bytes, costBytes, queue)
+      const isKnown = bytes.length <= atOnceBytesMax || ghosts.remember(Buffer.from(id, 'latin1'), bytes.length)
+      if (!isFree && !isKnown) return false
+      return all.set(id, ownBytes(bytes), costBytes, queue)
     },
     ids: () => all.keys(),
     get usage() {

@@ -78,8 +78,8 @@ const inMemory = (bytes: Buffer): OpenedObject => ({
   source: 'memory',
 })
 
-/** As drives hand out bytes: at most three are on their way to a client. */
-const chunkBytesMax = 512 * 1024
+/** As drives hand out bytes. */
+const chunkBytesMax = 1024 * 1024
 
 interface Span {
   readonly start: number
@@ -124,7 +124,7 @@ function readBlocks(
           opened = undefined
           const part = bytes.subarray(position - from, Math.min(end - from, blockSize, position - from + chunkBytesMax))
           position += part.length
-          return { bytes: part, release() {} }
+          return { bytes: part, release: kept.reader() }
         }
         kept.close()
         filling = await openOrigin()
@@ -147,19 +147,48 @@ function readBlocks(
 interface KeptBlocks {
   /** The whole block, if memory or a tier has it. Of a tier it is held, and counted, until another one is read. */
   read(block: number, length: number): Promise<Buffer | undefined>
+  /** Somebody else reads bytes of the block that was read last, until he calls the result, once. */
+  reader(): () => void
   close(): void
 }
+
+/** A block of a tier: its memory is given back when it is neither held nor read. */
+class HeldBlock {
+  readonly block: number
+  readonly bytes: Buffer
+  readonly #release: () => void
+  #uses = 1
+
+  constructor(block: number, bytes: Buffer, release: () => void) {
+    this.block = block
+    this.bytes = bytes
+    this.#release = release
+  }
+
+  use(): () => void {
+    this.#uses++
+    return () => this.letGo()
+  }
+
+  letGo(): void {
+    if (--this.#uses === 0) this.#release()
+  }
+}
+
+const nothing = (): void => undefined
 
 function createKeptBlocks(
   { memory, tiers, collapsing, unfinished }: BlockContext,
   { quota }: ObjectSource,
   idOf: (block: number) => string,
 ): KeptBlocks {
-  let held: { readonly block: number; readonly bytes: Buffer } | undefined
+  let held: HeldBlock | undefined
   let isClosed = false
 
   function letGo(): void {
-    if (held !== undefined) unfinished.bytes -= held.bytes.length
+    if (held === undefined) return
+    unfinished.bytes -= held.bytes.length
+    held.letGo()
     held = undefined
   }
 
@@ -170,10 +199,11 @@ function createKeptBlocks(
     // A block of another length is none of this object.
     if (found?.value.length !== length || isClosed) {
       unfinished.bytes -= length
+      found?.release()
       return undefined
     }
     memory.putBlock(id, found.value, quota)
-    held = { block, bytes: found.value }
+    held = new HeldBlock(block, found.value, found.release)
     return found.value
   }
 
@@ -188,6 +218,7 @@ function createKeptBlocks(
       if (running !== undefined) await collapsing.wait(running)
       return (running && memory.block(id)) ?? readTiers(id, block, length)
     },
+    reader: () => held?.use() ?? nothing,
     close() {
       isClosed = true
       letGo()

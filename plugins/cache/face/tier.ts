@@ -11,12 +11,20 @@ export const tierBodyBytesMax = 1024 * 1024
 /** Of a record: bytes of its id. */
 export const tierIdBytes = 32
 
-/** Neither buffer is changed after it was given to a tier or by one. */
+/** Neither buffer is changed after it was given to a tier, or by one, until it is released. */
 export interface TierRecord {
   /** At most `tierHeadBytesMax`. */
   readonly head: Buffer
   /** At most `tierBodyBytesMax`. */
   readonly body: Buffer
+}
+
+/** A record that a tier has found. */
+export interface FoundRecord extends TierRecord {
+  /** CRC-32 of these bytes of the body, where the tier had to compute it anyway: the cache need not do so again. */
+  readonly bodyCrc?: number
+  /** Called at most once, when nobody reads head or body any more, so that their memory may be used again. Never for bytes that are kept. */
+  release?(): void
 }
 
 export interface TierUsage {
@@ -38,7 +46,7 @@ export interface CacheTier {
   /** Idempotent; also after a start that failed. */
   stop(): Promise<void>
   /** The record as it was put last, or one that was put before, or undefined. `id` has `tierIdBytes` bytes. */
-  get(id: Buffer): MaybePromise<TierRecord | undefined>
+  get(id: Buffer): MaybePromise<FoundRecord | undefined>
   /** False: not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>
   /** Whether it has records of all of these ids now, as far as it knows; they may be gone, or damaged, when they are read. */

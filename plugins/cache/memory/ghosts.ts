@@ -1,23 +1,36 @@
 /**
- * Remembers what was asked for lately, by hash, without keeping it: large blocks enter the memory at their second request. A table of
- * 65 536 cells of 32 bits (256 KiB), each of which the newest id overwrites: it forgets, and takes one id for another once in 4 billion.
+ * Remembers what was asked for lately, by hash, without keeping it: large blocks enter the memory at their second request, if not more than
+ * `withinBytes` were asked for in between. What comes again only later would have left the memory before, and pushed out others. A table of
+ * 65 536 cells of 64 bits (512 KiB), each of which the newest id overwrites: it forgets, and takes one id for another once in 4 billion.
  */
 const cellCount = 65_536
+/** So that the clock wraps only after 256 TiB: then an old id may be remembered once more. */
+const unitBytes = 64 * 1024
 
 export class Ghosts {
-  readonly #cells = new Uint32Array(cellCount)
+  readonly #marks = new Uint32Array(cellCount)
+  readonly #times = new Uint32Array(cellCount)
+  readonly #within: number
+  #askedBytes = 0
 
-  /** Whether the id, of at least 8 random bytes, was remembered; from now on it is. */
-  remember(id: Buffer): boolean {
+  constructor(withinBytes = Number.POSITIVE_INFINITY) {
+    this.#within = withinBytes / unitBytes
+  }
+
+  /** Whether the id, of at least 8 random bytes, was remembered; from now on it is. `bytes`: of what is asked for. */
+  remember(id: Buffer, bytes = 0): boolean {
     const cell = id.readUInt16LE(0)
     // 0 is an empty cell.
     const mark = id.readUInt32LE(4) || 1
-    if (this.#cells[cell] === mark) return true
-    this.#cells[cell] = mark
-    return false
+    const now = Math.floor(this.#askedBytes / unitBytes) >>> 0
+    this.#askedBytes += bytes
+    const isKnown = this.#marks[cell] === mark && (now - (this.#times[cell] as number)) >>> 0 <= this.#within
+    this.#marks[cell] = mark
+    this.#times[cell] = now
+    return isKnown
   }
 
   forget(id: Buffer): void {
-    this.#cells[id.readUInt16LE(0)] = 0
+    this.#marks[id.readUInt16LE(0)] = 0
   }
 }

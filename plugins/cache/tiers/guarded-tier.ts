@@ -3,7 +3,7 @@
  * of the tier for 10 s, and nothing while more than 1000 calls have no answer: what hangs for hours would fill the memory.
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
-import type { CacheTier, TierRecord, TierUsage } from '../api.ts'
+import type { CacheTier, FoundRecord, TierRecord, TierUsage } from '../api.ts'
 
 const answerMsMax = 50
 const failuresMax = 5
@@ -16,7 +16,7 @@ export interface GuardedTier {
   readonly name: string
   readonly budgetBytes: number
   readonly isPaused: boolean
-  get(id: Buffer): MaybePromise<TierRecord | undefined>
+  get(id: Buffer): MaybePromise<FoundRecord | undefined>
   hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
   /** Resolves when it is over, whatever has become of it. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>

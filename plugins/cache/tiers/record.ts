@@ -7,7 +7,7 @@
  * Fences are never written: they belong to the memory of one run, so what is read back is confirmed at the origin before it is used.
  */
 import { crc32 } from '@node-rs/crc32'
-import { type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from '../api.ts'
+import { type FoundRecord, type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from '../api.ts'
 import { type StoredRecord, unconfirmed, type Variant } from '../engine/variant.ts'
 import type { Seal } from './seal.ts'
 
@@ -80,12 +80,12 @@ function openHead(id: Buffer, head: Buffer): { readonly meta: Meta; readonly sea
 }
 
 /** The record, if it is the one that was written for this id, whole and as it was. */
-function open(id: string, { head, body }: TierRecord, seal: Seal) {
+function open(id: string, { head, body, bodyCrc }: FoundRecord, seal: Seal) {
   const idBytes = bytesOf(id)
   const opened = openHead(idBytes, head)
   if (opened === undefined) return undefined
   const { meta, seal: text } = opened
-  if (meta.body.bytes !== body.length || meta.body.crc !== crc32(body)) return undefined
+  if (meta.body.bytes !== body.length || meta.body.crc !== (bodyCrc ?? crc32(body))) return undefined
   const plain = text === '-' ? body : seal.open(idBytes, text, body)
   return plain === undefined ? undefined : { meta, plain }
 }
@@ -95,7 +95,8 @@ export function encodeBlock(id: string, bytes: Buffer, seal: Seal | undefined): 
   return encode(id, undefined, bytes, seal)
 }
 
-export function decodeBlock(id: string, record: TierRecord, seal: Seal): Buffer | undefined {
+/** The body of the record itself, unless it was encrypted. */
+export function decodeBlock(id: string, record: FoundRecord, seal: Seal): Buffer | undefined {
   const opened = open(id, record, seal)
   return opened === undefined || opened.meta.entry !== undefined ? undefined : opened.plain
 }
@@ -128,8 +129,8 @@ export function encodeEntry(
   return encode(id, entry, body ?? empty, seal)
 }
 
-/** Its fences never hold until it is confirmed. */
-export function decodeEntry(id: string, record: TierRecord, seal: Seal): Variant | undefined {
+/** With bytes of its own. Its fences never hold until it is confirmed. */
+export function decodeEntry(id: string, record: FoundRecord, seal: Seal): Variant | undefined {
   const opened = open(id, record, seal)
   if (opened?.meta.entry === undefined) return undefined
   const { hasBlocks, record: stored, ...entry } = opened.meta.entry

@@ -8,7 +8,7 @@
  * - Writes are on the way beside the requests. Beyond 16 MiB of them a record is left out.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { TierRecord, TierUsage } from '../api.ts'
+import type { FoundRecord, TierRecord, TierUsage } from '../api.ts'
 import type { Holds } from '../engine/storing.ts'
 import type { StoredRecord, Variant } from '../engine/variant.ts'
 import type { GuardedTier } from './guarded-tier.ts'
@@ -25,6 +25,9 @@ export interface FoundIn<T> {
   readonly source: string
 }
 
+/** `release`: to be called when nobody reads it any more, unless it is kept. */
+export type FoundBlock = FoundIn<Buffer> & { release(): void }
+
 export interface NamedUsage extends TierUsage {
   readonly tier: string
   readonly limitBytes: number
@@ -34,7 +37,7 @@ export interface NamedUsage extends TierUsage {
 export interface Tiers {
   readonly isEmpty: boolean
   entry(id: string): Promise<FoundIn<Variant> | undefined>
-  block(id: string): Promise<FoundIn<Buffer> | undefined>
+  block(id: string): Promise<FoundBlock | undefined>
   /** The name of the tier that has all of these blocks. */
   tierOfAll(ids: readonly string[]): MaybePromise<string | undefined>
   putEntry(id: string, variant: Variant): void
@@ -81,14 +84,16 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
 
   async function find<T>(
     id: string,
-    decode: (id: string, record: TierRecord, seal: Seal) => T | undefined,
-  ): Promise<FoundIn<T> | undefined> {
+    decode: (id: string, record: FoundRecord, seal: Seal) => T | undefined,
+  ): Promise<(FoundIn<T> & { release(): void }) | undefined> {
     const idBytes = bytesOf(id)
     for (const tier of tiers) {
       const record = await tier.get(idBytes)
       if (record === undefined) continue
+      const release = () => record.release?.()
       const value = orNone(() => decode(id, record, seal()))
-      if (value !== undefined) return { value, source: tier.name }
+      if (value !== undefined) return { value, source: tier.name, release }
+      release()
       // Damaged, of another release, or encrypted by a process that is gone.
       void tier.delete(idBytes)
     }
@@ -113,8 +118,22 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
     get isEmpty() {
       return tiers.length === 0
     },
-    entry: id => find(id, decodeEntry),
-    block: id => find(id, decodeBlock),
+    async entry(id) {
+      const found = await find(id, decodeEntry)
+      found?.release()
+      return found
+    },
+    async block(id) {
+      let isOfTier = false
+      const found = await find(id, (id, record, seal) => {
+        const plain = decodeBlock(id, record, seal)
+        isOfTier = plain === record.body
+        return plain
+      })
+      if (found === undefined || isOfTier) return found
+      found.release()
+      return { ...found, release() {} }
+    },
     async tierOfAll(ids) {
       const idBytes = ids.map(bytesOf)
       for (const tier of tiers) if (await tier.hasAll(idBytes)) return tier.name
