@@ -9,18 +9,20 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Clock, Logger } from 'svc/kernel'
 import type { TlsService } from 'svc/plugins/tls/api'
 import { type ListenAddress, plainAddress } from './address.ts'
-import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
+import { refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
-import { bindConnection, boundConnection, Connection, closeQueued } from './connection.ts'
+import { bindConnection, boundConnection, Connection } from './connection.ts'
 import { HttpExchange, type ListenerState } from './exchange.ts'
 import type { HostRouteAnswer, HostRouter } from './host-router.ts'
+import { createInFlight } from './in-flight.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
+import { createRefusing } from './refusing.ts'
 import { asksForUpgrade, flawOf, refusalFor } from './request-head.ts'
-import { announceKeepAlive, type Http2Response, HttpResponse } from './response.ts'
+import type { HttpResponse } from './response.ts'
 import { watchSession } from './sessions.ts'
-import { createIdleCheck, endRest } from './timeouts.ts'
+import { createIdleCheck } from './timeouts.ts'
 
 export interface ListenerOptions {
   readonly name: ListenerName
@@ -59,8 +61,6 @@ export interface HttpListener {
 
 const applicationPrefix = '/svc/'
 const proxyHeaderTimeoutMs = 5_000
-/** Time for a refused client to read its answer. */
-const lingerMs = 500
 /** Maximum number of unanswered requests on one HTTP/1.1 connection. */
 const pipelinedMax = 100
 
@@ -72,9 +72,8 @@ export function createListener(options: ListenerOptions): HttpListener {
   const sessions = new Set<ServerHttp2Session>()
   /** TLS connections by remote port and address: TLS sockets and sessions have no reference to their TCP connection. */
   const connections = new Map<string, Connection>()
-  let mounted = 0
-  let awaited = 0
-  let onDrained: (() => void) | undefined
+  const { refuse, refuseLater, misdirect, onDefect, onLateCall, sendAndClose } = createRefusing(options)
+  const inFlight = createInFlight({ limits, state, clock, nextRequestId, onLateCall })
   let refusedProxies = 0
 
   const server = options.tls === undefined ? plainServer(limits) : secureServer(limits, options.tls.serverOptions())
@@ -107,7 +106,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     socket.on('close', () => {
       sockets.delete(socket)
       if (connections.get(key) === connection) connections.delete(key)
-      forget(connection)
+      inFlight.forget(connection)
     })
     const attach = () => {
       for (const listener of attached) listener.call(server, socket)
@@ -160,74 +159,8 @@ export function createListener(options: ListenerOptions): HttpListener {
     }
   }
 
-  function track(request: IncomingMessage, response: HttpResponse): Connection | undefined {
-    response.requestId = nextRequestId()
-    const http2 = request.httpVersionMajor === 2 ? (response as unknown as Http2Response) : undefined
-    const bearer = http2 === undefined ? request.socket : http2.stream.session
-    const connection = bearer === undefined ? undefined : boundConnection(bearer)
-    if (connection === undefined) return undefined
-    response.countedBy = connection
-    response.awaited = !state.draining
-    connection.inFlight++
-    if (response.awaited) countAwaited(connection, 1)
-    connection.requests++
-    connection.response = response
-    response.onLateCall = onLateCall
-    if (http2 === undefined) {
-      if (connection.isResting) endRest(request.socket, connection, limits)
-      announceKeepAlive(response, limits.keepAliveTimeoutMs)
-      response.drainState = state
-      if (connection.inFlight > 1) enqueue(request.socket, connection, response)
-    } else {
-      connection.streams?.add(http2)
-      http2.setHeader('server', 'svc')
-      http2.setHeader('x-amz-request-id', http2.requestId)
-    }
-    response.on('close', onResponseClose)
-    return connection
-  }
-
-  function enqueue(socket: Socket, connection: Connection, response: HttpResponse): void {
-    if (connection.queued === undefined) {
-      connection.queued = new Set()
-      socket.once('close', () => closeQueued(connection))
-    }
-    connection.queued.add(response)
-  }
-
-  function onResponseClose(this: HttpResponse): void {
-    const connection = this.countedBy
-    if (connection === undefined) return
-    this.countedBy = undefined
-    if (connection.response === this) connection.response = undefined
-    connection.queued?.delete(this)
-    connection.streams?.delete(this as unknown as Http2Response)
-    if (connection.inFlight === 0) return
-    connection.inFlight--
-    if (this.mounted) countMounted(connection, -1)
-    if (this.awaited) countAwaited(connection, -1)
-  }
-
-  function countMounted(connection: Connection, change: number): void {
-    connection.mounted += change
-    mounted += change
-  }
-
-  function countAwaited(connection: Connection, change: number): void {
-    connection.awaited += change
-    awaited += change
-    if (awaited === 0 && onDrained !== undefined) onDrained()
-  }
-
-  /** Nobody waits for the answers of a closed connection; those that were queued on it are told a little later. */
-  function forget(connection: Connection): void {
-    connection.inFlight = 0
-    countMounted(connection, -connection.mounted)
-    countAwaited(connection, -connection.awaited)
-  }
-
   function dispatch(request: IncomingMessage, response: HttpResponse, awaitsContinue: boolean): void {
-    const connection = track(request, response)
+    const connection = inFlight.begin(request, response)
     if (connection === undefined) {
       request.destroy()
       return
@@ -266,8 +199,7 @@ export function createListener(options: ListenerOptions): HttpListener {
       refuseLater(exchange, refusals.starting)
       return
     }
-    response.mounted = true
-    countMounted(connection, 1)
+    inFlight.mount(connection, response)
     try {
       const pending = route === undefined ? give(exchange, mount) : serveRouted(exchange, route)
       if (pending instanceof Promise) pending.catch(error => onDefect(exchange, error))
@@ -290,54 +222,6 @@ export function createListener(options: ListenerOptions): HttpListener {
     return handler(exchange)
   }
 
-  /** The connection ends: on it the client would ask for this host again. */
-  function misdirect({ response }: HttpExchange): void {
-    refuse(response as HttpResponse, refusals.misdirected)
-    if (!(response instanceof HttpResponse)) (response as unknown as Http2Response).stream.session?.close()
-  }
-
-  function refuseLater({ response }: HttpExchange, refusal: Refusal): void {
-    response.setHeader('retry-after', '1')
-    refuse(response as HttpResponse, refusal)
-  }
-
-  function onDefect(exchange: HttpExchange, error: unknown): void {
-    log.error({ err: error, operation: exchange.operation, requestId: exchange.requestId }, 'request handler failed')
-    // The answer is whole: what failed came after it.
-    if ((exchange.response as HttpResponse).hasEnded) return
-    if (exchange.response.headersSent) {
-      exchange.response.destroy()
-      return
-    }
-    try {
-      refuse(exchange.response as HttpResponse, refusals.defect)
-    } catch (err) {
-      // Nobody is left who could handle it, and an answer must not end the thread.
-      log.error({ err, requestId: exchange.requestId }, 'the answer to a defect could not be written')
-      exchange.response.destroy()
-    }
-  }
-
-  function onLateCall({ requestId, operation }: HttpResponse, call: string): void {
-    const err = new Error(`${call} after the end of the response`)
-    log.error(
-      { err, operation, requestId },
-      'defect: a request handler goes on after its answer; the first answer counts',
-    )
-  }
-
-  function refuse(response: HttpResponse, refusal: Refusal): void {
-    const answer = answerFor(name, refusal, response.requestId)
-    if (response instanceof HttpResponse) response.shouldKeepAlive = false
-    response.writeHead(answer.status, [
-      'Content-Type',
-      answer.contentType,
-      'Content-Length',
-      String(Buffer.byteLength(answer.body)),
-    ])
-    response.end(answer.body)
-  }
-
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     const connection = boundConnection(socket)
     if (connection?.ended) return
@@ -348,23 +232,10 @@ export function createListener(options: ListenerOptions): HttpListener {
     }
   }
 
-  /** Answers a connection without a response object, unless an answer is already being sent on it. */
-  function sendAndClose(socket: Socket, refusal: Refusal): void {
-    const connection = boundConnection(socket)
-    if (connection === undefined || connection.inFlight > 1 || connection.response?.headersSent) {
-      socket.destroy()
-      return
-    }
-    connection.ended = true
-    socket.end(answerBytes(name, refusal, nextRequestId(), clock.now()))
-    // Closing a socket with unread input would reset the connection, and the client would lose the answer.
-    clock.after(lingerMs, () => socket.destroy())
-  }
-
   return {
     name,
     get inFlight() {
-      return mounted
+      return inFlight.mounted
     },
     listen: (address, reusePort) => listen(server, name, address, reusePort),
     replaceCertificate(tls) {
@@ -374,18 +245,9 @@ export function createListener(options: ListenerOptions): HttpListener {
       state.starting = false
     },
     refuseNew,
-    async drain(timeoutMs) {
+    drain(timeoutMs) {
       refuseNew()
-      if (awaited > 0) {
-        await new Promise<void>(resolve => {
-          const cancel = clock.after(timeoutMs, resolve)
-          onDrained = () => {
-            cancel()
-            resolve()
-          }
-        })
-      }
-      return awaited
+      return inFlight.drained(timeoutMs)
     },
     async close() {
       state.starting = false
