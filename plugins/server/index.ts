@@ -16,7 +16,7 @@ import { declareRegion } from './region-settings.ts'
 const server = definePlugin({
   name: 'server',
   description: 'Information about the server, restart and stop, and `svc init`.',
-  requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
+  requires: ['kernel', 'http', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
   optional: ['heal', 'kms', 'tracing'],
   contributes: { 'admin.operation': [getServerInfo, listPlugins, restartService, stopService] },
   config: ServerConfig,

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
-import { addressOf } from '../distributions/address.ts'
+import { addressOf, listenerNote } from '../distributions/address.ts'
 import { cacheControlOf } from '../distributions/cache-headers.ts'
 import {
   type DistributionDocument,
@@ -92,10 +92,7 @@ export default defineCommand<Options>({
       )
     }
     if (!answers) return
-    context.output.note(
-      'The name must resolve to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it. Where that listens on another ' +
-        `port than ${address.startsWith('https:') ? 443 : 80}, the port belongs into the address: ${address.slice(0, -1)}:PORT/`,
-    )
+    context.output.note(await listenerNote(place.client, address))
   },
 })
 

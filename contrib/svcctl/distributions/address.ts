@@ -1,4 +1,5 @@
 /** The address of a distribution, with the scheme that works there. */
+import type { AdminClient } from '../admin/client.ts'
 import { AdminError } from '../errors.ts'
 import type { DistributionDocument, DistributionPlace } from './document.ts'
 
@@ -33,5 +34,32 @@ async function presentsCertificate({ client }: DistributionPlace, host: string):
   } catch (error) {
     if (error instanceof AdminError) return false
     throw error
+  }
+}
+
+interface Listener {
+  readonly name: string
+  readonly port: number
+  readonly secure: boolean
+}
+
+/** Where the name of an address has to lead. The server tells its ports to those who may see them (admin:ServerInfo). */
+export async function listenerNote(client: AdminClient, address: string): Promise<string> {
+  const isHttps = address.startsWith('https:')
+  const [name, usualPort] = isHttps ? ['web-tls', 443] : ['web', 80]
+  const resolves = 'The name must resolve to the server, or to a proxy in front of it.'
+  const withPort = (port: number | string) => `${address.slice(0, -1)}:${port}/`
+  try {
+    const { body } = await client.send({ operation: 'getServerInfo', method: 'GET', path: '/info' })
+    const { nodes } = body as { readonly nodes: readonly { readonly listeners: readonly Listener[] }[] }
+    const listeners = nodes.flatMap(node => node.listeners)
+    // Without a web listener that of S3 may answer hosts, too.
+    const web = listeners.find(listener => listener.name === name)
+    const port = (web ?? listeners.find(listener => listener.name === 's3' && listener.secure === isHttps))?.port
+    if (port === usualPort || port === undefined) return resolves
+    return `${resolves} It listens on port ${port}: without a proxy the address is ${withPort(port)}`
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return `${resolves} Where the server listens on another port than ${usualPort}, the port belongs into the address: ${withPort('PORT')}`
   }
 }

@@ -247,14 +247,15 @@ t.test('publish makes nothing of an empty folder, and says that a distribution i
   t.notMatch((await succeeds(t, ...publish)).stderr, 'is disabled')
 })
 
-t.test('publish tells where the port of the web listener belongs', async t => {
+t.test('publish tells the port of the web listener, to those who may see it', async t => {
   const http = { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0', webAddress: '127.0.0.1:0' }
   const withWeb = await startServer({ config: { http } })
   t.teardown(() => withWeb.stop())
   await run(['--admin-url', withWeb.adminUrl, 'alias', 'set', 'web', withWeb.endpoint, 'admin'], { env })
   const { stdout, stderr } = await succeeds(t, 'dist', 'publish', 'site', 'web', '--domain', 'www.example.test')
   t.match(stdout, / are on http:\/\/www\.example\.test\/\n/)
-  t.match(stderr, /on another port than 80, the port belongs into the address: http:\/\/www\.example\.test:PORT\//)
+  const web = withWeb.kernel.services.http.listeners().find(({ name }) => name === 'web')!
+  t.match(stderr, `It listens on port ${web.port}: without a proxy the address is http://www.example.test:${web.port}/`)
   await run(['alias', 'remove', 'web', '--yes'])
 })
 

@@ -22,8 +22,8 @@ export default defineAdminOperation({
   summary: 'Returns the version, the state of drives and services, and the usage of the server.',
   authorize: ['admin:ServerInfo'],
   response: ServerInfo,
-  uses: ['kernel', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'tracing', 'ports'],
-  async handle(_request, { kernel, storage, objects, heal, kms, tls, authSigv4, tracing, ports: { clock } }) {
+  uses: ['kernel', 'http', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'tracing', 'ports'],
+  async handle(_request, { kernel, http, storage, objects, heal, kms, tls, authSigv4, tracing, ports: { clock } }) {
     const drives = await storage.drives()
     const { version, commit, buildDate, startedAtMs } = kernel
     const uptimeSeconds = Math.max(0, Math.floor((clock.now() - startedAtMs) / 1000))
@@ -51,6 +51,7 @@ export default defineAdminOperation({
           version,
           commit,
           uptimeSeconds,
+          listeners: http.listeners().map(({ name, address, port, secure }) => ({ name, address, port, secure })),
           disks: drives.map(describeDrive),
           local: true,
           clockSkew: { offsetMs: 0, rttMs: 0, exceeded: false },

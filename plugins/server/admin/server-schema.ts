@@ -76,6 +76,15 @@ const Node = Type.Object(
     version: Type.String(),
     commit: Type.String(),
     uptimeSeconds: Type.Integer(),
+    listeners: Type.Array(
+      Type.Object({
+        name: Type.Union(['s3', 'console', 'web', 'web-tls'].map(name => Type.Literal(name))),
+        address: Type.String({ description: 'Of this machine; empty for all.' }),
+        port: Type.Integer(),
+        secure: Type.Boolean({ description: 'TLS ends here.' }),
+      }),
+      { description: 'Where it listens. Proxies and port mappings in front may show other ports to clients.' },
+    ),
     disks: Type.Array(Disk),
     local: Type.Boolean(),
     clockSkew: Type.Object(
