@@ -45,7 +45,7 @@ export default defineCommand<Options>({
   name: 'cache warm',
   summary: 'Fetches pages of a distribution into the cache before anybody asks for them.',
   description:
-    'At every name of the distribution that is no wildcard, or those of --domain. Pages that not everybody may see are skipped. Needs admin:InvalidateCache.',
+    'At every name of the distribution that is no wildcard, or those of --domain. Pages that not everybody may see are skipped. With --wait a page that failed is a failure of the command. Needs admin:InvalidateCache.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [
     { flags: '--path <path>', summary: 'a path; again for more', isRepeatable: true },
@@ -98,6 +98,7 @@ export default defineCommand<Options>({
     }
     if (ended.state !== 'completed')
       throw failure('warmup_failed', `The warm-up ${ended.id} has ${ended.state}: ${lineOf(ended)}.`)
+    if (ended.failed > 0) throw failure('warmup_failed', `Not all pages were warmed: ${lineOf(ended)}.`)
     context.output.done({ ...ended }, `Warmed: ${lineOf(ended)}.`)
   },
 })

@@ -103,6 +103,9 @@ t.test('pages are warmed, with their errors told', async t => {
   const missing = await cache('warm home/site --path /missing.html --wait')
   t.equal(missing.code, 1)
   t.match(missing.stderr, /www\.example\.test\/missing\.html: 404/)
+  const some = await cache('warm home/site --path / --path /missing.html --wait')
+  t.equal(some.code, 1)
+  t.match(some.stderr, /Not all pages were warmed: 2 of 2: .* 1 failed/)
   t.match((await cache('warm home/site --glob /{a')).stderr, /--glob "\/\{a"/)
   const job = (await cache('warm home/site --path / --json')).records[0]!
   t.match((await cache(`warm-status home site ${job.id} --json`)).records, [{ id: job.id, distribution: 'site' }])
