@@ -31,6 +31,29 @@ export interface StreamChecksum {
   release(): void
 }
 
+export interface DigestsOptions {
+  readonly md5: boolean
+  readonly algorithm: ChecksumAlgorithm | undefined
+  /** Of the whole body, where that is known: large ones may be digested on a thread of their own. */
+  readonly sizeBytes: number | undefined
+}
+
+/** Raw bytes of what was wanted. */
+export interface Digests {
+  readonly md5: Buffer | undefined
+  readonly checksum: Buffer | undefined
+}
+
+/** Digests of one body. All of it rejects when the thread that computes them has ended. */
+export interface StreamDigests {
+  /** Has taken the bytes when it returns; a promise, to be waited for before the next update and before the bytes change, where it has not. */
+  update(bytes: Uint8Array): MaybePromise<void>
+  /** Ends the computation. */
+  digest(): Promise<Digests>
+  /** Gives it up, or does nothing after the digest. Always to be called: until then it takes the place of another. */
+  release(): void
+}
+
 export interface ChecksumValue {
   readonly algorithm: ChecksumAlgorithm
   readonly type: ChecksumType
@@ -42,8 +65,8 @@ export interface ChecksumsService {
   /** In the order of the AWS documentation. */
   readonly algorithms: readonly ChecksumAlgorithm[]
   create(algorithm: ChecksumAlgorithm): Checksum
-  /** MD5 of a long stream, much cheaper than `create('MD5')` while several run in the thread. */
-  createMd5Stream(): StreamChecksum
+  /** Digests of the body of an upload, in one pass: much cheaper than `create('MD5')` while several run, and elsewhere where it is large. */
+  createDigests(options: DigestsOptions): StreamDigests
   /** Digest of bytes that are all there: cheaper than create, update, digest. */
   compute(algorithm: ChecksumAlgorithm, bytes: Uint8Array): Buffer
   /** Digest length in bytes. */

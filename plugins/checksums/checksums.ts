@@ -2,10 +2,10 @@ import { createHash, type Hash, hash } from 'node:crypto'
 import { crc32, crc32c } from '@node-rs/crc32'
 import { createXXHash3, createXXHash64, createXXHash128 } from 'hash-wasm'
 import { algorithmByHeader, algorithms, algorithmTable } from './algorithms.ts'
-import type { Checksum, ChecksumAlgorithm, ChecksumsService } from './api.ts'
+import type { Checksum, ChecksumAlgorithm, ChecksumsService, DigestsOptions, StreamDigests } from './api.ts'
 import { combineCrc, combinePolynomials } from './crc-combine.ts'
 import { createCrc64Nvme } from './crc64-nvme.ts'
-import { createMd5Streams } from './md5-lanes.ts'
+import { createMd5Streams } from './md5-streams.ts'
 import { createSharedHasher, type SharedHasher } from './shared-hasher.ts'
 
 /** How digests of one algorithm are made. */
@@ -70,7 +70,8 @@ export interface Checksums extends ChecksumsService {
   start(): Promise<void>
 }
 
-export function createChecksums(): Checksums {
+/** `createElsewhere`: digests that are not computed in this thread, where it returns any. */
+export function createChecksums(createElsewhere?: (options: DigestsOptions) => StreamDigests | undefined): Checksums {
   const notStarted: SharedHasher = {
     create: () => throwNotStarted(),
     compute: () => throwNotStarted(),
@@ -88,6 +89,18 @@ export function createChecksums(): Checksums {
     XXHASH128: notStarted,
   }
   const md5 = createMd5Streams()
+  const createHere = ({ md5: withMd5, algorithm }: DigestsOptions): StreamDigests => {
+    const ofMd5 = withMd5 ? md5.create() : undefined
+    const checksum = algorithm === undefined ? undefined : engines[algorithm].create()
+    return {
+      update(bytes) {
+        checksum?.update(bytes)
+        return ofMd5?.update(bytes)
+      },
+      digest: async () => ({ md5: await ofMd5?.digest(), checksum: checksum?.digest() }),
+      release: () => ofMd5?.release(),
+    }
+  }
   let starting: Promise<void> | undefined
 
   async function load(): Promise<void> {
@@ -105,7 +118,7 @@ export function createChecksums(): Checksums {
       return starting
     },
     create: algorithm => engines[algorithm].create(),
-    createMd5Stream: md5.create,
+    createDigests: options => createElsewhere?.(options) ?? createHere(options),
     compute: (algorithm, bytes) => engines[algorithm].compute(bytes),
     size: algorithm => algorithmTable[algorithm].sizeBytes,
     header: algorithm => algorithmTable[algorithm].header,

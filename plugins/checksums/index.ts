@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { Type } from 'typebox'
+import { createBulkDigests } from './bulk-digests.ts'
 import { createChecksums } from './checksums.ts'
 
 export default definePlugin({
@@ -7,8 +8,9 @@ export default definePlugin({
   description: 'The ten checksum algorithms of S3.',
   provides: ['checksums'],
   config: Type.Object({}),
-  setup() {
-    const checksums = createChecksums()
-    return { services: { checksums }, start: checksums.start }
+  setup({ log }) {
+    const bulk = createBulkDigests({ log })
+    const checksums = createChecksums(bulk.create)
+    return { services: { checksums }, start: checksums.start, stop: bulk.stop }
   },
 })

@@ -17,6 +17,8 @@ const randomCharacters = 16
 const folderCharacters = 2
 const idPattern = new RegExp(`^[${alphabet}]{${timeCharacters + randomCharacters}}$`)
 const folderCount = 256
+/** So many blobs that are created one after the other are in one folder: those that end at the same time share its sync. */
+const idsPerFolder = 64
 const deletesAtOnceMax = 4
 
 export interface BlobFilesOptions {
@@ -54,6 +56,9 @@ export class BlobFiles {
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
   #lastIdMs: number
+  /** Last characters of the next ids. */
+  #folderEnding = ''
+  #idsLeft = 0
   deleted = 0
 
   constructor(options: BlobFilesOptions) {
@@ -72,13 +77,22 @@ export class BlobFiles {
 
   /** The time in the id is never before the start of this run. */
   newId(): string {
+    const id = this.#newId()
+    if (this.#idsLeft-- <= 0) {
+      this.#idsLeft = idsPerFolder - 1
+      this.#folderEnding = id.slice(-folderCharacters)
+    }
+    return id.slice(0, -folderCharacters) + this.#folderEnding
+  }
+
+  #newId(): string {
     this.#lastIdMs = Math.max(this.#lastIdMs, this.#clock.now())
     return createBlobId(this.#lastIdMs, this.#random)
   }
 
   /** A temporary id for the file that will replace another blob: in the same folder, and garbage after a crash. */
   newIdBeside(id: string): string {
-    return this.newId().slice(0, -folderCharacters) + id.slice(-folderCharacters)
+    return this.#newId().slice(0, -folderCharacters) + id.slice(-folderCharacters)
   }
 
   folderOf(id: string): string {

@@ -147,7 +147,10 @@ export class DriveBlobReader implements BlobReader {
     this.#underWay++
     const buffer = this.#shared.lend(length)
     try {
-      this.#file ??= this.#shared.disk.open(this.#shared.files.pathOf(this.#ref.id), { mode: 'read' })
+      this.#file ??= this.#shared.disk.open(this.#shared.files.pathOf(this.#ref.id), {
+        mode: 'read',
+        staysWhileOpen: true,
+      })
       const file = await this.#file
       this.#verify(
         buffer.subarray(0, length),

@@ -231,11 +231,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       }
       await this.#writing
       if (this.#error !== undefined) throw this.#error
-      const file = await this.#file!
-      await file.datasync()
-      await file.close()
-      await this.#takePlace()
-      await this.#options.files.syncFolderOf(this.id)
+      await this.#syncFile(await this.#file!)
       // The file will be renamed within this folder, so the folder must still be the drive's.
       await this.#options.files.place.require()
       this.#requireOpen()
@@ -254,9 +250,26 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     else if (this.#yieldsNext) this.yieldBuffer()
   }
 
+  /**
+   * Makes content and name durable. In which order does not matter, because no record names the blob yet; so a file that has its name
+   * already is synced together with its folder, and file systems commit both at once.
+   */
+  async #syncFile(file: DiskFile): Promise<void> {
+    const { files } = this.#options
+    const isNamed = this.#fileId === this.id
+    const naming = isNamed ? files.syncFolderOf(this.id) : undefined
+    // It is waited for below, unless the content fails first.
+    naming?.catch(() => undefined)
+    await file.datasync()
+    await file.close()
+    await naming
+    if (isNamed) return
+    await this.#takePlace()
+    await files.syncFolderOf(this.id)
+  }
+
   /** Renames the temporary file to the given id, replacing a blob that has it. */
   async #takePlace(): Promise<void> {
-    if (this.#fileId === this.id) return
     const { disk, files } = this.#options
     await files.makeWay(this.id)
     this.#requireOpen()

@@ -29,6 +29,11 @@ export interface DiskSpace {
 
 export interface OpenOptions {
   readonly mode: 'read' | 'write' | 'create'
+  /**
+   * It is only read, and keeps its name until it is closed (a pinned blob). So `close` does not wait for the file system, and is done
+   * without another thread. The last close of a file without a name would free its bytes, which may wait for the drive.
+   */
+  readonly staysWhileOpen?: boolean
   /** `create` fails when the file exists. */
   readonly exclusive?: boolean
   /** Ask for O_DIRECT; silently without it where the file system has none (see `DiskFile.direct`). */

@@ -4,6 +4,7 @@
  */
 import {
   close,
+  closeSync,
   constants,
   fdatasync,
   fstat,
@@ -62,7 +63,7 @@ async function open(path: string, options: OpenOptions): Promise<DiskFile> {
     const existed = options.mode === 'create' ? await exists(path) : true
     try {
       const fd = await call<number>(done => openFile(path, flags | constants.O_DIRECT, 0o640, done))
-      return new SystemFile(fd, true, synchronous)
+      return new SystemFile(fd, true, options)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error
       // Linux creates the file before it finds that the file system has no O_DIRECT.
@@ -70,7 +71,7 @@ async function open(path: string, options: OpenOptions): Promise<DiskFile> {
     }
   }
   const fd = await call<number>(done => openFile(path, flags, 0o640, done))
-  return new SystemFile(fd, false, synchronous)
+  return new SystemFile(fd, false, options)
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -150,14 +151,16 @@ class SystemFile implements DiskFile {
   readonly direct: boolean
   readonly synchronous: boolean
   readonly #fd: number
+  readonly #closesHere: boolean
   #pending = 0
   #closing: Promise<void> | undefined
   #onIdle: (() => void) | undefined
 
-  constructor(fd: number, direct: boolean, synchronous: boolean) {
+  constructor(fd: number, direct: boolean, { synchronous, staysWhileOpen }: OpenOptions) {
     this.#fd = fd
+    this.#closesHere = staysWhileOpen === true
     this.direct = direct
-    this.synchronous = synchronous
+    this.synchronous = isLinux && synchronous === true
   }
 
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number> {
@@ -215,7 +218,8 @@ class SystemFile implements DiskFile {
         this.#onIdle = resolve
       })
     }
-    await call<void>(done => close(this.#fd, done))
+    if (this.#closesHere) closeSync(this.#fd)
+    else await call<void>(done => close(this.#fd, done))
   }
 
   #use<T>(run: (done: Done<T>) => void): Promise<T> {

@@ -60,19 +60,21 @@ async function digestsFor(
     source.checksum?.algorithm === algorithm && source.checksum.type === 'FULL_OBJECT' ? source.checksum : undefined
   const isWhole = source.parts.length === 0
   if (kept !== undefined && isWhole) return { checksum: kept, md5: md5Of(source) }
-  const running = kept === undefined ? checksums.create(algorithm) : undefined
-  const md5 = isWhole ? undefined : checksums.createMd5Stream()
+  const { sizeBytes } = source
+  const digests = checksums.createDigests({
+    md5: !isWhole,
+    algorithm: kept === undefined ? algorithm : undefined,
+    sizeBytes,
+  })
   try {
-    const data = await readData(storage, source.data, 0, source.sizeBytes)
-    await bodyOf(data, source.sizeBytes).consume(chunk => {
-      running?.update(chunk)
-      return md5?.update(chunk)
-    })
+    const data = await readData(storage, source.data, 0, sizeBytes)
+    await bodyOf(data, sizeBytes).consume(chunk => digests.update(chunk))
+    const { md5, checksum } = await digests.digest()
     return {
-      checksum: kept ?? { algorithm, type: 'FULL_OBJECT', value: running!.digest().toString('base64') },
-      md5: (await md5?.digest()) ?? md5Of(source),
+      checksum: kept ?? { algorithm, type: 'FULL_OBJECT', value: checksum!.toString('base64') },
+      md5: md5 ?? md5Of(source),
     }
   } finally {
-    md5?.release()
+    digests.release()
   }
 }

@@ -91,8 +91,12 @@ function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): I
 /** For a body of unknown length or above the inline limit: buffers up to the limit, then continues into a blob. */
 async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
   const { transform, bytesMax = putBytesMax } = options
-  const md5 = needsMd5(body, options) ? options.checksums.createMd5Stream() : undefined
-  const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
+  const { algorithm } = options
+  const digests = options.checksums.createDigests({
+    md5: needsMd5(body, options),
+    algorithm,
+    sizeBytes: body.sizeBytes,
+  })
   let sizeBytes = 0
   let held: Buffer[] = []
   let heldBytes = 0
@@ -103,8 +107,7 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   const sink = (chunk: Buffer): MaybePromise<void> => {
     sizeBytes += chunk.length
     if (sizeBytes > bytesMax) throw tooLarge(sizeBytes, bytesMax)
-    const hashed = md5?.update(chunk)
-    checksum?.update(chunk)
+    const hashed = digests.update(chunk)
     return both(hashed, transform === undefined ? store(chunk) : transform.push(chunk, store))
   }
   const store = (chunk: Buffer): MaybePromise<void> => {
@@ -129,20 +132,19 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
       const inline = Buffer.concat(held)
       return {
         sizeBytes,
-        md5: await md5?.digest(),
-        checksum: checksum?.digest(),
+        ...(await digests.digest()),
         inline: options.inlineBytesMax > 0 ? inline : nothing,
         blobs: [],
         discard: noDiscard,
       }
     }
-    const [blob, digest] = await Promise.all([writer!.finish(), md5?.digest()])
-    return { sizeBytes, md5: digest, checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
+    const [blob, computed] = await Promise.all([writer!.finish(), digests.digest()])
+    return { sizeBytes, ...computed, inline: undefined, blobs: [blob], discard }
   } catch (error) {
     await discard()
     throw error
   } finally {
-    md5?.release()
+    digests.release()
   }
 }
 

@@ -3,6 +3,7 @@
  * taken it. So a slow client occupies no more memory than that.
  */
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 
@@ -42,7 +43,9 @@ export function sendChunks(
       reject(error)
     }
     const onClose = () => {
-      // The socket is closed and holds none of these chunks any more.
+      // Node.js writes an answer that waited for its turn when that comes, even if it was destroyed: these chunks are others' by then.
+      if (response.socket === null) response.once('socket', (socket: Socket) => socket.destroy())
+      // Otherwise the socket is closed. In both cases it takes none of these chunks any more.
       for (const chunk of inFlight) chunk.release()
       inFlight.clear()
       stop()

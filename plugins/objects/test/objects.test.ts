@@ -196,6 +196,52 @@ t.test('bytes of an in-doubt write stay for its record, those of a refused write
   }
 })
 
+t.test('a body whose digests fail is not stored, and its bytes are deleted', async t => {
+  const bucket = await newBucket()
+  await put(bucket, 'k', 'before')
+  const thrown = new Error('The digest thread ended')
+  let [finished, aborted] = [0, 0]
+  const watched: StorageService = {
+    ...storage,
+    inlineBytesMax: storage.inlineBytesMax,
+    createBlob(sizeHint, options) {
+      const writer = storage.createBlob(sizeHint, options)
+      const finish = async () => {
+        const ref = await writer.finish()
+        finished++
+        return ref
+      }
+      const abort = async () => {
+        aborted++
+        await writer.abort()
+      }
+      return { ...writer, id: writer.id, write: chunk => writer.write(chunk), finish, abort }
+    },
+  }
+  for (const failsAt of ['update', 'digest']) {
+    const createDigests: typeof checksums.createDigests = options => {
+      const digests = checksums.createDigests(options)
+      const fail = () => Promise.reject(thrown)
+      return {
+        update: bytes => (failsAt === 'update' ? fail() : digests.update(bytes)),
+        digest: () => (failsAt === 'digest' ? fail() : digests.digest()),
+        release: digests.release.bind(digests),
+      }
+    }
+    const failing = createObjects({
+      storage: watched,
+      checksums: { ...checksums, createDigests },
+      random,
+      transform: () => undefined,
+    })
+    const body = payload(pattern(700_000))
+    await t.rejects(failing.putObject({ bucket, key: 'k', attributes, body, checksumAlgorithm: undefined }), thrown)
+  }
+  t.equal(aborted, 2)
+  t.ok(finished <= 1)
+  t.equal((await get(bucket, 'k')).toString(), 'before')
+})
+
 t.test('conditions are evaluated in the commit: of many concurrent first writers exactly one wins', async t => {
   const bucket = await newBucket()
   const attempts = await Promise.allSettled(

@@ -129,3 +129,37 @@ t.test('a source that fails in the middle rejects, and its chunks return', async
   t.match(error, { message: 'the drive is gone' })
   t.match(source, { held: 0, releasedTwice: 0, closed: 1 })
 })
+
+t.test('a pipelined answer that fails before its turn sends nothing: its chunks have gone back', async t => {
+  const source = new Source(3, 2)
+  let openGate = () => {}
+  const gate = new Promise<void>(resolve => {
+    openGate = resolve
+  })
+  let requestCount = 0
+  handle = async response => {
+    if (++requestCount === 1) {
+      await gate
+      response.end('first')
+      return
+    }
+    response.writeHead(200, { 'content-length': String(3 * chunkBytes) })
+    const whenClosed = once(response, 'close')
+    await sendChunks(response, source, await source.next(), 3 * chunkBytes, () => {}).catch(async () => {
+      response.destroy()
+      await whenClosed
+      t.equal(source.held, 0)
+      openGate()
+    })
+  }
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  let received = ''
+  socket.on('data', piece => {
+    received += piece.toString('latin1')
+  })
+  await once(socket, 'close')
+  t.match(received, /^HTTP\/1\.1 200 OK[\s\S]*first$/)
+  t.equal(received.split('HTTP/1.1').length, 2, 'nothing of the second answer')
+  t.equal(source.releasedTwice, 0)
+})

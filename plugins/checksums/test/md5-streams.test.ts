@@ -2,7 +2,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createMd5Streams } from '../md5-lanes.ts'
+import { createMd5Streams } from '../md5-streams.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 t.comment(`SEED=${seed}`)
