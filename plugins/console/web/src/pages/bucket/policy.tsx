@@ -1,5 +1,5 @@
 /** The bucket's own policy, checked by the server while one types. */
-import { Button, Group, Paper, SimpleGrid, Stack, Title } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Section } from '../../parts/section.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
@@ -40,12 +41,9 @@ export function Policy({ bucket }: { bucket: string }) {
       <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
         {({ document, etag }, reload) => <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />}
       </StoredDocument>
-      <Paper withBorder p="md">
-        <Title order={2} size="h5" mb="sm">
-          {texts.simulator.title}
-        </Title>
+      <Section title={texts.simulator.title}>
         <Simulator bucket={bucket} />
-      </Paper>
+      </Section>
     </SimpleGrid>
   )
 }
