@@ -2,6 +2,7 @@
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
+import { bucketUploads, bucketVersions, postForm, simpleAccess } from './en/bucket-more.ts'
 import {
   cache,
   cacheInspect,
@@ -15,6 +16,9 @@ import { distributions, keyGroups } from './en/distributions.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
+import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
+import { account, metrics, server } from './en/server.ts'
+import { settings } from './en/settings.ts'
 
 /** What the state of a set means for what is stored in it. */
 const setStates: Readonly<Record<string, string>> = {
@@ -188,7 +192,20 @@ export const en = {
   cacheStatistics,
   cacheWarmup,
   operate,
+  server,
+  settings,
+  account,
+  metrics,
   bucket,
+  bucketUploads,
+  bucketVersions,
+  simpleAccess,
+  postForm,
+  distributionArchive,
+  resolve,
+  editKeyGroup,
+  eventQueues,
+  certificateState,
   search: {
     label: 'Search',
     placeholder: 'Buckets, folders, users, settings, pages…',

@@ -2,6 +2,7 @@
 export const bucket = {
   tabs: {
     objects: 'Objects',
+    uploads: 'Uploads',
     settings: 'Settings',
     access: 'Access',
     policy: 'Policy',
