@@ -1,8 +1,7 @@
 /** Restart and stop of the server: what happens is said before, and the page waits until the server answers again. */
 import { Button, Group, Loader, Modal, Text } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { IconPower, IconRefresh } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
@@ -16,15 +15,20 @@ const askAgainMs = 1000
 
 type Way = 'restart' | 'stop'
 
+interface Ended {
+  readonly way: Way
+  readonly startedAt: string
+}
+
 /** `startedAt`: of the server that runs now. */
 export function Power({ startedAt }: { startedAt: string }) {
   const may = { restart: useMay('admin:ServiceRestart'), stop: useMay('admin:ServiceStop') }
   const [asking, setAsking] = useState<Way>()
-  const [waiting, setWaiting] = useState<{ readonly way: Way; readonly startedAt: string }>()
+  const [ended, setEnded] = useState<Ended>()
   if (!may.restart && !may.stop) return null
   const end = async (way: Way) => {
     await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
-    setWaiting({ way, startedAt })
+    setEnded({ way, startedAt })
   }
   return (
     <Section title={words.power} hint={words.powerHint}>
@@ -60,51 +64,30 @@ export function Power({ startedAt }: { startedAt: string }) {
           <Text size="sm">{asking === 'restart' ? words.restartText : words.stopText}</Text>
         </ConfirmDeletion>
       )}
-      {waiting !== undefined && <Waiting {...waiting} onBack={() => setWaiting(undefined)} />}
+      {ended !== undefined && <Waiting {...ended} />}
     </Section>
   )
 }
 
-interface WaitingProps {
-  readonly way: Way
-  readonly startedAt: string
-  readonly onBack: () => void
-}
-
-function Waiting({ way, startedAt, onBack }: WaitingProps) {
-  const queryClient = useQueryClient()
-  const next = useQuery({
+/** Sessions end with the server: its first answer after the next start leads to the sign-in, and from there back to this page. */
+function Waiting({ way, startedAt }: Ended) {
+  const { failureReason } = useQuery({
     queryKey: ['next-start', startedAt],
     queryFn: async ({ signal }) => {
       const info = await call('getServerInfo', { signal })
       if (info.startedAt === startedAt) throw new Error('the server has not ended yet')
       return info.startedAt
     },
-    retry: true,
+    retry: (_, error) => !(error instanceof Problem && error.status === 401),
     retryDelay: askAgainMs,
     gcTime: 0,
   })
   const [isGone, setGone] = useState(false)
-  const { failureReason, isSuccess } = next
   useEffect(() => {
     if (failureReason instanceof Problem) setGone(true)
   }, [failureReason])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is back
-  useEffect(() => {
-    if (!isSuccess) return
-    notifications.show({ color: 'teal', message: words.back })
-    void queryClient.invalidateQueries()
-    onBack()
-  }, [isSuccess])
   return (
-    <Modal
-      opened
-      onClose={() => {}}
-      withCloseButton={false}
-      closeOnEscape={false}
-      title={words[way]}
-      aria-label={words[way]}
-    >
+    <Modal opened onClose={() => {}} withCloseButton={false} closeOnEscape={false} title={words[way]}>
       <Group wrap="nowrap" role="status">
         <Loader size="sm" aria-hidden />
         <Text size="sm">{isGone ? (way === 'stop' ? words.stopped : words.gone) : words.waiting}</Text>

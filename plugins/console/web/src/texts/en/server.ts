@@ -23,11 +23,11 @@ export const server = {
   facts: 'This server',
   power: 'Restart and stop',
   powerHint:
-    'Requests under way are answered first, for up to 30 seconds. New ones are refused from the first moment, and programs that use S3 try again by themselves.',
+    'Requests under way are answered first, for as long as SVC_STOP_TIMEOUT says (30 seconds). New ones are refused from the first moment, and programs that use S3 try again by themselves.',
   restart: 'Restart',
   restartTitle: 'Restart the server?',
   restartText:
-    'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first. This page waits, and comes back when the server does.',
+    'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first. This page waits; when the server is back you sign in again, because sessions end with it.',
   stop: 'Stop',
   stopTitle: 'Stop the server?',
   stopText:
@@ -36,7 +36,6 @@ export const server = {
   waiting: 'The server ends. What it is doing is finished first.',
   gone: 'The server has ended. This page waits for it to answer again.',
   stopped: 'The server has stopped. This page waits until somebody starts it again.',
-  back: 'The server is back.',
   blockPublic: 'Block public access everywhere',
   blockPublicHint:
     'Whatever policies, rules and access control lists of any bucket say, nobody gets in without credentials.',
