@@ -7,6 +7,7 @@ import {
   IconCertificate,
   IconChartLine,
   IconDashboard,
+  IconDatabase,
   IconFileText,
   IconHeartbeat,
   IconKey,
@@ -98,6 +99,7 @@ export const pageGroups: readonly PageGroup[] = [
     label: texts.navigation.operate,
     pages: [
       { to: '/server', label: texts.server.title, icon: IconServer, action: 'admin:ServerInfo' },
+      { to: '/drives', label: texts.drives.title, icon: IconDatabase, action: 'admin:ServerInfo' },
       {
         to: '/metrics',
         label: texts.metrics.title,

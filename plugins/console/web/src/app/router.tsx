@@ -153,6 +153,14 @@ const server = createRoute({
   component: lazyPage(() => import('../pages/operate/server.tsx'), 'Server'),
 })
 
+const drives = createRoute({
+  getParentRoute: () => inside,
+  path: '/drives',
+  validateSearch: (search: Record<string, unknown>): { replace?: string } =>
+    typeof search.replace === 'string' ? { replace: search.replace } : {},
+  component: lazyPage(() => import('../pages/operate/drives.tsx'), 'DrivesPage'),
+})
+
 const metrics = createRoute({
   getParentRoute: () => inside,
   path: '/metrics',
@@ -222,6 +230,7 @@ const pages = [
   events,
   keys,
   server,
+  drives,
   metrics,
   account,
   healing,

@@ -13,6 +13,7 @@ import {
   cacheWarmup,
 } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
+import { drives } from './en/drives.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
@@ -193,6 +194,7 @@ export const en = {
   cacheWarmup,
   operate,
   server,
+  drives,
   settings,
   account,
   metrics,
