@@ -1,5 +1,6 @@
 /** JSON with colours and line numbers; what the server finds wrong is underlined at its place. */
 
+import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import { json } from '@codemirror/lang-json'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
@@ -24,6 +25,8 @@ export interface JsonEditorProps {
   readonly onChange: (value: string) => void
   readonly findings?: readonly Finding[]
   readonly isReadOnly?: boolean
+  /** What may stand at a place of the text, offered while one types. */
+  readonly complete?: (text: string, at: number) => CompletionResult | null
 }
 
 /** The colours are in styles.css, for each colour scheme. */
@@ -37,11 +40,14 @@ const highlighting = syntaxHighlighting(
 
 const none: readonly Finding[] = []
 
-export function JsonEditor({ label, value, onChange, findings = none, isReadOnly = false }: JsonEditorProps) {
+export function JsonEditor(props: JsonEditorProps) {
+  const { label, value, onChange, findings = none, isReadOnly = false, complete } = props
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const tell = useRef(onChange)
   tell.current = onChange
+  const offer = useRef(complete)
+  offer.current = complete
   const first = useRef(value)
   const id = useId()
   useEffect(() => {
@@ -52,6 +58,11 @@ export function JsonEditor({ label, value, onChange, findings = none, isReadOnly
         extensions: [
           basicSetup,
           json(),
+          EditorState.languageData.of(() => [
+            {
+              autocomplete: ({ state, pos }: CompletionContext) => offer.current?.(state.doc.toString(), pos) ?? null,
+            },
+          ]),
           highlighting,
           lintGutter(),
           EditorView.cspNonce.of(styleNonce),

@@ -154,6 +154,8 @@ export const en = {
     locked: 'object lock',
     versioned: 'versioning',
     access: 'Access',
+    encryption: 'Encryption',
+    encryptions: { none: 'none', AES256: 'SSE-S3', 'aws:kms': 'SSE-KMS' },
     quotaUsed: (used: string, quota: string) => `${used} of ${quota}`,
     name: 'Name',
     nameHint: '3 to 63 lower-case letters, digits, dots and hyphens',

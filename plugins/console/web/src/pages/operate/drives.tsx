@@ -3,7 +3,6 @@ import { Group, Progress, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { IconReplace } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { Answer } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import { type Column, ItemTable } from '../../parts/list-page.tsx'
@@ -11,13 +10,11 @@ import { State, Titled } from '../../parts/names.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { type Drive, redundancyQuery, type ServerInfo, serverInfoQuery } from '../overview/queries.ts'
+import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
+import { progressOf, Whole } from './rebuild.tsx'
 import { ReplaceGuide } from './replace-guide.tsx'
 
 const words = texts.drives
-
-export type DriveSet = ServerInfo['pools'][number]['erasureSets'][number]
-export type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
 
 export function DrivesPage() {
   const { replace } = useSearch({ from: '/inside/drives' })
@@ -71,31 +68,6 @@ export function DrivesPage() {
       )}
     </Stack>
   )
-}
-
-/** How much of a set has all of its shards. */
-export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
-  if (redundancy === undefined) return null
-  const { bytes, belowBytes, belowRecords } = redundancy
-  const label =
-    belowRecords === 0 ? words.steps.whole : words.steps.below(formatCount(belowRecords), formatBytes(belowBytes))
-  return (
-    <Stack gap={4}>
-      <Text size="sm">{label}</Text>
-      <Progress
-        value={belowRecords === 0 ? 100 : bytes === 0 ? 0 : ((bytes - belowBytes) / bytes) * 100}
-        color={belowRecords === 0 ? 'teal' : 'orange'}
-        aria-label={label}
-      />
-    </Stack>
-  )
-}
-
-/** What a drive has got since it was found empty or damaged. */
-export function progressOf({ healingProgress }: Drive): string | undefined {
-  if (healingProgress === undefined) return undefined
-  const { bytesDone, objectsHealed } = healingProgress
-  return words.done(formatBytes(bytesDone), formatCount(objectsHealed))
 }
 
 function columnsOf(onReplace: (drive: Drive) => void): Column<Drive>[] {

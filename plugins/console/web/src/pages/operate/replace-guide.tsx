@@ -2,7 +2,7 @@
 import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
 import { texts } from '../../texts/index.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
-import { progressOf, type SetRedundancy, Whole } from './drives.tsx'
+import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
 
 const words = texts.drives
 const { steps } = words

@@ -11,6 +11,7 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { CertificateState } from './certificate-state.tsx'
 import { CreateDistribution } from './create-distribution.tsx'
 
 const ResolveHost = lazy(async () => ({ default: (await import('./resolve-host.tsx')).ResolveHost }))
@@ -151,6 +152,7 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
         </Anchor>
       ),
     },
+    { title: texts.certificateState.column, render: distribution => <CertificateState of={distribution} /> },
     { title: texts.publishing.mode, render: ({ mode }) => mode },
     {
       title: texts.common.state,

@@ -2,6 +2,7 @@
 export const bucket = {
   tabs: {
     objects: 'Objects',
+    versions: 'Versions',
     uploads: 'Uploads',
     settings: 'Settings',
     access: 'Access',

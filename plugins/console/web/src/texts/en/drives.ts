@@ -23,13 +23,13 @@ export const drives = {
   maySpare: (count: number) =>
     count === 0
       ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
-      : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Replace no more at a time, and wait until one is rebuilt before the next.`,
+      : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
   outOfReach:
     'More drives of this set have failed than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
   steps: {
     find: 'Find the disk',
     findText: (path: string, error: string) =>
-      `It is mounted at ${path}.${error === '' ? '' : ` The server says: ${error}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
+      `It is mounted at ${path}.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
     swap: 'Replace the disk',
     swapText:
       'The server need not be stopped. Unmount the old file system first, where it still is mounted, and put in a disk that is at least as large.',
