@@ -51,6 +51,12 @@ export function JsonEditor(props: JsonEditorProps) {
   const first = useRef(value)
   const id = useId()
   useEffect(() => {
+    // One and the same source: what another one has answered is dropped.
+    const languageData = [
+      {
+        autocomplete: ({ state, pos }: CompletionContext) => offer.current?.(state.doc.toString(), pos) ?? null,
+      },
+    ]
     const editor = new EditorView({
       parent: place.current!,
       state: EditorState.create({
@@ -58,11 +64,7 @@ export function JsonEditor(props: JsonEditorProps) {
         extensions: [
           basicSetup,
           json(),
-          EditorState.languageData.of(() => [
-            {
-              autocomplete: ({ state, pos }: CompletionContext) => offer.current?.(state.doc.toString(), pos) ?? null,
-            },
-          ]),
+          EditorState.languageData.of(() => languageData),
           highlighting,
           lintGutter(),
           EditorView.cspNonce.of(styleNonce),

@@ -17,7 +17,7 @@ type Resolution = Answer<'resolveRoute'>
 
 export function ResolveHost({ onClose }: { onClose: () => void }) {
   const form = useForm({
-    initialValues: { host: '', path: '/', listener: 's3' as keyof typeof words.listeners },
+    initialValues: { host: '', path: '/', listener: 'web' as keyof typeof words.listeners },
   })
   const asking = useMutation({
     mutationFn: (query: typeof form.values) => call('resolveRoute', { query }),

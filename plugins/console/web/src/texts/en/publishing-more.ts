@@ -25,7 +25,7 @@ export const resolve = {
   host: 'Host',
   path: 'Path',
   listener: 'Port',
-  listeners: { s3: 'of S3', web: 'of web pages', 'web-tls': 'of web pages, TLS', console: 'of the console' },
+  listeners: { web: 'of web pages', 'web-tls': 'of web pages, TLS', s3: 'of S3', console: 'of the console' },
   ask: 'Ask',
   result: 'Answer',
   answers: {
