@@ -70,7 +70,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       {made !== undefined && (
         <>
-          <Copyable label={words.html} text={htmlOf(made)} />
+          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} />
           <Text size="sm">{words.until(formatDate(made.expiresAt))}</Text>
         </>
       )}
@@ -84,14 +84,15 @@ const typeOf = (type: string) =>
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
-/** The file comes last: what follows it is not read. */
-function htmlOf({ url, fields }: Answer<'createPostPolicy'>): string {
+/** The file comes last: what follows it is not read. Which type of a kind it has, the visitor says. */
+function htmlOf({ url, fields }: Answer<'createPostPolicy'>, contentType: string): string {
   const inputs = Object.entries(fields).map(
     ([name, value]) => `  <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
   )
   return [
     `<form action="${escaped(url)}" method="post" enctype="multipart/form-data">`,
     ...inputs,
+    ...(contentType.endsWith('/') ? [`  <input name="Content-Type" value="${escaped(contentType)}">`] : []),
     '  <input type="file" name="file" required>',
     '  <button>Upload</button>',
     '</form>',
