@@ -111,7 +111,8 @@ if (withoutBrowser !== false) {
       .getByRole('option', { name: /^s3:GetObject(?![A-Z])/ })
       .first()
       .waitFor()
-    t.same(await accessibilityFlaws(page), [])
+    // The arrow keys of the editor walk through the list.
+    t.same(await accessibilityFlaws(page, { without: ['.cm-tooltip-autocomplete'] }), [])
     await page.keyboard.press('Escape')
 
     await region.getByRole('button', { name: 'Stop allowing b/*' }).click()
@@ -125,7 +126,12 @@ if (withoutBrowser !== false) {
     const host = 'www.example.test'
     const { page, flaws } = await browser.open(t)
     const dialog = page.getByRole('dialog')
-    await admin.call('POST', '/distributions', { id: host, aliases: [host], origin: { bucket: 'photos' } })
+    await admin.call('POST', '/distributions', {
+      id: host,
+      aliases: [host],
+      origin: { bucket: 'photos' },
+      comment: 'as it was',
+    })
     await signIn(page, '/distributions')
     await page.getByRole('row', { name: new RegExp(`^${host}.*none: plain HTTP only`) }).waitFor()
     const downloading = page.waitForEvent('download')
@@ -142,13 +148,13 @@ if (withoutBrowser !== false) {
     await dialog.waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: 'Import' }).click()
-    const buffer = Buffer.from(yaml.replace(/comment: .*/, 'comment: "from the file"'))
+    const buffer = Buffer.from(yaml.replace('as it was', 'from the file'))
     await dialog
       .locator('input[type=file]')
       .setInputFiles({ name: 'distributions.yaml', mimeType: 'application/yaml', buffer })
     await dialog.getByRole('button', { name: 'What would change' }).click()
     await dialog.getByRole('cell', { name: '"from the file"' }).waitFor()
-    t.equal((await admin.call('GET', `/distributions/${host}`)).comment, '', 'a look changes nothing')
+    t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'as it was', 'a look changes nothing')
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Import', exact: true }).click()
     await dialog.getByText('Imported.').waitFor()

@@ -1,6 +1,6 @@
 /** What the editor of policies offers, and that it offers what the server knows and nothing else. */
+import { operators } from 'svc/plugins/policy/api'
 import t from 'tap'
-import { operators } from '../../policy/operators.ts'
 import { completePolicy, conditionOperators, type PolicyVocabulary } from '../web/src/parts/policy-completion.ts'
 
 const known: PolicyVocabulary = {
