@@ -29,6 +29,17 @@ export function decodeCursor(cursor: string): string | undefined {
   return position.slice(3)
 }
 
+/** A place in a list by key and, within a key, by an id without spaces: what `encodeCursor` takes. */
+export const placeOf = (key: string, id: string): string => `${id} ${key}`
+
+/** The key and the id of such a place; empty ones for the first page. Throws as `decodeCursor`. */
+export function readPlace(position: string | undefined): { readonly key: string; readonly id: string } {
+  if (position === undefined) return { key: '', id: '' }
+  const space = position.indexOf(' ')
+  if (space < 1) throw badCursor()
+  return { key: position.slice(space + 1), id: position.slice(0, space) }
+}
+
 function badCursor(): Error {
   return adminErrors.invalid_argument('The cursor was not returned by a list.')
 }

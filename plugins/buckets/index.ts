@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import { noEncryption } from 'svc/plugins/encryption/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
@@ -48,11 +49,12 @@ export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'locks', 'objectOwnership', 'policy'],
-  optional: ['metrics'],
+  optional: ['encryption', 'metrics'],
   contributes: { 's3.operation': operations, 'admin.operation': [...adminOperations, getUsage] },
   config: Type.Object({}),
   setup({ services, threads, log }) {
-    const { objects, metrics = noMetrics } = services
+    const { objects, encryption = noEncryption, metrics = noMetrics } = services
     if (threads.isMain) registerUsageFamilies({ metrics, objects, log })
+    return { internal: { encryption } }
   },
 })

@@ -3,6 +3,7 @@
  * Guide, "Protecting data with server-side encryption".
  */
 import type { MaybePromise } from 'svc/kernel'
+import { encryptionErrors } from './errors.ts'
 
 export { encryptionErrors } from './errors.ts'
 
@@ -46,6 +47,18 @@ export interface EncryptionService {
    * data key is rewrapped in a commit of its own, so a run after an interruption skips those that are done. Throws `conflict` while one runs.
    */
   reseal(bucket: string | undefined): Promise<ResealResult>
+}
+
+/** In the place of the service where the plugin is not loaded: then nothing is encrypted. */
+export const noEncryption: EncryptionService = {
+  configuration: () => undefined,
+  replace: () => refuse(),
+  changeKey: () => refuse(),
+  reseal: () => refuse(),
+}
+
+async function refuse(): Promise<never> {
+  throw encryptionErrors.NotImplemented('The plugin encryption is not loaded.')
 }
 
 declare module 'svc/kernel' {

@@ -27,6 +27,7 @@ export type {
 } from './document.ts'
 export { parseInstant } from './instant.ts'
 export { kmsKeyIdOf } from './kms-key-id.ts'
+export { operators } from './operators.ts'
 export type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 export { createPrepared, type Prepared } from './prepared.ts'
 export { isPrincipalKey, principalValues, userNameOf } from './principal-values.ts'

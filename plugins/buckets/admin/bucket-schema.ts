@@ -1,5 +1,7 @@
-import type { BucketUsage, Bucket as StoredBucket } from 'svc/plugins/objects/api'
-import { Type } from 'typebox'
+import { isCatalogError, type Services } from 'svc/kernel'
+import type { EncryptionService } from 'svc/plugins/encryption/api'
+import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
+import { type Static, Type } from 'typebox'
 
 /** Fields that a caller who may list only a part does not get are optional. */
 export const Bucket = Type.Object(
@@ -20,6 +22,12 @@ export const Bucket = Type.Object(
           'Everybody may do something in it: list, read or write, be it in one folder. Access control lists of objects do not count.',
       }),
     ),
+    encryption: Type.Optional(
+      Type.Union([Type.Literal('none'), Type.Literal('AES256'), Type.Literal('aws:kms')], {
+        description:
+          'Of new objects whose writers ask for none: `AES256` is SSE-S3, `aws:kms` SSE-KMS. Absent where the stored setting cannot be read.',
+      }),
+    ),
     tags: Type.Optional(Type.Record(Type.String(), Type.String())),
     partial: Type.Boolean({ description: 'The caller may list only a part of the bucket, and sees no more of it.' }),
   },
@@ -32,19 +40,36 @@ export function describePart({ name, createdMs, region }: StoredBucket, serverRe
   return { name, created: new Date(createdMs).toISOString(), region: region || serverRegion, partial: true }
 }
 
-export function describeBucket(bucket: StoredBucket, usage: BucketUsage, serverRegion: string, isPublic: boolean) {
-  const { objects, versions, deleteMarkers, sizeBytes } = usage
+export type BucketDescribers = Pick<Services, 'objects' | 'authSigv4' | 'policy' | 'encryption'>
+
+export async function describeBucket(
+  bucket: StoredBucket,
+  { objects, authSigv4, policy, encryption }: BucketDescribers,
+): Promise<Static<typeof Bucket>> {
+  const usage = await objects.usage(bucket.name)
+  const algorithm = await algorithmOf(bucket.name, encryption)
   return {
-    ...describePart(bucket, serverRegion),
+    ...describePart(bucket, authSigv4.region),
     versioning: bucket.versioning,
     objectLockEnabled: bucket.objectLock !== undefined,
-    objects,
-    versions,
-    deleteMarkers,
-    size: sizeBytes,
+    objects: usage.objects,
+    versions: usage.versions,
+    deleteMarkers: usage.deleteMarkers,
+    size: usage.sizeBytes,
     quotaBytes: bucket.quotaBytes ?? 0,
-    public: isPublic,
+    public: policy.isPublic(bucket.name),
+    ...(algorithm !== undefined && { encryption: algorithm }),
     tags: Object.fromEntries(bucket.tags),
     partial: false,
+  }
+}
+
+async function algorithmOf(bucket: string, encryption: EncryptionService) {
+  try {
+    return (await encryption.configuration(bucket))?.algorithm ?? 'none'
+  } catch (error) {
+    // A setting that cannot be read refuses writes, which say why. The list goes on.
+    if (isCatalogError(error)) return undefined
+    throw error
   }
 }

@@ -35,8 +35,10 @@ export default defineAdminOperation({
   response: Bucket,
   location: ({ name }) => `/buckets/${name}`,
   errors: ['already_exists', 'invalid_bucket_name'],
-  uses: ['objects', 'iam', 'authSigv4', 'policy'],
-  async handle({ body }, { objects, iam, authSigv4: { region }, policy }) {
+  uses: ['objects', 'iam', 'authSigv4', 'policy', 'encryption'],
+  async handle({ body }, { iam, ...services }) {
+    const { objects, authSigv4 } = services
+    const { region } = authSigv4
     const { name, objectLock = false, versioning = false, quotaBytes = 0 } = body
     requireNewBucketName(name)
     if (body.region !== undefined && body.region !== region) {
@@ -44,6 +46,6 @@ export default defineAdminOperation({
     }
     // One commit: there is no bucket without what it was to have.
     const bucket = await objects.createBucket(name, { region, owner: iam.owner, versioning, objectLock, quotaBytes })
-    return describeBucket(bucket, await objects.usage(name), region, policy.isPublic(name))
+    return describeBucket(bucket, services)
   },
 })

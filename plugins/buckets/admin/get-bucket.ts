@@ -12,14 +12,15 @@ export default defineAdminOperation({
   params: BucketParameters,
   response: Bucket,
   errors: ['bucket_not_found'],
-  uses: ['objects', 'authSigv4', 'policy'],
-  async handle(request, { objects, authSigv4: { region }, policy }) {
+  uses: ['objects', 'authSigv4', 'policy', 'encryption'],
+  async handle(request, services) {
+    const { objects, authSigv4 } = services
     const { bucket: name } = request.params
     const view = viewOf(request, name)
     // Before looking for it: who may not list it does not learn whether it is there.
     if (view === 'none') throw adminErrors.access_denied()
     const bucket = await objects.getBucket(name)
-    if (view === 'part') return describePart(bucket, region)
-    return describeBucket(bucket, await objects.usage(name), region, policy.isPublic(name))
+    if (view === 'part') return describePart(bucket, authSigv4.region)
+    return describeBucket(bucket, services)
   },
 })

@@ -21,8 +21,9 @@ export default defineAdminOperation({
   authorize: 'service',
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 255 }), ...pageParameters }),
   response: pageOf(Bucket),
-  uses: ['objects', 'authSigv4', 'policy'],
-  async handle(request, { objects, authSigv4: { region }, policy }) {
+  uses: ['objects', 'authSigv4', 'policy', 'encryption'],
+  async handle(request, services) {
+    const { objects, authSigv4 } = services
     const { prefix, cursor, limit } = request.query
     const mayListAll = request.isAllowed('s3:ListAllMyBuckets')
     const items = []
@@ -37,11 +38,8 @@ export default defineAdminOperation({
       })
       for (const bucket of page.buckets) {
         const view = mayListAll ? 'whole' : viewOf(request, bucket.name)
-        if (view === 'part') items.push(describePart(bucket, region))
-        else if (view === 'whole') {
-          const usage = await objects.usage(bucket.name)
-          items.push(describeBucket(bucket, usage, region, policy.isPublic(bucket.name)))
-        }
+        if (view === 'part') items.push(describePart(bucket, authSigv4.region))
+        else if (view === 'whole') items.push(await describeBucket(bucket, services))
       }
       position = page.next
     }

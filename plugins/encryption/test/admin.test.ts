@@ -42,6 +42,13 @@ t.test('the default of a bucket is set, returned and removed', async t => {
   t.equal((await put({ algorithm: 'rot13' })).json.code, 'invalid_argument')
   await signed({ method: 'POST', path: '/api/v1/kms/keys', body: { id: 'photos' } })
   t.same((await put({ algorithm: 'aws:kms', kmsKeyId: 'photos' })).json, { algorithm: 'aws:kms', kmsKeyId: 'photos' })
+  await signed({ method: 'POST', path: buckets, body: { name: 'plain' } })
+  const { items } = (await signed({ path: buckets })).json
+  t.match(items, [
+    { name: 'plain', encryption: 'none' },
+    { name: 'vault', encryption: 'aws:kms' },
+  ])
+  await signed({ method: 'DELETE', path: `${buckets}/plain` })
 })
 
 t.test('uploaded objects are encrypted by the default, and report it', async t => {

@@ -1,11 +1,12 @@
 import {
-  adminErrors,
   BucketParameters,
   decodeCursor,
   defineAdminOperation,
   encodeCursor,
   pageOf,
   pageParameters,
+  placeOf,
+  readPlace,
 } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { describeUpload, UploadSession } from './upload-schema.ts'
@@ -26,7 +27,7 @@ export default defineAdminOperation({
   errors: ['bucket_not_found'],
   uses: ['objects', 'iam'],
   async handle({ params: { bucket }, query: { prefix, cursor, limit }, normalizeKey }, { objects, iam }) {
-    const [uploadIdMarker, keyMarker] = readPlace(decodeCursor(cursor))
+    const { id: uploadIdMarker, key: keyMarker } = readPlace(decodeCursor(cursor))
     const page = await objects.listUploads({
       bucket,
       prefix: normalizeKey(prefix),
@@ -47,15 +48,7 @@ export default defineAdminOperation({
     const hasMore = page.isTruncated || items.length < page.uploads.length
     return {
       items,
-      nextCursor: encodeCursor(hasMore && last !== undefined ? `${last.uploadId} ${last.key}` : undefined),
+      nextCursor: encodeCursor(hasMore && last !== undefined ? placeOf(last.key, last.uploadId) : undefined),
     }
   },
 })
-
-/** The id has no space; the key may have some. */
-function readPlace(position: string | undefined): readonly [uploadId: string, key: string] {
-  if (position === undefined) return ['', '']
-  const space = position.indexOf(' ')
-  if (space < 1) throw adminErrors.invalid_argument('The cursor was not returned by a list.')
-  return [position.slice(0, space), position.slice(space + 1)]
-}

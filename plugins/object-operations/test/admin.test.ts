@@ -150,6 +150,28 @@ t.test('versions of one key, a page at a time', async t => {
   t.same((await signed({ path: `${photos}/objects/versions?key=public` })).json, { items: [], nextCursor: '' })
 })
 
+t.test('versions of all keys under a prefix, a page at a time', async t => {
+  const path = `${photos}/objects/versions`
+  const found: { key: string; versionId: string; isDeleteMarker: boolean }[] = []
+  for (let cursor = ''; ; ) {
+    const { json } = await signed({ path: `${path}?prefix=public/&limit=2&cursor=${cursor}` })
+    fits('listObjectVersions', json)
+    found.push(...json.items)
+    cursor = json.nextCursor
+    if (cursor === '') break
+  }
+  const whole = (await signed({ path: `${path}?prefix=public/` })).json
+  t.same(found, whole.items, 'pages have what the whole has')
+  t.equal(whole.nextCursor, '')
+  t.same(keysOf(found), keysOf(found).toSorted(), 'by key')
+  t.ok(found.filter(({ key }) => key === 'public/1').length === 3)
+  const all = (await signed({ path })).json.items
+  t.ok(all.some(({ key, isDeleteMarker }: (typeof found)[number]) => key === 'gone' && isDeleteMarker))
+  t.match(await signed({ path: `${path}?key=a&prefix=a` }), { status: 400, json: { code: 'invalid_argument' } })
+  t.equal(outcome(await signed({ path: `${path}?cursor=djE6eA` })), '400 invalid_argument', 'a cursor of no list')
+  t.equal(outcome(await as('guest')({ path })), '403 access_denied')
+})
+
 t.test('folders are deleted, and never their neighbours', async t => {
   const denied = await remove({ objects: [{ key: 'a' }], prefixes: ['public', 'private'] }, photos, as('cleaner'))
   t.equal(outcome(denied), '403 access_denied')

@@ -144,7 +144,33 @@ const settings = createRoute({
   path: '/settings',
   validateSearch: (search: Record<string, unknown>): { open?: string } =>
     typeof search.open === 'string' ? { open: search.open } : {},
-  component: lazyPage(() => import('../pages/operate/settings.tsx'), 'Settings'),
+  component: lazyPage(() => import('../pages/settings/settings.tsx'), 'Settings'),
+})
+
+const server = createRoute({
+  getParentRoute: () => inside,
+  path: '/server',
+  component: lazyPage(() => import('../pages/operate/server.tsx'), 'Server'),
+})
+
+const drives = createRoute({
+  getParentRoute: () => inside,
+  path: '/drives',
+  validateSearch: (search: Record<string, unknown>): { replace?: string } =>
+    typeof search.replace === 'string' ? { replace: search.replace } : {},
+  component: lazyPage(() => import('../pages/operate/drives.tsx'), 'DrivesPage'),
+})
+
+const metrics = createRoute({
+  getParentRoute: () => inside,
+  path: '/metrics',
+  component: lazyPage(() => import('../pages/operate/metrics.tsx'), 'Metrics'),
+})
+
+const account = createRoute({
+  getParentRoute: () => inside,
+  path: '/account',
+  component: lazyPage(() => import('../pages/account/account.tsx'), 'Account'),
 })
 
 const trace = createRoute({
@@ -203,6 +229,10 @@ const pages = [
   dnsProviders,
   events,
   keys,
+  server,
+  drives,
+  metrics,
+  account,
   healing,
   locks,
   settings,

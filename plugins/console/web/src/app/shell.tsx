@@ -47,9 +47,9 @@ export function Shell() {
             <Text fw={700}>{texts.product}</Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <Text size="sm" c="dimmed" truncate maw={160}>
+            <Link to="/account" className="account-link" aria-label={texts.account.open(user)} title={user}>
               {user}
-            </Text>
+            </Link>
             <Search />
             <ColourSwitch />
             <SignOut />

@@ -1,4 +1,5 @@
 /** A policy as JSON with what the server says of it, each finding at its line. */
+import type { CompletionResult } from '@codemirror/autocomplete'
 import { Alert, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
@@ -6,6 +7,7 @@ import { useMemo } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
 import { type Finding, JsonEditor } from './json-editor.tsx'
+import { completePolicy } from './policy-completion.ts'
 
 export interface CheckedPolicyProps {
   readonly text: string
@@ -17,6 +19,7 @@ export interface CheckedPolicyProps {
 
 export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: CheckedPolicyProps) {
   const findings = useFindings(text, bucket)
+  const complete = useCompletion(bucket)
   return (
     <Stack gap="xs">
       <JsonEditor
@@ -25,6 +28,7 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: Ch
         onChange={onChange}
         findings={findings}
         isReadOnly={isReadOnly}
+        complete={complete}
       />
       {findings.map(({ line, column, message, isError }) => (
         <Alert key={`${line} ${column} ${message}`} color={isError ? 'red' : 'yellow'} p="xs">
@@ -35,6 +39,28 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: Ch
       ))}
     </Stack>
   )
+}
+
+const bucketsOffered = 200
+
+function useCompletion(bucket: string | undefined): (text: string, at: number) => CompletionResult | null {
+  const actions = useQuery({
+    queryKey: ['policy-actions'],
+    queryFn: async ({ signal }) => (await call('listPolicyActions', { signal })).items,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const buckets = useQuery({
+    queryKey: ['names', 'buckets'],
+    queryFn: async ({ signal }) =>
+      (await call('listBuckets', { query: { limit: bucketsOffered }, signal })).items.map(({ name }) => name),
+    enabled: bucket === undefined,
+  })
+  const known = {
+    actions: actions.data ?? [],
+    buckets: bucket === undefined ? (buckets.data ?? []) : [bucket],
+    hasPrincipal: bucket !== undefined,
+  }
+  return (text, at) => completePolicy(text, at, known)
 }
 
 function useFindings(text: string, bucket: string | undefined): readonly Finding[] {

@@ -1,5 +1,6 @@
 /** JSON with colours and line numbers; what the server finds wrong is underlined at its place. */
 
+import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import { json } from '@codemirror/lang-json'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
@@ -24,6 +25,8 @@ export interface JsonEditorProps {
   readonly onChange: (value: string) => void
   readonly findings?: readonly Finding[]
   readonly isReadOnly?: boolean
+  /** What may stand at a place of the text, offered while one types. */
+  readonly complete?: (text: string, at: number) => CompletionResult | null
 }
 
 /** The colours are in styles.css, for each colour scheme. */
@@ -37,14 +40,23 @@ const highlighting = syntaxHighlighting(
 
 const none: readonly Finding[] = []
 
-export function JsonEditor({ label, value, onChange, findings = none, isReadOnly = false }: JsonEditorProps) {
+export function JsonEditor(props: JsonEditorProps) {
+  const { label, value, onChange, findings = none, isReadOnly = false, complete } = props
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const tell = useRef(onChange)
   tell.current = onChange
+  const offer = useRef(complete)
+  offer.current = complete
   const first = useRef(value)
   const id = useId()
   useEffect(() => {
+    // One and the same source: what another one has answered is dropped.
+    const languageData = [
+      {
+        autocomplete: ({ state, pos }: CompletionContext) => offer.current?.(state.doc.toString(), pos) ?? null,
+      },
+    ]
     const editor = new EditorView({
       parent: place.current!,
       state: EditorState.create({
@@ -52,6 +64,7 @@ export function JsonEditor({ label, value, onChange, findings = none, isReadOnly
         extensions: [
           basicSetup,
           json(),
+          EditorState.languageData.of(() => languageData),
           highlighting,
           lintGutter(),
           EditorView.cspNonce.of(styleNonce),

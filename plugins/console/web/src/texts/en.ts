@@ -2,6 +2,7 @@
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
+import { bucketUploads, bucketVersions, postForm, simpleAccess } from './en/bucket-more.ts'
 import {
   cache,
   cacheInspect,
@@ -12,9 +13,13 @@ import {
   cacheWarmup,
 } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
+import { drives } from './en/drives.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
+import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
+import { account, metrics, server } from './en/server.ts'
+import { settings } from './en/settings.ts'
 
 /** What the state of a set means for what is stored in it. */
 const setStates: Readonly<Record<string, string>> = {
@@ -149,6 +154,8 @@ export const en = {
     locked: 'object lock',
     versioned: 'versioning',
     access: 'Access',
+    encryption: 'Encryption',
+    encryptions: { none: 'none', AES256: 'SSE-S3', 'aws:kms': 'SSE-KMS' },
     quotaUsed: (used: string, quota: string) => `${used} of ${quota}`,
     name: 'Name',
     nameHint: '3 to 63 lower-case letters, digits, dots and hyphens',
@@ -188,7 +195,21 @@ export const en = {
   cacheStatistics,
   cacheWarmup,
   operate,
+  server,
+  drives,
+  settings,
+  account,
+  metrics,
   bucket,
+  bucketUploads,
+  bucketVersions,
+  simpleAccess,
+  postForm,
+  distributionArchive,
+  resolve,
+  editKeyGroup,
+  eventQueues,
+  certificateState,
   search: {
     label: 'Search',
     placeholder: 'Buckets, folders, users, settings, pages…',

@@ -10,11 +10,15 @@ import type testAccessRules from '../../../../../access-rules/admin/test-access-
 import type getSession from '../../../../../auth-session/admin/get-session.ts'
 import type login from '../../../../../auth-session/admin/login.ts'
 import type logout from '../../../../../auth-session/admin/logout.ts'
+import type deleteBucketAccess from '../../../../../bucket-policy/admin/delete-bucket-access.ts'
 import type deleteBucketPolicy from '../../../../../bucket-policy/admin/delete-bucket-policy.ts'
+import type getBucketAccess from '../../../../../bucket-policy/admin/get-bucket-access.ts'
 import type getBucketPolicy from '../../../../../bucket-policy/admin/get-bucket-policy.ts'
 import type putBucketPolicy from '../../../../../bucket-policy/admin/put-bucket-policy.ts'
+import type setBucketAccess from '../../../../../bucket-policy/admin/set-bucket-access.ts'
 import type addGroupMembers from '../../../../../users/admin/add-group-members.ts'
 import type attachPolicies from '../../../../../users/admin/attach-policies.ts'
+import type changeOwnSecretKey from '../../../../../users/admin/change-own-secret-key.ts'
 import type createAccessKey from '../../../../../users/admin/create-access-key.ts'
 import type createGroup from '../../../../../users/admin/create-group.ts'
 import type createUser from '../../../../../users/admin/create-user.ts'
@@ -45,10 +49,12 @@ import type validatePolicy from '../../../../../users/admin/validate-policy.ts'
 export interface AccessOperations {
   addGroupMembers: typeof addGroupMembers
   attachPolicies: typeof attachPolicies
+  changeOwnSecretKey: typeof changeOwnSecretKey
   createAccessKey: typeof createAccessKey
   createGroup: typeof createGroup
   createUser: typeof createUser
   deleteAccessKey: typeof deleteAccessKey
+  deleteBucketAccess: typeof deleteBucketAccess
   deleteBucketPolicy: typeof deleteBucketPolicy
   deleteGroup: typeof deleteGroup
   deletePolicy: typeof deletePolicy
@@ -56,6 +62,7 @@ export interface AccessOperations {
   detachPolicies: typeof detachPolicies
   getAccessRules: typeof getAccessRules
   getBlockPublic: typeof getBlockPublic
+  getBucketAccess: typeof getBucketAccess
   getBucketBlockPublic: typeof getBucketBlockPublic
   getBucketPolicy: typeof getBucketPolicy
   getGroup: typeof getGroup
@@ -76,6 +83,7 @@ export interface AccessOperations {
   rotateAccessKey: typeof rotateAccessKey
   setAccessPreset: typeof setAccessPreset
   setBlockPublic: typeof setBlockPublic
+  setBucketAccess: typeof setBucketAccess
   setBucketBlockPublic: typeof setBucketBlockPublic
   setUserGroups: typeof setUserGroups
   setUserSecretKey: typeof setUserSecretKey

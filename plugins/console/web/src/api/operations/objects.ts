@@ -3,6 +3,7 @@ import type abortUpload from '../../../../../multipart/admin/abort-upload.ts'
 import type completeUpload from '../../../../../multipart/admin/complete-upload.ts'
 import type createUpload from '../../../../../multipart/admin/create-upload.ts'
 import type getUpload from '../../../../../multipart/admin/get-upload.ts'
+import type listUploads from '../../../../../multipart/admin/list-uploads.ts'
 import type getBucketObjectLock from '../../../../../object-lock/admin/get-bucket-object-lock.ts'
 import type getObjectLegalHold from '../../../../../object-lock/admin/get-object-legal-hold.ts'
 import type getObjectRetention from '../../../../../object-lock/admin/get-object-retention.ts'
@@ -16,6 +17,7 @@ import type listObjectVersions from '../../../../../object-operations/admin/list
 import type listObjects from '../../../../../object-operations/admin/list-objects.ts'
 import type setObjectMetadata from '../../../../../object-operations/admin/set-object-metadata.ts'
 import type statObject from '../../../../../object-operations/admin/stat-object.ts'
+import type createPostPolicy from '../../../../../share/admin/create-post-policy.ts'
 import type createShare from '../../../../../share/admin/create-share.ts'
 import type listShares from '../../../../../share/admin/list-shares.ts'
 import type presignUrl from '../../../../../share/admin/presign-url.ts'
@@ -28,6 +30,7 @@ export interface ObjectOperations {
   abortUpload: typeof abortUpload
   completeUpload: typeof completeUpload
   copyObject: typeof copyObject
+  createPostPolicy: typeof createPostPolicy
   createShare: typeof createShare
   createUpload: typeof createUpload
   deleteObjects: typeof deleteObjects
@@ -40,6 +43,7 @@ export interface ObjectOperations {
   listObjectVersions: typeof listObjectVersions
   listObjects: typeof listObjects
   listShares: typeof listShares
+  listUploads: typeof listUploads
   presignUrl: typeof presignUrl
   revokeShare: typeof revokeShare
   setBucketObjectLock: typeof setBucketObjectLock

@@ -23,11 +23,13 @@ import type getCertificate from '../../../../../certificates/admin/get-certifica
 import type listCertificates from '../../../../../certificates/admin/list-certificates.ts'
 import type putCertificate from '../../../../../certificates/admin/put-certificate.ts'
 import type renewCertificate from '../../../../../certificates/admin/renew-certificate.ts'
+import type importDistributions from '../../../../../distribution-archive/admin/import-distributions.ts'
 import type createDistribution from '../../../../../distributions/admin/create-distribution.ts'
 import type deleteDistribution from '../../../../../distributions/admin/delete-distribution.ts'
 import type getDistribution from '../../../../../distributions/admin/get-distribution.ts'
 import type listDistributions from '../../../../../distributions/admin/list-distributions.ts'
 import type putDistribution from '../../../../../distributions/admin/put-distribution.ts'
+import type resolveRoute from '../../../../../distributions/admin/resolve-route.ts'
 import type rotateOriginSecret from '../../../../../distributions/admin/rotate-origin-secret.ts'
 import type signDistributionUrl from '../../../../../distributions/admin/sign-distribution-url.ts'
 import type testDistribution from '../../../../../distributions/admin/test-distribution.ts'
@@ -40,6 +42,7 @@ import type testDnsProvider from '../../../../../dns/admin/test-dns-provider.ts'
 import type addKeyGroupKey from '../../../../../key-groups/admin/add-key-group-key.ts'
 import type createKeyGroup from '../../../../../key-groups/admin/create-key-group.ts'
 import type deleteKeyGroup from '../../../../../key-groups/admin/delete-key-group.ts'
+import type getKeyGroup from '../../../../../key-groups/admin/get-key-group.ts'
 import type listKeyGroups from '../../../../../key-groups/admin/list-key-groups.ts'
 import type putKeyGroup from '../../../../../key-groups/admin/put-key-group.ts'
 import type removeKeyGroupKey from '../../../../../key-groups/admin/remove-key-group-key.ts'
@@ -69,7 +72,9 @@ export interface PublishingOperations {
   getDistributionCache: typeof getDistributionCache
   getDnsProvider: typeof getDnsProvider
   getInvalidation: typeof getInvalidation
+  getKeyGroup: typeof getKeyGroup
   getWarmup: typeof getWarmup
+  importDistributions: typeof importDistributions
   inspectCache: typeof inspectCache
   listCachePolicies: typeof listCachePolicies
   listCertificates: typeof listCertificates
@@ -87,6 +92,7 @@ export interface PublishingOperations {
   putKeyGroup: typeof putKeyGroup
   removeKeyGroupKey: typeof removeKeyGroupKey
   renewCertificate: typeof renewCertificate
+  resolveRoute: typeof resolveRoute
   rotateOriginSecret: typeof rotateOriginSecret
   signDistributionUrl: typeof signDistributionUrl
   testDistribution: typeof testDistribution

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -7,6 +7,7 @@ import { Problem } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.accessRules
@@ -42,32 +43,22 @@ export function Presets({ bucket, etag, onChanged }: PresetsProps) {
     },
   })
   return (
-    <Paper withBorder p="md">
-      <Stack gap="sm">
-        <div>
-          <Title order={2} size="h5">
-            {words.presetTitle}
-          </Title>
-          <Text size="sm" c="dimmed">
-            {words.presetHint}
-          </Text>
-        </div>
-        {question === undefined && <Conflict error={applying.error} onLoad={onChanged} />}
-        <Group align="flex-end">
-          <NativeSelect
-            label={words.choose}
-            data={choicesOf(words.presets)}
-            value={preset}
-            onChange={event => setPreset(event.currentTarget.value as Preset)}
-          />
-          {preset === 'public-prefix' && (
-            <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
-          )}
-          <Button onClick={() => applying.mutate()} loading={applying.isPending}>
-            {words.apply}
-          </Button>
-        </Group>
-      </Stack>
+    <Section title={words.presetTitle} hint={words.presetHint}>
+      {question === undefined && <Conflict error={applying.error} onLoad={onChanged} />}
+      <Group align="flex-end">
+        <NativeSelect
+          label={words.choose}
+          data={choicesOf(words.presets)}
+          value={preset}
+          onChange={event => setPreset(event.currentTarget.value as Preset)}
+        />
+        {preset === 'public-prefix' && (
+          <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
+        )}
+        <Button onClick={() => applying.mutate()} loading={applying.isPending}>
+          {words.apply}
+        </Button>
+      </Group>
       {question !== undefined && (
         <ConfirmDeletion
           title={words.presets[preset]}
@@ -84,6 +75,6 @@ export function Presets({ bucket, etag, onChanged }: PresetsProps) {
           <Text size="sm">{question}</Text>
         </ConfirmDeletion>
       )}
-    </Paper>
+    </Section>
   )
 }

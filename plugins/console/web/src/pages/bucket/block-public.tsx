@@ -1,12 +1,12 @@
 import { Switch, Text } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import { texts } from '../../texts/index.ts'
-import { Setting } from './setting.tsx'
+import { BucketSetting } from './bucket-setting.tsx'
 
 export function BlockPublic({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="block-public"
       title={texts.bucket.block}
@@ -24,6 +24,6 @@ export function BlockPublic({ bucket }: { bucket: string }) {
           {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
         </>
       )}
-    </Setting>
+    </BucketSetting>
   )
 }

@@ -7,6 +7,8 @@ import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
 
 const Browser = lazy(async () => ({ default: (await import('../objects/browser.tsx')).Browser }))
+const AllVersions = lazy(async () => ({ default: (await import('./all-versions.tsx')).AllVersions }))
+const Uploads = lazy(async () => ({ default: (await import('./uploads.tsx')).Uploads }))
 const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }))
 const Access = lazy(async () => ({ default: (await import('../access/access.tsx')).Access }))
 const Events = lazy(async () => ({ default: (await import('./events.tsx')).Events }))
@@ -19,6 +21,8 @@ const Lifecycle = lazy(async () => ({ default: (await import('./lifecycle.tsx'))
 /** Any of these opens the tab. */
 const needs: Readonly<Record<BucketTab, readonly string[]>> = {
   objects: [],
+  versions: ['s3:ListBucketVersions'],
+  uploads: ['s3:ListBucketMultipartUploads'],
   settings: ['s3:GetBucketVersioning', 's3:GetEncryptionConfiguration', 's3:GetBucketTagging'],
   access: ['s3:GetBucketPolicy', 'admin:ManageAccessRules'],
   policy: ['s3:GetBucketPolicy'],
@@ -60,6 +64,12 @@ export function Bucket() {
               <Breadcrumb bucket={bucket} prefix={prefix} />
               <Browser key={`${bucket}/${prefix}`} bucket={bucket} prefix={prefix} />
             </Stack>
+          </Tabs.Panel>
+          <Tabs.Panel value="versions">
+            <AllVersions bucket={bucket} />
+          </Tabs.Panel>
+          <Tabs.Panel value="uploads">
+            <Uploads bucket={bucket} />
           </Tabs.Panel>
           <Tabs.Panel value="settings">
             <Settings bucket={bucket} />

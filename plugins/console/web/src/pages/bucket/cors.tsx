@@ -5,7 +5,7 @@ import { call, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { Setting } from './setting.tsx'
+import { BucketSetting } from './bucket-setting.tsx'
 
 const words = texts.bucket
 
@@ -23,7 +23,7 @@ const lists = [
 export function CorsRules({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="cors"
       title={words.cors}
@@ -34,7 +34,7 @@ export function CorsRules({ bucket }: { bucket: string }) {
       }
     >
       {(stored, change) => <Rules stored={stored} onChange={change} />}
-    </Setting>
+    </BucketSetting>
   )
 }
 

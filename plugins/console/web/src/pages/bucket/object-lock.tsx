@@ -3,7 +3,7 @@ import { Group, NativeSelect, NumberInput, Stack, Switch } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { texts } from '../../texts/index.ts'
-import { Setting } from './setting.tsx'
+import { BucketSetting } from './bucket-setting.tsx'
 
 const words = texts.bucket
 
@@ -13,7 +13,7 @@ type Mode = 'none' | NonNullable<Lock['mode']>
 export function ObjectLock({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="object-lock"
       title={words.lock}
@@ -32,7 +32,7 @@ export function ObjectLock({ bucket }: { bucket: string }) {
           {lock.enabled && <Retention lock={lock} onChange={change} />}
         </Stack>
       )}
-    </Setting>
+    </BucketSetting>
   )
 }
 

@@ -1,16 +1,18 @@
 /** The bucket's own policy, checked by the server while one types. */
-import { Button, Group, Paper, SimpleGrid, Stack, Title } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Section } from '../../parts/section.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
+import { SimpleAccess } from './simple-access.tsx'
 import { WithoutPolicy } from './without-policy.tsx'
 
 const templateOf = (bucket: string) => ({
@@ -27,6 +29,7 @@ const templateOf = (bucket: string) => ({
 
 export function Policy({ bucket }: { bucket: string }) {
   const params = { bucket }
+  const queryClient = useQueryClient()
   const load = async (signal: AbortSignal): Promise<Tagged<object | undefined>> => {
     try {
       return await callTagged('getBucketPolicy', { params, signal })
@@ -40,12 +43,15 @@ export function Policy({ bucket }: { bucket: string }) {
       <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
         {({ document, etag }, reload) => <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />}
       </StoredDocument>
-      <Paper withBorder p="md">
-        <Title order={2} size="h5" mb="sm">
-          {texts.simulator.title}
-        </Title>
-        <Simulator bucket={bucket} />
-      </Paper>
+      <Stack>
+        <SimpleAccess
+          bucket={bucket}
+          onChanged={() => queryClient.invalidateQueries({ queryKey: ['bucket-policy', bucket] })}
+        />
+        <Section title={texts.simulator.title}>
+          <Simulator bucket={bucket} />
+        </Section>
+      </Stack>
     </SimpleGrid>
   )
 }
@@ -60,6 +66,7 @@ interface EditorProps {
 
 function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const params = { bucket }
+  const queryClient = useQueryClient()
   // Where there is none, there is no ETag to name.
   const given = etag === undefined ? {} : { ifMatch: etag }
   const [text, setText] = useState(() => JSON.stringify(document ?? templateOf(bucket), undefined, 2))
@@ -68,6 +75,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
     mutationFn: () => call('putBucketPolicy', { params, body: JSON.parse(text), ...given }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
+      await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
       await onChanged()
     },
   })

@@ -4,9 +4,9 @@ import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { BucketSetting } from './bucket-setting.tsx'
 import { CorsRules } from './cors.tsx'
 import { ObjectLock } from './object-lock.tsx'
-import { Setting } from './setting.tsx'
 
 const gib = 1024 ** 3
 
@@ -26,7 +26,7 @@ export function Settings({ bucket }: { bucket: string }) {
 function Versioning({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="versioning"
       title={texts.bucket.versioning}
@@ -41,14 +41,14 @@ function Versioning({ bucket }: { bucket: string }) {
           onChange={event => change({ status: event.currentTarget.checked ? 'enabled' : 'suspended' })}
         />
       )}
-    </Setting>
+    </BucketSetting>
   )
 }
 
 function Quota({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="quota"
       title={texts.bucket.quota}
@@ -65,7 +65,7 @@ function Quota({ bucket }: { bucket: string }) {
           }
         />
       )}
-    </Setting>
+    </BucketSetting>
   )
 }
 
@@ -87,7 +87,7 @@ function Encryption({ bucket }: { bucket: string }) {
     return call('setBucketEncryption', { params, body })
   }
   return (
-    <Setting bucket={bucket} id="encryption" title={texts.bucket.encryption} load={load} save={save}>
+    <BucketSetting bucket={bucket} id="encryption" title={texts.bucket.encryption} load={load} save={save}>
       {({ algorithm, kmsKeyId = '' }, change) => (
         <Stack gap="xs">
           <NativeSelect
@@ -105,14 +105,14 @@ function Encryption({ bucket }: { bucket: string }) {
           )}
         </Stack>
       )}
-    </Setting>
+    </BucketSetting>
   )
 }
 
 function Tags({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
-    <Setting
+    <BucketSetting
       bucket={bucket}
       id="tags"
       title={texts.bucket.tags}
@@ -120,6 +120,6 @@ function Tags({ bucket }: { bucket: string }) {
       save={tags => call('setBucketTags', { params, body: { tags: objectOf(tags) } })}
     >
       {(tags, change) => <PairsInput of={texts.bucket.tag} value={tags} onChange={change} />}
-    </Setting>
+    </BucketSetting>
   )
 }

@@ -62,6 +62,13 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
       render: ({ versions }) => (versions === undefined ? '' : formatCount(versions)),
     },
     { title: texts.common.size, isNumber: true, render: bucket => <Size bucket={bucket} /> },
+    {
+      title: texts.buckets.encryption,
+      render: ({ encryption }) =>
+        encryption !== undefined && (
+          <State text={texts.buckets.encryptions[encryption]} is={encryption === 'none' ? 'neutral' : 'good'} />
+        ),
+    },
     { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
     {

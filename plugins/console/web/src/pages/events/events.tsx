@@ -1,3 +1,4 @@
+import { Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconHistory, IconMailOff, IconSend } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
@@ -11,6 +12,7 @@ import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { DeadLetters } from './dead-letters.tsx'
+import { Queues } from './queues.tsx'
 import { Replay } from './replay.tsx'
 
 type Target = Answer<'listNotifyTargets'>['items'][number]
@@ -30,7 +32,7 @@ export function Events() {
   const [open, setOpen] = useState<{ readonly dialog: 'dead-letters' | 'replay'; readonly target: Target }>()
   const close = () => setOpen(undefined)
   return (
-    <>
+    <Stack gap="xl">
       <ListPage
         title={texts.events.title}
         queryKey={['notify-targets']}
@@ -44,11 +46,12 @@ export function Events() {
         idOf={({ id }) => id}
         none={texts.events.none}
       />
+      <Queues />
       {open?.dialog === 'replay' && <Replay id={open.target.id} onClose={close} />}
       {open?.dialog === 'dead-letters' && (
         <DeadLetters id={open.target.id} count={open.target.deadLetters} onClose={close} />
       )}
-    </>
+    </Stack>
   )
 }
 

@@ -11,7 +11,7 @@ import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { texts } from '../../texts/index.ts'
 import { DetailsDrawer } from './details-drawer.tsx'
 import type { Order, Selection } from './entries.ts'
-import { useListing } from './listing.ts'
+import { useFolderListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
 import { Toolbar } from './toolbar.tsx'
 
@@ -21,7 +21,7 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
   const [selected, setSelected] = useState<Selection>(new Map())
   const [order, setOrder] = useState<Order>()
   const [shown, setShown] = useState<string>()
-  const listing = useListing({ bucket, folder: prefix, prefix: prefix + asked, order })
+  const listing = useFolderListing({ bucket, folder: prefix, prefix: prefix + asked, order })
   const rights = useRights(bucket, prefix)
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const mayWrite = rights.has('s3:PutObject')

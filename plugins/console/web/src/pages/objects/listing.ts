@@ -1,48 +1,16 @@
-/**
- * The rows of a folder that may have millions, in pages of the server. Pages near the rows in view are kept, all others are dropped and read
- * again when somebody scrolls back: only the place and the number of rows of each is remembered.
- */
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
-import { useCallback, useMemo, useState } from 'react'
+/** The rows of a folder: its folders and objects. */
+import { useCallback } from 'react'
+import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { type Listing, useListing } from '../../parts/listing.ts'
 import { type Entry, entriesOf, type Order } from './entries.ts'
-import { objectsQuery } from './queries.ts'
 
-/** Rows before the end of what is known at which more are read. */
-const rowsAhead = 50
-/** Pages on either side of the view. */
-const pagesKept = 3
-/** More pixels than that no browser makes an element high; who wants to see them filters. */
-const rowsMax = 400_000
+/** Also what a page that is sorted by itself has. */
+export const pageSize = 1000
 
 type Page = Answer<'listObjects'>
 
-interface KnownPage {
-  cursor: string
-  count: number
-}
-
-export interface Listing {
-  /** Rows that are known so far. */
-  readonly count: number
-  /** Undefined while it is being read. */
-  readonly rowAt: (index: number) => Entry | undefined
-  /** Of all pages that are kept. */
-  readonly loaded: () => Entry[]
-  /** Says which rows are in view. */
-  readonly look: (first: number, last: number) => void
-  readonly error: Error | null
-  readonly refetch: () => void
-  /** Nothing is known yet. */
-  readonly isPending: boolean
-  readonly isLoading: boolean
-  /** All rows are in one page, and can be sorted as a whole. */
-  readonly isOnePage: boolean
-  /** There are more rows than are listed. */
-  readonly isCutOff: boolean
-}
-
-export interface ListingOptions {
+export interface FolderListingOptions {
   readonly bucket: string
   /** Names are shown without it. */
   readonly folder: string
@@ -50,98 +18,13 @@ export interface ListingOptions {
   readonly order: Order
 }
 
-export function useListing({ bucket, folder, prefix, order }: ListingOptions): Listing {
-  const id = `${bucket}/${prefix}`
-  const [view, setView] = useState({ id, from: 0, to: 0 })
-  const { from, to } = view.id === id ? view : { from: 0, to: 0 }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a list of its own for each folder
-  const known = useMemo<KnownPage[]>(() => [{ cursor: '', count: 0 }], [id])
-
-  const first = useQuery({ ...objectsQuery(bucket, prefix, ''), placeholderData: keepPreviousData })
-  const start = Math.max(1, from - pagesKept)
-  const kept = known.slice(start, to + pagesKept + 1)
-  const others = useQueries({
-    queries: kept.map(({ cursor }, index) => ({
-      ...objectsQuery(bucket, prefix, cursor),
-      enabled: start + index >= from && start + index <= to,
-      gcTime: 0,
-    })),
+export function useFolderListing({ bucket, folder, prefix, order }: FolderListingOptions): Listing<Entry> {
+  return useListing({
+    id: `${bucket}/${prefix}`,
+    queryKey: ['objects', bucket, prefix],
+    load: (cursor, signal): Promise<Page> =>
+      call('listObjects', { params: { bucket }, query: { prefix, delimiter: '/', cursor, limit: pageSize }, signal }),
+    countOf: ({ objects, prefixes }) => objects.length + prefixes.length,
+    rowsOf: useCallback((page: Page, isOnePage: boolean) => entriesOf(page, folder, order, isOnePage), [folder, order]),
   })
-
-  const pages = new Map<number, Page>()
-  if (first.data !== undefined) note(0, first.data)
-  for (const [index, { data }] of others.entries()) {
-    if (data !== undefined && !first.isPlaceholderData) note(start + index, data)
-  }
-  function note(index: number, page: Page): void {
-    const place = known[index]
-    // The listing has become shorter.
-    if (place === undefined) return
-    pages.set(index, page)
-    place.count = page.objects.length + page.prefixes.length
-    if (first.isPlaceholderData) return
-    if (page.nextCursor === '') known.length = index + 1
-    else known[index + 1] = { count: known[index + 1]?.count ?? 0, cursor: page.nextCursor }
-  }
-
-  const isOnePage = known.length === 1
-  const starts = startsOf(known)
-  const count = starts.at(-1)!
-  const entries = useEntries(folder, order, isOnePage)
-  const pageOf = useCallback((index: number) => lastBefore(starts, index), [starts])
-  const look = (firstRow: number, lastRow: number) => {
-    const next = {
-      id,
-      from: pageOf(Math.max(0, firstRow - rowsAhead)),
-      to: lastRow + rowsAhead >= count && count < rowsMax ? known.length - 1 : pageOf(lastRow + rowsAhead),
-    }
-    if (next.from !== from || next.to !== to || view.id !== id) setView(next)
-  }
-  const failed = others.find(({ error }) => error !== null)
-  return {
-    count,
-    rowAt(index) {
-      const page = pageOf(index)
-      const answer = pages.get(page)
-      return answer && entries(answer)[index - starts[page]!]
-    },
-    loaded: () => [...pages.values()].flatMap(entries),
-    look,
-    error: first.error ?? failed?.error ?? null,
-    refetch: () => void (failed ?? first).refetch(),
-    isPending: first.isPending,
-    isLoading: first.isPending || others.some(({ isLoading }) => isLoading),
-    isOnePage,
-    isCutOff: count >= rowsMax && known.at(-1)!.count === 0,
-  }
-}
-
-/** The index of the first row of each page, and at the end the number of all. */
-function startsOf(known: readonly KnownPage[]): number[] {
-  const starts = [0]
-  for (const { count } of known) starts.push(starts.at(-1)! + count)
-  return starts
-}
-
-/** The page that has this row: the last one that begins at it or before it. */
-function lastBefore(starts: readonly number[], row: number): number {
-  let [low, high] = [0, starts.length - 2]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (starts[middle]! <= row) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-/** Rows of a page, made once. */
-function useEntries(folder: string, order: Order, isAll: boolean): (page: Page) => Entry[] {
-  return useMemo(() => {
-    const made = new WeakMap<Page, Entry[]>()
-    return page => {
-      const entries = made.get(page) ?? entriesOf(page, folder, order, isAll)
-      made.set(page, entries)
-      return entries
-    }
-  }, [folder, order, isAll])
 }

@@ -1,20 +1,18 @@
-/** A list that draws only the rows in view, so that a million keys scroll as ten do. */
-import { Anchor, Checkbox, Skeleton, VisuallyHidden } from '@mantine/core'
+/** Folders and objects, a row each. */
+import { Anchor, Checkbox, VisuallyHidden } from '@mantine/core'
 import { IconChevronDown, IconChevronUp, IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { memo, useCallback, useEffect, useRef } from 'react'
+import { memo, useCallback, useRef } from 'react'
 import { formatBytes, formatDate } from '../../parts/format.ts'
+import type { Listing } from '../../parts/listing.ts'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Entry, Order, Selection } from './entries.ts'
-import type { Listing } from './listing.ts'
-import { pageSize } from './queries.ts'
-
-const rowHeight = 40
+import { pageSize } from './listing.ts'
 
 export interface ObjectListProps {
   readonly bucket: string
-  readonly listing: Listing
+  readonly listing: Listing<Entry>
   readonly order: Order
   readonly onOrder: (order: Order) => void
   readonly selected: Selection
@@ -25,15 +23,6 @@ export interface ObjectListProps {
 
 export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect, onShow }: ObjectListProps) {
   const { count } = listing
-  const place = useRef<HTMLDivElement>(null)
-  const virtual = useWindowVirtualizer({
-    count,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    scrollMargin: place.current?.offsetTop ?? 0,
-  })
-  const rows = virtual.getVirtualItems()
-  useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   const latest = useRef({ selected, onSelect, onShow })
   latest.current = { selected, onSelect, onShow }
   const toggle = useCallback((entry: Entry) => {
@@ -48,51 +37,33 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
     onSelect(new Map(isAll ? [] : [...selected, ...loaded.map(entry => [entry.id, entry] as const)]))
   }
   return (
-    <div ref={place} role="table" aria-rowcount={count} aria-label={bucket}>
-      <div role="row" className="object-row" style={{ height: rowHeight }}>
-        <span role="columnheader">
-          <Checkbox
-            aria-label={texts.objects.selectAll}
-            checked={selected.size > 0 && selected.size >= count}
-            indeterminate={selected.size > 0 && selected.size < count}
-            onChange={selectAll}
-          />
-        </span>
-        <Head by="name" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-        <Head by="size" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-        <Head by="modified" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-        <span role="columnheader">
-          <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
-        </span>
-      </div>
-      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-        {rows.map(({ index, start, key }) => (
-          <div
-            key={key}
-            role="row"
-            aria-rowindex={index + 1}
-            className="object-row"
-            style={{
-              position: 'absolute',
-              top: 0,
-              left: 0,
-              right: 0,
-              height: rowHeight,
-              transform: `translateY(${start - virtual.options.scrollMargin}px)`,
-            }}
-          >
-            <PlacedRow
-              bucket={bucket}
-              entry={listing.rowAt(index)}
-              selected={selected}
-              onToggle={toggle}
-              onShow={show}
+    <VirtualRows
+      label={bucket}
+      className="object-row"
+      listing={listing}
+      head={
+        <>
+          <span role="columnheader">
+            <Checkbox
+              aria-label={texts.objects.selectAll}
+              checked={selected.size > 0 && selected.size >= count}
+              indeterminate={selected.size > 0 && selected.size < count}
+              onChange={selectAll}
             />
-          </div>
-        ))}
-      </div>
-      {listing.isLoading && <Skeleton h={rowHeight} mt={4} />}
-    </div>
+          </span>
+          <Head by="name" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+          <Head by="size" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+          <Head by="modified" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+          <span role="columnheader">
+            <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
+          </span>
+        </>
+      }
+    >
+      {entry => (
+        <Row bucket={bucket} entry={entry} isSelected={selected.has(entry.id)} onToggle={toggle} onShow={show} />
+      )}
+    </VirtualRows>
   )
 }
 
@@ -127,17 +98,6 @@ function Head({ by, order, onOrder, isWhole }: HeadProps) {
       </button>
     </span>
   )
-}
-
-interface PlacedRowProps extends Pick<RowProps, 'bucket' | 'onToggle' | 'onShow'> {
-  readonly entry: Entry | undefined
-  readonly selected: Selection
-}
-
-/** A row of a page that is being read again is empty until then. */
-function PlacedRow({ entry, selected, ...rest }: PlacedRowProps) {
-  if (entry === undefined) return <Skeleton h={16} style={{ gridColumn: '1 / -1' }} />
-  return <Row entry={entry} isSelected={selected.has(entry.id)} {...rest} />
 }
 
 interface RowProps {

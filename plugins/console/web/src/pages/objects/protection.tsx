@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer, ObjectDetails } from '../../api/operations.ts'
 import { texts } from '../../texts/index.ts'
-import { Setting } from '../bucket/setting.tsx'
+import { BucketSetting } from '../bucket/bucket-setting.tsx'
 import { bucketQuery } from './queries.ts'
 
 type Retention = Answer<'getObjectRetention'>
@@ -17,7 +17,7 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
   const query = { key, versionId }
   return (
     <Stack mt="md">
-      <Setting
+      <BucketSetting
         bucket={bucket}
         id={`retention ${versionId} ${key}`}
         title={texts.objects.retention}
@@ -48,8 +48,8 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
             )}
           </Group>
         )}
-      </Setting>
-      <Setting
+      </BucketSetting>
+      <BucketSetting
         bucket={bucket}
         id={`hold ${versionId} ${key}`}
         title={texts.objects.lock}
@@ -63,7 +63,7 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
             onChange={event => change({ enabled: event.currentTarget.checked })}
           />
         )}
-      </Setting>
+      </BucketSetting>
     </Stack>
   )
 }

@@ -1,16 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 
-export const pageSize = 1000
-
-/** The entries of a folder that follow `cursor`, which is empty for the first. */
-export const objectsQuery = (bucket: string, prefix: string, cursor: string) =>
-  queryOptions({
-    queryKey: ['objects', bucket, prefix, cursor],
-    queryFn: ({ signal }) =>
-      call('listObjects', { params: { bucket }, query: { prefix, delimiter: '/', cursor, limit: pageSize }, signal }),
-  })
-
 export const bucketQuery = (bucket: string) =>
   queryOptions({
     queryKey: ['bucket', bucket],

@@ -1,5 +1,5 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
-import { IconCopy, IconFileZip, IconFolderUp, IconTrash, IconUpload } from '@tabler/icons-react'
+import { IconCopy, IconFileZip, IconFolderUp, IconForms, IconTrash, IconUpload } from '@tabler/icons-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
@@ -9,6 +9,7 @@ import { downloadZip } from './download-zip.ts'
 import type { Entry, Selection } from './entries.ts'
 
 const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
+const PostForm = lazy(async () => ({ default: (await import('../shares/post-form.tsx')).PostForm }))
 const DeleteEntries = lazy(async () => ({ default: (await import('./delete-entries.tsx')).DeleteEntries }))
 
 export interface ToolbarProps {
@@ -19,7 +20,7 @@ export interface ToolbarProps {
 }
 
 export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
-  const [dialog, setDialog] = useState<'copy' | 'delete'>()
+  const [dialog, setDialog] = useState<'copy' | 'delete' | 'form'>()
   const close = () => setDialog(undefined)
   const clear = () => onSelect(new Map())
   const rights = useRights(bucket, prefix)
@@ -30,6 +31,11 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
   return (
     <Group gap="xs">
       {mayWrite && <UploadButtons bucket={bucket} prefix={prefix} />}
+      {mayWrite && (
+        <Button variant="default" leftSection={<IconForms size={16} aria-hidden />} onClick={() => setDialog('form')}>
+          {texts.postForm.action}
+        </Button>
+      )}
       {chosen.length > 0 && (
         <>
           <Text size="sm" aria-live="polite">
@@ -65,6 +71,7 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
       )}
       <Suspense>
         {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
+        {dialog === 'form' && <PostForm bucket={bucket} prefix={prefix} onClose={close} />}
         {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
       </Suspense>
     </Group>

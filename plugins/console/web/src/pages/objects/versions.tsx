@@ -1,18 +1,17 @@
 /** Every version of one object, the newest first. */
-import { Anchor, Button, Group, Skeleton, Stack, Table, Text } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
+import { Anchor, Button, Group, Skeleton, Stack, Table } from '@mantine/core'
 import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, urlOf } from '../../api/client.ts'
+import { urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
-import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { DeleteVersion, useRestore } from './change-versions.tsx'
 import { versionsQuery } from './queries.ts'
 
 export interface VersionsProps {
@@ -22,24 +21,9 @@ export interface VersionsProps {
 }
 
 export function Versions({ bucket, objectKey, onShow }: VersionsProps) {
-  const queryClient = useQueryClient()
   const list = useInfiniteQuery(versionsQuery(bucket, objectKey))
   const [deleted, setDeleted] = useState<ListedVersion>()
-  const refresh = () =>
-    Promise.all([
-      queryClient.invalidateQueries({ queryKey: ['objects', bucket] }),
-      queryClient.invalidateQueries({ queryKey: ['object', bucket, objectKey] }),
-    ])
-  const restore = async ({ versionId }: ListedVersion) => {
-    const source = { bucket, key: objectKey, versionId }
-    try {
-      await call('copyObject', { params: { bucket }, body: { source, key: objectKey } })
-      notifications.show({ color: 'teal', message: texts.objects.restored })
-    } catch (error) {
-      notifyFailure(error)
-    }
-    await refresh()
-  }
+  const restore = useRestore(bucket)
   if (list.error !== null) return <ProblemAlert error={list.error} onRetry={() => list.refetch()} />
   if (list.isPending) return <Skeleton h={160} />
   return (
@@ -66,22 +50,7 @@ export function Versions({ bucket, objectKey, onShow }: VersionsProps) {
         </Button>
       )}
       {deleted !== undefined && (
-        <ConfirmDeletion
-          title={texts.objects.deleteVersionTitle}
-          onConfirm={async () => {
-            const objects = [{ key: objectKey, versionId: deleted.versionId }]
-            const { errors } = await call('deleteObjects', { params: { bucket }, body: { objects } })
-            await refresh()
-            if (errors[0] !== undefined) throw new Error(errors[0].message)
-          }}
-          onClose={() => setDeleted(undefined)}
-        >
-          <Text size="sm">
-            {deleted.isDeleteMarker
-              ? texts.objects.deleteMarkerText(objectKey)
-              : texts.objects.deleteVersionText(objectKey, formatDate(deleted.lastModified))}
-          </Text>
-        </ConfirmDeletion>
+        <DeleteVersion bucket={bucket} version={deleted} onClose={() => setDeleted(undefined)} />
       )}
     </Stack>
   )

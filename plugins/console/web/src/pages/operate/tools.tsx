@@ -1,7 +1,7 @@
 /** What is done now and then: exports and imports, speed test, profile. */
-import { Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { SimpleGrid, Stack, Title } from '@mantine/core'
 import { useMay } from '../../app/signed-in.ts'
+import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { Archives } from './archives.tsx'
 import { Profile } from './profile.tsx'
@@ -36,19 +36,5 @@ export function Tools() {
         )}
       </SimpleGrid>
     </Stack>
-  )
-}
-
-function Section({ title, hint, children }: { title: string; hint: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="md" component="section" aria-label={title}>
-      <Title order={2} size="h5">
-        {title}
-      </Title>
-      <Text size="sm" c="dimmed" mb="md">
-        {hint}
-      </Text>
-      {children}
-    </Paper>
   )
 }

@@ -1,7 +1,8 @@
-/** Pools, sets and drives as a picture: a box for each drive, filled as the drive is. */
+/** Pools, sets and drives as a picture: a box for each drive, filled as the drive is, which leads to it; of one that has failed, to its replacement. */
 import { Group, Paper, Stack, Text, Title, Tooltip } from '@mantine/core'
 import { IconDatabase, IconDatabaseOff, IconRefresh } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { type Drive, serverInfoQuery } from './queries.ts'
@@ -50,12 +51,12 @@ function DriveBox({ drive }: { drive: Drive }) {
   return (
     <Tooltip label={description} multiline maw={360}>
       <Text
-        component="div"
+        component={Link}
+        to="/drives"
         className="drive-slot"
         c={isOnline ? (healing ? 'orange' : 'teal') : 'red'}
-        role="img"
-        tabIndex={0}
         aria-label={description}
+        {...(!(isOnline && !healing) && ({ search: { replace: path } } as object))}
       >
         <div className="drive-fill" style={{ height: `${full}%` }} />
         <Icon size={20} aria-hidden />

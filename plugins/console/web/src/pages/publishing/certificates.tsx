@@ -12,6 +12,7 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { Names, State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { certificateStates } from './states.ts'
 import { UploadCertificate } from './upload-certificate.tsx'
 
 type Certificate = Answer<'listCertificates'>['items'][number]
@@ -94,8 +95,6 @@ function OrderProgress({ acme, isPending }: { acme: NonNullable<Certificate['acm
   )
 }
 
-const states = { pending: 'neutral', valid: 'good', expiring: 'poor', expired: 'bad', failed: 'bad' } as const
-
 function columnsOf(
   onRenew: (of: Certificate) => void,
   onReplace: (of: Certificate) => void,
@@ -108,7 +107,7 @@ function columnsOf(
       title: texts.common.state,
       render: ({ state, acme }) => (
         <>
-          <State text={texts.publishing.states[state]} is={states[state]} />
+          <State text={texts.publishing.states[state]} is={certificateStates[state]} />
           {acme !== undefined && <OrderProgress acme={acme} isPending={state === 'pending'} />}
         </>
       ),

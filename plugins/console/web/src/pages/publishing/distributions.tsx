@@ -1,9 +1,9 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
-import { IconPlayerPause, IconPlayerPlay, IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconDownload, IconPlayerPause, IconPlayerPlay, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { lazy, Suspense, useState } from 'react'
+import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
@@ -11,7 +11,13 @@ import { type Column, ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { CertificateState } from './certificate-state.tsx'
 import { CreateDistribution } from './create-distribution.tsx'
+
+const ResolveHost = lazy(async () => ({ default: (await import('./resolve-host.tsx')).ResolveHost }))
+const ImportDistributions = lazy(async () => ({
+  default: (await import('./import-distributions.tsx')).ImportDistributions,
+}))
 
 type Distribution = Answer<'listDistributions'>['items'][number]
 
@@ -42,9 +48,12 @@ export function DistributionList({ bucket }: { bucket?: string }) {
       <ListPage
         title={texts.publishing.distributions}
         actions={
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-            {texts.distributions.create}
-          </Button>
+          <>
+            {bucket === undefined && <Files />}
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+              {texts.distributions.create}
+            </Button>
+          </>
         }
         isPart={bucket !== undefined}
         queryKey={['distributions', bucket ?? '']}
@@ -71,6 +80,35 @@ export function DistributionList({ bucket }: { bucket?: string }) {
           <Text size="sm">{texts.publishing.deleteText(deleted.aliases.join(', '))}</Text>
         </ConfirmDeletion>
       )}
+    </>
+  )
+}
+
+/** Who answers a host, and all of them as a file. */
+function Files() {
+  const [open, setOpen] = useState<'resolve' | 'import'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen('resolve')}>
+        {texts.resolve.action}
+      </Button>
+      <Button
+        component="a"
+        href={urlOf('exportDistributions')}
+        download="distributions.yaml"
+        variant="default"
+        leftSection={<IconDownload size={16} aria-hidden />}
+      >
+        {texts.distributionArchive.export}
+      </Button>
+      <Button variant="default" leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setOpen('import')}>
+        {texts.distributionArchive.import}
+      </Button>
+      <Suspense>
+        {open === 'resolve' && <ResolveHost onClose={close} />}
+        {open === 'import' && <ImportDistributions onClose={close} />}
+      </Suspense>
     </>
   )
 }
@@ -114,6 +152,7 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
         </Anchor>
       ),
     },
+    { title: texts.certificateState.column, render: distribution => <CertificateState of={distribution} /> },
     { title: texts.publishing.mode, render: ({ mode }) => mode },
     {
       title: texts.common.state,

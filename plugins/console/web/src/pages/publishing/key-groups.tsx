@@ -1,7 +1,7 @@
 /** Keys that sign links to distributions. */
 import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconDownload, IconPlus, IconTrash, IconX } from '@tabler/icons-react'
+import { IconDownload, IconPencil, IconPlus, IconTrash, IconX } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -15,6 +15,7 @@ import { Names, State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { EditKeyGroup } from './edit-key-group.tsx'
 
 const words = texts.keyGroups
 
@@ -23,7 +24,7 @@ type Key = KeyGroup['keys'][number]
 
 type Open =
   | { readonly dialog: 'create' }
-  | { readonly dialog: 'add-key' | 'delete'; readonly group: KeyGroup }
+  | { readonly dialog: 'add-key' | 'edit' | 'delete'; readonly group: KeyGroup }
   | { readonly dialog: 'remove-key'; readonly group: KeyGroup; readonly key: Key }
   | { readonly dialog: 'private-key'; readonly name: string; readonly pem: string }
 
@@ -48,6 +49,7 @@ export function KeyGroups() {
         none={words.none}
       />
       {open?.dialog === 'create' && <CreateGroup onClose={close} onDone={refresh} />}
+      {open?.dialog === 'edit' && <EditKeyGroup id={open.group.id} onClose={close} />}
       {open?.dialog === 'add-key' && (
         <AddKey
           group={open.group}
@@ -98,6 +100,7 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
               <Text size="sm">
                 {key.name || key.id} · {key.algorithm}
               </Text>
+              {!key.enabled && <State text={texts.common.disabled} is="neutral" />}
               {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}
               <Tool
                 size="sm"
@@ -121,6 +124,11 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
             label={`${words.addKey} ${group.id}`}
             icon={IconPlus}
             onClick={() => setOpen({ dialog: 'add-key', group })}
+          />
+          <Tool
+            label={texts.editKeyGroup.action(group.id)}
+            icon={IconPencil}
+            onClick={() => setOpen({ dialog: 'edit', group })}
           />
           <Tool
             label={`${texts.common.delete} ${group.id}`}

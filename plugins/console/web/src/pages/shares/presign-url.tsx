@@ -1,11 +1,11 @@
 /** A URL for one kind of request to the S3 API, for programs and curl. */
-import { Button, Code, CopyButton, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconCopy } from '@tabler/icons-react'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
@@ -64,21 +64,7 @@ function Made({ made: { url, method, expiresAt } }: { made: Answer<'presignUrl'>
     <Stack gap="xs">
       <TextInput label={words.url} value={url} readOnly onFocus={event => event.currentTarget.select()} />
       <Text size="sm">{words.until(formatDate(expiresAt))}</Text>
-      <Text size="sm" fw={600}>
-        {words.command}
-      </Text>
-      <Code block tabIndex={0} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-        {command}
-      </Code>
-      <Group>
-        <CopyButton value={url}>
-          {({ copied, copy }) => (
-            <Button variant="default" leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
-              {copied ? texts.common.copied : texts.common.copy}
-            </Button>
-          )}
-        </CopyButton>
-      </Group>
+      <Copyable label={words.command} text={command} value={url} />
     </Stack>
   )
 }

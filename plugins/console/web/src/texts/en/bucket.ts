@@ -2,6 +2,8 @@
 export const bucket = {
   tabs: {
     objects: 'Objects',
+    versions: 'Versions',
+    uploads: 'Uploads',
     settings: 'Settings',
     access: 'Access',
     policy: 'Policy',

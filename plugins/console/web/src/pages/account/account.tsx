@@ -1,0 +1,94 @@
+/** Who is signed in, and one's own secret key. */
+import { Alert, Button, Group, PasswordInput, Skeleton, Stack, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { Section } from '../../parts/section.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.account
+/** An owner has at most so many keys in one answer; who has more is told by the server. */
+const keysRead = 1000
+
+export function Account() {
+  const { session } = useSignedIn()
+  const { accessKey, isRoot, groups } = session.identity
+  return (
+    <Stack maw={720}>
+      <Title order={1} size="h2">
+        {words.title}
+      </Title>
+      <Section title={accessKey}>
+        <Facts
+          facts={[
+            [words.signedIn, formatDate(session.issuedAt)],
+            [words.until, formatDate(session.expiresAt)],
+            [words.groups, groups.join(', ')],
+          ]}
+        />
+      </Section>
+      {isRoot ? <Alert color="gray">{words.root}</Alert> : <OwnSecret accessKey={accessKey} />}
+    </Stack>
+  )
+}
+
+function OwnSecret({ accessKey }: { accessKey: string }) {
+  const keys = useQuery({
+    queryKey: ['own-keys'],
+    queryFn: async ({ signal }) =>
+      (await call('listAccessKeys', { query: { limit: keysRead }, signal })).items.map(key => key.accessKey),
+  })
+  if (keys.isPending) return <Skeleton h={240} />
+  if (keys.data?.includes(accessKey)) return <Alert color="gray">{words.ofKey}</Alert>
+  return <SecretForm />
+}
+
+function SecretForm() {
+  const form = useForm({
+    initialValues: { currentSecretKey: '', newSecretKey: '', again: '' },
+    validate: { again: (again, { newSecretKey }) => (again === newSecretKey ? null : words.differs) },
+  })
+  const changing = useMutation({
+    mutationFn: ({ currentSecretKey, newSecretKey }: typeof form.values) =>
+      call('changeOwnSecretKey', { body: { currentSecretKey, newSecretKey } }),
+    onSuccess() {
+      notifications.show({ color: 'teal', message: words.changed })
+      form.reset()
+    },
+    onError: error => form.setErrors(formErrorsOf(error)),
+  })
+  return (
+    <Section title={words.secret} hint={words.secretHint}>
+      <form onSubmit={form.onSubmit(values => changing.mutate(values))}>
+        <Stack>
+          {changing.error !== null && <ProblemAlert error={changing.error} />}
+          <PasswordInput
+            label={words.current}
+            autoComplete="current-password"
+            required
+            {...form.getInputProps('currentSecretKey')}
+          />
+          <PasswordInput
+            label={words.next}
+            description={words.nextHint}
+            autoComplete="new-password"
+            required
+            {...form.getInputProps('newSecretKey')}
+          />
+          <PasswordInput label={words.again} autoComplete="new-password" required {...form.getInputProps('again')} />
+          <Group>
+            <Button type="submit" loading={changing.isPending}>
+              {words.change}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}

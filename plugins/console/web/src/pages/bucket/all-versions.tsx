@@ -1,0 +1,166 @@
+/** Every version and delete marker of a bucket. */
+import { Group, Stack, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconArrowBackUp, IconDownload, IconSearch, IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { call, urlOf } from '../../api/client.ts'
+import type { Answer, ListedVersion } from '../../api/operations.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes, formatDate } from '../../parts/format.ts'
+import { useListing } from '../../parts/listing.ts'
+import { State } from '../../parts/names.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { Tool, ToolLink } from '../../parts/tool.tsx'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import { texts } from '../../texts/index.ts'
+import { DeleteVersion, useRestore } from '../objects/change-versions.tsx'
+import { bucketQuery } from '../objects/queries.ts'
+
+const DetailsDrawer = lazy(async () => ({ default: (await import('../objects/details-drawer.tsx')).DetailsDrawer }))
+
+const words = texts.bucketVersions
+const pageSize = 500
+
+type Page = Answer<'listObjectVersions'>
+
+const rowsOf = ({ items }: Page) => items
+
+export function AllVersions({ bucket }: { bucket: string }) {
+  const [search, setSearch] = useState('')
+  const [prefix] = useDebouncedValue(search, 200)
+  const [shown, setShown] = useState<string>()
+  const [deleted, setDeleted] = useState<ListedVersion>()
+  const restore = useRestore(bucket)
+  const { data } = useQuery(bucketQuery(bucket))
+  const listing = useListing({
+    id: `${bucket}/${prefix}`,
+    queryKey: ['bucket-versions', bucket, prefix],
+    load: (cursor, signal): Promise<Page> =>
+      call('listObjectVersions', { params: { bucket }, query: { prefix, cursor, limit: pageSize }, signal }),
+    countOf: ({ items }) => items.length,
+    rowsOf,
+  })
+  return (
+    <Stack gap="sm">
+      <div>
+        <Title order={2} size="h4">
+          {words.title}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {data?.versioning === 'off' ? words.notKept : words.hint}
+        </Text>
+      </div>
+      <TextInput
+        type="search"
+        aria-label={texts.common.search}
+        placeholder={texts.common.search}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={search}
+        onChange={event => setSearch(event.currentTarget.value)}
+        maw={360}
+      />
+      {listing.error !== null && <ProblemAlert error={listing.error} onRetry={listing.refetch} />}
+      {!listing.isPending && listing.error === null && listing.count === 0 && (
+        <Text c="dimmed">{prefix === '' ? words.none : texts.common.noneBegins(prefix)}</Text>
+      )}
+      {(listing.isPending || listing.count > 0) && (
+        <VirtualRows label={words.title} className="object-row version-row" listing={listing} head={<Heads />}>
+          {version => (
+            <Row
+              bucket={bucket}
+              version={version}
+              onShow={setShown}
+              onRestore={version => void restore(version)}
+              onDelete={setDeleted}
+            />
+          )}
+        </VirtualRows>
+      )}
+      {listing.isCutOff && <Text c="dimmed">{texts.objects.cutOff(listing.count)}</Text>}
+      <Suspense>
+        {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => setShown(undefined)} />}
+      </Suspense>
+      {deleted !== undefined && (
+        <DeleteVersion bucket={bucket} version={deleted} onClose={() => setDeleted(undefined)} />
+      )}
+    </Stack>
+  )
+}
+
+function Heads() {
+  return (
+    <>
+      <span role="columnheader" className="object-head">
+        {texts.bucketUploads.key}
+      </span>
+      <span role="columnheader" className="object-head wide-only">
+        {texts.common.state}
+      </span>
+      <span role="columnheader" className="object-head object-size wide-only">
+        {texts.common.size}
+      </span>
+      <span role="columnheader" className="object-head object-date">
+        {texts.common.modified}
+      </span>
+      <span role="columnheader">
+        <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
+      </span>
+    </>
+  )
+}
+
+interface RowProps {
+  readonly bucket: string
+  readonly version: ListedVersion
+  readonly onShow: (key: string) => void
+  readonly onRestore: (version: ListedVersion) => void
+  readonly onDelete: (version: ListedVersion) => void
+}
+
+function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
+  const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
+  const date = formatDate(lastModified)
+  const rights = useRights(bucket)
+  const mayRead = rights.has('s3:GetObjectVersion')
+  return (
+    <>
+      <span role="cell" className="object-name">
+        <button type="button" className="object-name object-open" onClick={() => onShow(key)}>
+          {key}
+        </button>
+      </span>
+      <span role="cell" className="wide-only">
+        {isLatest && !isDeleteMarker && <State text={texts.objects.latest} is="good" />}
+        {isDeleteMarker && <State text={texts.objects.deleteMarker} is="poor" />}
+      </span>
+      <span role="cell" className="object-fact object-size numbers wide-only">
+        {isDeleteMarker ? '' : formatBytes(size)}
+      </span>
+      <span role="cell" className="object-fact object-date">
+        {date}
+      </span>
+      <span role="cell">
+        <Group gap={2} justify="flex-end" wrap="nowrap">
+          {!isDeleteMarker && mayRead && (
+            <ToolLink
+              label={texts.objects.downloadVersion(date)}
+              icon={IconDownload}
+              href={urlOf('downloadObject', { bucket }, { key, versionId })}
+            />
+          )}
+          {!isDeleteMarker && !isLatest && mayRead && rights.has('s3:PutObject') && (
+            <Tool
+              label={texts.objects.restoreVersion(date)}
+              icon={IconArrowBackUp}
+              onClick={() => onRestore(version)}
+            />
+          )}
+          {rights.has('s3:DeleteObjectVersion') && (
+            <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
+          )}
+        </Group>
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,112 @@
+/** What the policy allows everybody, folder by folder. */
+import { Button, Group, NativeSelect, Table, Text, TextInput } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { Section } from '../../parts/section.tsx'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.simpleAccess
+
+type Preset = keyof typeof words.presets
+type Rule = Answer<'getBucketAccess'>['rules'][number]
+
+export interface SimpleAccessProps {
+  readonly bucket: string
+  /** Told when the policy has changed. */
+  readonly onChanged: () => Promise<void>
+}
+
+export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
+  const params = { bucket }
+  const queryClient = useQueryClient()
+  const mayChange = useRights(bucket).has('s3:PutBucketPolicy')
+  const queryKey = ['bucket-access', bucket]
+  const { data, error } = useQuery({ queryKey, queryFn: ({ signal }) => call('getBucketAccess', { params, signal }) })
+  const [removed, setRemoved] = useState<Rule | 'all'>()
+  const changed = async () => {
+    await Promise.all(
+      [queryKey, ['buckets'], ['bucket', bucket]].map(key => queryClient.invalidateQueries({ queryKey: key })),
+    )
+    await onChanged()
+  }
+  const remove = async (of: Rule | 'all') => {
+    await call('deleteBucketAccess', { params, query: of === 'all' ? {} : { prefix: of.prefix } })
+    await changed()
+  }
+  return (
+    <Section title={words.title} hint={words.hint}>
+      {error !== null && <ProblemAlert error={error} />}
+      {data?.rules.length === 0 && <Text size="sm">{words.none}</Text>}
+      {data !== undefined && data.rules.length > 0 && (
+        <Table aria-label={words.title}>
+          <Table.Tbody>
+            {data.rules.map(rule => (
+              <Table.Tr key={rule.prefix}>
+                <Table.Th style={{ overflowWrap: 'anywhere' }}>{rule.keys}</Table.Th>
+                <Table.Td>{words.presets[rule.preset]}</Table.Td>
+                <Table.Td ta="right">
+                  {mayChange && <Tool label={words.remove(rule.keys)} icon={IconX} onClick={() => setRemoved(rule)} />}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+      {mayChange && <Allow bucket={bucket} onChanged={changed} />}
+      {mayChange && data !== undefined && data.rules.length > 1 && (
+        <Group>
+          <Button variant="light" color="red" size="compact-md" onClick={() => setRemoved('all')}>
+            {words.removeAll}
+          </Button>
+        </Group>
+      )}
+      {removed !== undefined && (
+        <ConfirmDeletion
+          title={removed === 'all' ? words.removeAllTitle : words.removeTitle(removed.keys)}
+          action={texts.common.remove}
+          onConfirm={() => remove(removed)}
+          onClose={() => setRemoved(undefined)}
+        >
+          <Text size="sm">{words.removeText}</Text>
+        </ConfirmDeletion>
+      )}
+    </Section>
+  )
+}
+
+function Allow({ bucket, onChanged }: SimpleAccessProps) {
+  const [prefix, setPrefix] = useState('')
+  const [preset, setPreset] = useState<Preset>('download')
+  const applying = useMutation({
+    mutationFn: () => call('setBucketAccess', { params: { bucket }, body: { prefix, preset } }),
+    async onSuccess() {
+      setPrefix('')
+      await onChanged()
+    },
+  })
+  return (
+    <>
+      {applying.error !== null && <ProblemAlert error={applying.error} />}
+      <Group align="flex-end">
+        <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
+        <NativeSelect
+          label={words.preset}
+          data={choicesOf(words.presets)}
+          value={preset}
+          onChange={event => setPreset(event.currentTarget.value as Preset)}
+        />
+        <Button variant="default" loading={applying.isPending} onClick={() => applying.mutate()}>
+          {words.apply}
+        </Button>
+      </Group>
+    </>
+  )
+}

@@ -1,0 +1,35 @@
+/** How far drives and sets are rebuilt. */
+import { Progress, Stack, Text } from '@mantine/core'
+import type { Answer } from '../../api/operations.ts'
+import { formatBytes, formatCount } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import type { Drive } from '../overview/queries.ts'
+
+const words = texts.drives
+
+export type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
+
+/** How much of a set has all of its shards. */
+export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
+  if (redundancy === undefined) return null
+  const { bytes, belowBytes, belowRecords } = redundancy
+  const label =
+    belowRecords === 0 ? words.steps.whole : words.steps.below(formatCount(belowRecords), formatBytes(belowBytes))
+  return (
+    <Stack gap={4}>
+      <Text size="sm">{label}</Text>
+      <Progress
+        value={belowRecords === 0 ? 100 : bytes === 0 ? 0 : ((bytes - belowBytes) / bytes) * 100}
+        color={belowRecords === 0 ? 'teal' : 'orange'}
+        aria-label={label}
+      />
+    </Stack>
+  )
+}
+
+/** What a drive has got since it was found empty or damaged. */
+export function progressOf({ healingProgress }: Drive): string | undefined {
+  if (healingProgress === undefined) return undefined
+  const { bytesDone, objectsHealed } = healingProgress
+  return words.done(formatBytes(bytesDone), formatCount(objectsHealed))
+}

@@ -1,0 +1,72 @@
+/** How a drive is replaced, step by step, and how far its rebuild is. */
+import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
+import { texts } from '../../texts/index.ts'
+import type { Drive, ServerInfo } from '../overview/queries.ts'
+import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
+
+const words = texts.drives
+const { steps } = words
+
+export interface ReplaceGuideProps {
+  readonly drive: Drive
+  readonly pool: ServerInfo['pools'][number]
+  readonly redundancy: SetRedundancy | undefined
+  readonly onClose: () => void
+}
+
+export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideProps) {
+  const { path, error, setIdx, state, healing } = drive
+  const { offline, healing: rebuilding } = pool.erasureSets.find(({ index }) => index === setIdx)!
+  const progress = progressOf(drive)
+  // The one to be replaced is one of those that are missing, now or soon.
+  const isMissing = state !== 'online' || healing
+  const spare = pool.parity - offline - rebuilding - (isMissing ? 0 : 1)
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={words.guideTitle(path)}
+      styles={{ title: { overflowWrap: 'anywhere' } }}
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
+      <Stack>
+        {pool.parity === 0 ? (
+          <Alert color="orange">{words.alone}</Alert>
+        ) : (
+          <Alert color={spare > 0 ? 'blue' : spare === 0 ? 'orange' : 'red'}>
+            {spare < 0 ? words.outOfReach : words.maySpare(spare)}
+          </Alert>
+        )}
+        <List type="ordered" spacing="md" size="sm">
+          <Step title={steps.find}>{steps.findText(path, error)}</Step>
+          <Step title={steps.swap}>{steps.swapText}</Step>
+          <Step title={steps.prepare}>
+            {steps.prepareText}
+            <Code block mt={4} tabIndex={0} aria-label={words.command}>
+              {`umount ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown svc:svc ${path}`}
+            </Code>
+          </Step>
+          {pool.parity > 0 && (
+            <Step title={steps.wait}>
+              {progress === undefined ? steps.waitNow : steps.waitRunning(progress)}
+              <Whole redundancy={redundancy} />
+            </Step>
+          )}
+        </List>
+      </Stack>
+    </Drawer>
+  )
+}
+
+function Step({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <List.Item styles={{ itemWrapper: { display: 'block' }, itemLabel: { display: 'block' } }}>
+      <Text size="sm" fw={600} span display="block">
+        {title}
+      </Text>
+      {children}
+    </List.Item>
+  )
+}

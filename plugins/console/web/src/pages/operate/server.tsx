@@ -1,0 +1,56 @@
+/** What this server is, how it is, and its restart and stop. */
+import { SimpleGrid, Skeleton, Stack, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Facts } from '../../parts/facts.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { Section } from '../../parts/section.tsx'
+import { texts } from '../../texts/index.ts'
+import { Attention } from '../overview/attention.tsx'
+import { type ServerInfo, serverInfoQuery } from '../overview/queries.ts'
+import { Power } from './power.tsx'
+
+const words = texts.server
+
+export function Server() {
+  const { data, error, refetch } = useQuery(serverInfoQuery)
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {words.title}
+      </Title>
+      {error !== null && data === undefined && <ProblemAlert error={error} onRetry={() => refetch()} />}
+      {error === null && data === undefined && <Skeleton h={320} />}
+      {data !== undefined && (
+        <>
+          <Attention />
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            <Section title={words.facts}>
+              <Facts facts={factsOf(data)} />
+            </Section>
+            <Power startedAt={data.startedAt} />
+          </SimpleGrid>
+        </>
+      )}
+    </Stack>
+  )
+}
+
+function factsOf({ nodes, tls, kms, telemetry, ...info }: ServerInfo): [string, string | undefined][] {
+  return [
+    [words.version, info.commit === '' ? info.version : `${info.version} (${info.commit})`],
+    [words.build, info.buildDate],
+    [words.started, formatDate(info.startedAt)],
+    ...nodes.map(({ endpoint, state }): [string, string] => [words.node, `${endpoint}: ${words.states[state]}`]),
+    [words.mode, words.modes[info.mode]],
+    [words.region, info.region],
+    [words.deployment, info.deploymentId],
+    [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff],
+    ...tls.certificates.map(({ name, domains, notAfter }): [string, string] => [
+      words.certificate(name),
+      words.until(domains.join(', '), formatDate(notAfter)),
+    ]),
+    [words.encryption, kms.configured ? kms.backend : words.noEncryption],
+    [words.telemetry, telemetry.enabled ? telemetry.endpoint : words.telemetryOff],
+  ]
+}

@@ -1,0 +1,50 @@
+/** The certificate of a distribution with its state and end, for whoever may see certificates. */
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { formatDate } from '../../parts/format.ts'
+import { State, Titled } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+import { certificateStates } from './states.ts'
+
+const words = texts.certificateState
+/** Of a deployment with more the rest is shown by name. */
+const certificatesRead = 1000
+
+type Distribution = Answer<'listDistributions'>['items'][number]
+
+export function CertificateState({ of: { id, tls } }: { of: Distribution }) {
+  const { data: certificates = [] } = useQuery({
+    queryKey: ['certificates', 'all'],
+    queryFn: async ({ signal }) =>
+      (await call('listCertificates', { query: { limit: certificatesRead }, signal })).items,
+    enabled: useMay('admin:ManageCertificates') && tls.certificate !== 'none',
+  })
+  if (tls.certificate === 'none') {
+    return (
+      <Text size="sm" c="dimmed">
+        {words.none}
+      </Text>
+    )
+  }
+  // One that is ordered for a distribution has its name.
+  const name = tls.certificate === 'auto' ? id : tls.certificate
+  const found = certificates.find(certificate => certificate.id === name)
+  if (found === undefined) return <Text size="sm">{tls.certificate}</Text>
+  const { state, notAfter, acme } = found
+  const note =
+    acme !== undefined && acme.lastError !== ''
+      ? acme.lastError
+      : notAfter === ''
+        ? ''
+        : words.until(formatDate(notAfter))
+  return (
+    <Titled
+      name={<State text={texts.publishing.states[state]} is={certificateStates[state]} />}
+      note={note}
+      isBad={note === acme?.lastError}
+    />
+  )
+}

@@ -1,0 +1,94 @@
+/** Distributions from a file, with what would differ field by field. */
+import { Alert, Code, Modal, Stack, Table, Text } from '@mantine/core'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { ImportForm } from '../../parts/import-form.tsx'
+import { Reasons } from '../../parts/question.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.distributionArchive
+
+type Result = Answer<'importDistributions'>
+
+export function ImportDistributions({ onClose }: { onClose: () => void }) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={words.title}
+      size="xl"
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
+      <Stack>
+        <Text size="sm" c="dimmed">
+          {words.hint}
+        </Text>
+        <ImportForm
+          kinds={{ yaml: '' }}
+          replaceText={words.replaceText}
+          send={({ file, mode, dryRun }) =>
+            call('importDistributions', {
+              query: { mode, dryRun },
+              raw: file.slice(0, file.size, 'application/yaml'),
+            })
+          }
+        >
+          {result => <Outcome result={result} />}
+        </ImportForm>
+      </Stack>
+    </Modal>
+  )
+}
+
+function Outcome({ result }: { result: Result }) {
+  const { dryRun, created, replaced, removed, unchanged, changes, warnings } = result
+  const isSame = created.length + replaced.length + removed.length === 0
+  const list = (label: string, items: Result['created']) =>
+    [
+      label,
+      items.length === 0 ? '' : words.count(items.length, items.map(({ kind, name }) => `${kind} ${name}`).join(', ')),
+    ] as const
+  return (
+    <Stack gap="sm">
+      <Warnings warnings={warnings} />
+      <Alert
+        color={dryRun ? 'blue' : 'teal'}
+        title={dryRun ? (isSame ? words.nothing : words.would) : words.did}
+        role="status"
+      >
+        <Facts
+          facts={[
+            list(words.created, created),
+            list(words.replaced, replaced),
+            list(words.removed, removed),
+            [words.unchanged, unchanged.length === 0 ? '' : String(unchanged.length)],
+          ]}
+        />
+      </Alert>
+      {changes.length > 0 && (
+        <Reasons label={words.differences} heads={[texts.common.name, words.field, words.before, words.after]}>
+          {changes.map(({ kind, name, element, before, after }) => (
+            <Table.Tr key={`${kind} ${name} ${element}`}>
+              <Table.Td>
+                {kind} {name}
+              </Table.Td>
+              <Table.Td>{element}</Table.Td>
+              <Table.Td>
+                <Value of={before} />
+              </Table.Td>
+              <Table.Td>
+                <Value of={after} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Reasons>
+      )}
+    </Stack>
+  )
+}
+
+function Value({ of: value }: { of: unknown }) {
+  return value === undefined ? '–' : <Code style={{ overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>
+}

@@ -1,0 +1,36 @@
+/** Names settings of a kind that may exist several times; their values come after. */
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.settings
+
+export interface AddInstanceProps {
+  readonly kinds: readonly string[]
+  readonly onChosen: (name: string) => void
+  readonly onClose: () => void
+}
+
+export function AddInstance({ kinds, onChosen, onClose }: AddInstanceProps) {
+  const form = useForm({ initialValues: { kind: kinds[0] ?? '', id: '' } })
+  return (
+    <FormDialog
+      title={words.addTitle}
+      submit={texts.common.add}
+      form={form}
+      onSubmit={async () => onChosen(`${form.values.kind}:${form.values.id.trim()}`)}
+      onClose={onClose}
+    >
+      <NativeSelect label={words.kind} data={[...kinds]} {...form.getInputProps('kind')} />
+      <TextInput
+        label={words.id}
+        description={words.idHint}
+        required
+        pattern="[A-Za-z0-9_\-]+"
+        autoComplete="off"
+        {...form.getInputProps('id')}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,42 @@
+import { NativeSelect, Switch } from '@mantine/core'
+import { call } from '../../api/client.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { Setting } from '../../parts/setting.tsx'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.server
+
+export function BlockPublicEverywhere() {
+  const mayChange = [useMay('s3:PutAccountPublicAccessBlock'), useMay('admin:ConfigUpdate')].includes(true)
+  return (
+    <Setting
+      title={words.blockPublic}
+      hint={words.blockPublicHint}
+      queryKey={['block-public']}
+      stale={[['buckets'], ['bucket'], ['bucket-setting'], ['access-rules'], ['config']]}
+      load={signal => call('getBlockPublic', { signal })}
+      save={({ enabled, mode }) => call('setBlockPublic', { body: { enabled, mode } })}
+    >
+      {(block, change) => (
+        <>
+          <Switch
+            label={words.blockPublicOn}
+            checked={block.enabled}
+            disabled={!mayChange}
+            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
+          />
+          {block.enabled && (
+            <NativeSelect
+              label={words.blockMode}
+              data={choicesOf(words.blockModes)}
+              value={block.mode}
+              disabled={!mayChange}
+              onChange={event => change({ ...block, mode: event.currentTarget.value as typeof block.mode })}
+            />
+          )}
+        </>
+      )}
+    </Setting>
+  )
+}

@@ -1,0 +1,103 @@
+/** The configuration by subsystem, and what holds for all buckets. */
+import { Accordion, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { IconCode, IconPlus } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { texts } from '../../texts/index.ts'
+import { AddInstance } from './add-instance.tsx'
+import { BlockPublicEverywhere } from './block-public-everywhere.tsx'
+import { SubsystemForm } from './subsystem-form.tsx'
+
+const WholeConfig = lazy(async () => ({ default: (await import('./whole-config.tsx')).WholeConfig }))
+
+const words = texts.settings
+
+export type Subsystem = Answer<'getConfigSchema'>[number]
+export type Values = Readonly<Record<string, string>>
+
+export function Settings() {
+  const { open } = useSearch({ from: '/inside/settings' })
+  const navigate = useNavigate()
+  const [dialog, setDialog] = useState<'add' | 'whole'>()
+  const close = () => setDialog(undefined)
+  const mayChange = useMay('admin:ConfigUpdate')
+  const schema = useQuery({ queryKey: ['config-schema'], queryFn: ({ signal }) => call('getConfigSchema', { signal }) })
+  const config = useQuery({ queryKey: ['config'], queryFn: ({ signal }) => call('getConfig', { signal }) })
+  const error = schema.error ?? config.error
+  const values = (config.data ?? {}) as Readonly<Record<string, Values>>
+  // One that is being added has no values yet.
+  const added = open?.includes(':') === true && values[open] === undefined ? [open] : []
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          {words.title}
+        </Title>
+        {mayChange && schema.data !== undefined && config.data !== undefined && (
+          <Group gap="xs">
+            <Button
+              variant="default"
+              leftSection={<IconCode size={16} aria-hidden />}
+              onClick={() => setDialog('whole')}
+            >
+              {words.whole}
+            </Button>
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setDialog('add')}>
+              {words.add}
+            </Button>
+          </Group>
+        )}
+      </Group>
+      {error !== null && (
+        <ProblemAlert error={error} onRetry={() => Promise.all([schema.refetch(), config.refetch()])} />
+      )}
+      {error === null && (schema.data === undefined || config.data === undefined) && <Skeleton h={320} />}
+      <BlockPublicEverywhere />
+      {schema.data !== undefined && config.data !== undefined && (
+        <Accordion key={open} variant="separated" {...(open !== undefined && { defaultValue: open })}>
+          {schema.data.flatMap(subsystem =>
+            instancesOf(subsystem, [...Object.keys(values), ...added]).map(name => (
+              <Accordion.Item key={name} value={name}>
+                <Accordion.Control>
+                  <Group gap="xs">
+                    <Text fw={600}>{name}</Text>
+                    <Text size="sm" c="dimmed">
+                      {subsystem.description}
+                    </Text>
+                  </Group>
+                </Accordion.Control>
+                <Accordion.Panel>
+                  <SubsystemForm
+                    key={JSON.stringify(values[name])}
+                    name={name}
+                    keys={subsystem.keys}
+                    values={values[name]}
+                  />
+                </Accordion.Panel>
+              </Accordion.Item>
+            )),
+          )}
+        </Accordion>
+      )}
+      {dialog === 'add' && (
+        <AddInstance
+          kinds={(schema.data ?? []).filter(({ multiple }) => multiple).map(({ name }) => name)}
+          onChosen={name => void navigate({ to: '/settings', search: { open: name } })}
+          onClose={close}
+        />
+      )}
+      <Suspense>{dialog === 'whole' && <WholeConfig stored={values} onClose={close} />}</Suspense>
+    </Stack>
+  )
+}
+
+/** Subsystems that exist several times stand under each of their ids. */
+function instancesOf({ name, multiple }: Subsystem, names: readonly string[]): string[] {
+  if (!multiple) return [name]
+  return names.filter(key => key === name || key.startsWith(`${name}:`))
+}

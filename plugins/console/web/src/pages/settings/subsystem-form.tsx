@@ -1,0 +1,134 @@
+/** The keys of one subsystem with their descriptions and defaults. */
+import { Badge, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { texts } from '../../texts/index.ts'
+import type { Subsystem, Values } from './settings.tsx'
+
+const words = texts.settings
+
+type Key = Subsystem['keys'][number]
+
+export interface SubsystemFormProps {
+  readonly name: string
+  readonly keys: readonly Key[]
+  /** Undefined of one that is being added. */
+  readonly values: Values | undefined
+}
+
+export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
+  const queryClient = useQueryClient()
+  const mayChange = useMay('admin:ConfigUpdate')
+  const [isResetting, setResetting] = useState(false)
+  const refresh = () =>
+    Promise.all([['config'], ['block-public']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
+  const form = useForm({
+    initialValues: Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? key.default])),
+  })
+  const saving = useMutation({
+    async mutationFn() {
+      const changed = Object.entries(form.values).filter(([key, value]) => value !== form.getInitialValues()[key])
+      return call('updateConfigSubsystem', {
+        params: { subsys: name },
+        body: { settings: Object.fromEntries(changed) },
+      })
+    },
+    async onSuccess({ notApplied }) {
+      const message = notApplied.length === 0 ? texts.common.saved : words.afterRestart(notApplied.join(', '))
+      notifications.show({ color: notApplied.length === 0 ? 'teal' : 'orange', message })
+      await refresh()
+    },
+  })
+  const isNamed = name.includes(':')
+  const reset = async () => {
+    await call('resetConfigSubsystem', { params: { subsys: name } })
+    notifications.show({ color: 'teal', message: isNamed ? words.isRemoved(name) : words.isReset(name) })
+    await refresh()
+  }
+  return (
+    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+      <Stack>
+        {saving.error !== null && <ProblemAlert error={saving.error} />}
+        {keys.map(key => (
+          <Field
+            key={key.name}
+            of={key}
+            isReadOnly={!mayChange}
+            value={form.values[key.name] ?? ''}
+            onChange={value => form.setFieldValue(key.name, value)}
+          />
+        ))}
+        {mayChange && (
+          <Group justify="flex-end">
+            {values !== undefined && (isNamed || keys.some(key => values[key.name] !== key.default)) && (
+              <Button variant="light" color="red" onClick={() => setResetting(true)}>
+                {isNamed ? words.remove : words.reset}
+              </Button>
+            )}
+            <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+              {texts.common.save}
+            </Button>
+          </Group>
+        )}
+      </Stack>
+      {isResetting && (
+        <ConfirmDeletion
+          title={isNamed ? words.removeTitle(name) : words.resetTitle(name)}
+          action={isNamed ? words.remove : words.reset}
+          onConfirm={reset}
+          onClose={() => setResetting(false)}
+        >
+          <Text size="sm">{isNamed ? words.removeText : words.resetText}</Text>
+        </ConfirmDeletion>
+      )}
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly of: Key
+  readonly isReadOnly: boolean
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Field({ of: key, isReadOnly, value, onChange }: FieldProps) {
+  const description = (
+    <>
+      {key.description} <Code>{key.default === '' ? words.noDefault : words.default(key.default)}</Code>{' '}
+      {!key.applied && (
+        <Badge size="xs" variant="light" color="orange" tt="none">
+          {words.needsRestart}
+        </Badge>
+      )}
+    </>
+  )
+  if (key.type === 'boolean') {
+    return (
+      <Switch
+        label={key.name}
+        description={description}
+        checked={value === 'on'}
+        disabled={isReadOnly}
+        onChange={event => onChange(event.currentTarget.checked ? 'on' : 'off')}
+      />
+    )
+  }
+  return (
+    <TextInput
+      label={key.name}
+      description={description}
+      value={value}
+      readOnly={isReadOnly}
+      autoComplete="off"
+      onChange={event => onChange(event.currentTarget.value)}
+      {...(key.values.length > 0 && { placeholder: key.values.join(', ') })}
+    />
+  )
+}

@@ -1,0 +1,140 @@
+/** All settings as one document, replaced at once when the differences have been looked at. */
+import { Alert, Button, Code, Group, Modal, Stack, Table, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { JsonEditor } from '../../parts/json-editor.tsx'
+import { Reasons } from '../../parts/question.tsx'
+import { texts } from '../../texts/index.ts'
+import type { Values } from './settings.tsx'
+
+const words = texts.settings
+
+type Config = Readonly<Record<string, Values>>
+
+interface Difference {
+  readonly setting: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+export interface WholeConfigProps {
+  readonly stored: Config
+  readonly onClose: () => void
+}
+
+export function WholeConfig({ stored, onClose }: WholeConfigProps) {
+  const queryClient = useQueryClient()
+  const [text, setText] = useState(() => JSON.stringify(stored, undefined, 2))
+  const [wanted, setWanted] = useState<Config>()
+  const looking = useMutation({
+    async mutationFn() {
+      const config = parsed(text)
+      // The server refuses before anything is shown that it would refuse.
+      await call('importConfig', { query: { mode: 'replace', dryRun: true }, body: config })
+      return config
+    },
+    onSuccess: setWanted,
+  })
+  const saving = useMutation({
+    mutationFn: (config: Config) => call('replaceConfig', { body: config }),
+    async onSuccess() {
+      notifications.show({ color: 'teal', message: texts.common.saved })
+      await queryClient.invalidateQueries()
+      onClose()
+    },
+  })
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={words.wholeTitle}
+      size="xl"
+      closeOnClickOutside={false}
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
+      <Stack>
+        <Text size="sm" c="dimmed">
+          {words.wholeHint}
+        </Text>
+        {looking.error !== null && <ProblemAlert error={looking.error} />}
+        {saving.error !== null && <ProblemAlert error={saving.error} />}
+        {wanted === undefined ? (
+          <JsonEditor label={words.wholeLabel} value={text} onChange={setText} />
+        ) : (
+          <Differences differences={differencesOf(stored, wanted)} />
+        )}
+        <Group justify="flex-end">
+          {wanted === undefined ? (
+            <Button onClick={() => looking.mutate()} loading={looking.isPending}>
+              {words.look}
+            </Button>
+          ) : (
+            <>
+              <Button variant="default" onClick={() => setWanted(undefined)}>
+                {words.backToText}
+              </Button>
+              <Button
+                loading={saving.isPending}
+                disabled={differencesOf(stored, wanted).length === 0}
+                onClick={() => saving.mutate(wanted)}
+              >
+                {words.apply}
+              </Button>
+            </>
+          )}
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+function parsed(text: string): Config {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Error(words.notJson((error as Error).message))
+  }
+}
+
+function differencesOf(stored: Config, wanted: Config): Difference[] {
+  const subsystems = new Set([...Object.keys(stored), ...Object.keys(wanted)])
+  return [...subsystems].sort().flatMap(name => {
+    const before = stored[name] ?? {}
+    const after = wanted[name] ?? {}
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+    return [...keys]
+      .filter(key => before[key] !== after[key])
+      .map(key => ({ setting: `${name} ${key}`, before: before[key], after: after[key] }))
+  })
+}
+
+function Differences({ differences }: { differences: readonly Difference[] }) {
+  return (
+    <>
+      <Alert color="blue" role="status">
+        {words.changes(differences.length)}
+      </Alert>
+      {differences.length > 0 && (
+        <Reasons label={words.wholeTitle} heads={[words.key, words.before, words.after]}>
+          {differences.map(({ setting, before, after }) => (
+            <Table.Tr key={setting}>
+              <Table.Td>{setting}</Table.Td>
+              <Table.Td>
+                <Value text={before} />
+              </Table.Td>
+              <Table.Td>
+                <Value text={after} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Reasons>
+      )}
+    </>
+  )
+}
+
+const Value = ({ text }: { text: string | undefined }) =>
+  text === undefined ? words.isDefault : <Code style={{ overflowWrap: 'anywhere' }}>{text}</Code>

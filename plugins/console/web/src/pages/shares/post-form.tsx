@@ -1,0 +1,100 @@
+/** A form of HTML by which visitors of a page upload to the S3 API. */
+import { NativeSelect, NumberInput, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
+import { Copyable } from '../../parts/copyable.tsx'
+import { expiries } from '../../parts/expiries.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.postForm
+const mib = 1024 ** 2
+/** Of one request in S3. */
+const sizeMaxBytes = 5 * 1024 ** 3
+
+export interface PostFormProps {
+  readonly bucket: string
+  readonly prefix: string
+  readonly onClose: () => void
+}
+
+export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
+  const [made, setMade] = useState<Answer<'createPostPolicy'>>()
+  const form = useForm({
+    initialValues: {
+      target: 'prefix' as keyof typeof words.targets,
+      key: prefix,
+      expiresInSeconds: '3600',
+      sizeMin: 1 as number | string,
+      sizeMaxMiB: '' as number | string,
+      contentType: '',
+      successActionRedirect: '',
+    },
+  })
+  const { target } = form.values
+  const make = async () => {
+    const { key, expiresInSeconds, sizeMin, sizeMaxMiB, contentType, successActionRedirect } = form.getValues()
+    const max = sizeMaxMiB === '' ? sizeMaxBytes : Math.round(Number(sizeMaxMiB) * mib)
+    const body = {
+      bucket,
+      ...(target === 'key' ? { key } : { keyPrefix: key }),
+      expiresInSeconds: Number(expiresInSeconds),
+      contentLengthRange: { min: Number(sizeMin), max },
+      ...typeOf(contentType.trim()),
+      ...(successActionRedirect !== '' && { successActionRedirect }),
+    }
+    setMade(await call('createPostPolicy', { body }))
+    return 'stay' as const
+  }
+  return (
+    <FormDialog title={words.title} size="lg" submit={words.make} form={form} onSubmit={make} onClose={onClose}>
+      <Text size="sm" c="dimmed">
+        {words.hint}
+      </Text>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <NativeSelect label={words.target} data={choicesOf(words.targets)} {...form.getInputProps('target')} />
+        <TextInput
+          label={target === 'key' ? words.key : words.folder}
+          required={target === 'key'}
+          {...form.getInputProps('key')}
+        />
+        <NumberInput label={words.sizeMin} min={0} allowDecimal={false} {...form.getInputProps('sizeMin')} />
+        <NumberInput label={words.sizeMax} min={0} {...form.getInputProps('sizeMaxMiB')} />
+      </SimpleGrid>
+      <TextInput label={words.type} {...form.getInputProps('contentType')} />
+      <TextInput label={words.redirect} {...form.getInputProps('successActionRedirect')} />
+      <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
+      {made !== undefined && (
+        <>
+          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} />
+          <Text size="sm">{words.until(formatDate(made.expiresAt))}</Text>
+        </>
+      )}
+    </FormDialog>
+  )
+}
+
+const typeOf = (type: string) =>
+  type === '' ? {} : type.endsWith('/') ? { contentTypePrefix: type } : { contentType: type }
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+
+/** The file comes last: what follows it is not read. Which type of a kind it has, the visitor says. */
+function htmlOf({ url, fields }: Answer<'createPostPolicy'>, contentType: string): string {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `  <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
+  )
+  return [
+    `<form action="${escaped(url)}" method="post" enctype="multipart/form-data">`,
+    ...inputs,
+    ...(contentType.endsWith('/') ? [`  <input name="Content-Type" value="${escaped(contentType)}">`] : []),
+    '  <input type="file" name="file" required>',
+    '  <button>Upload</button>',
+    '</form>',
+  ].join('\n')
+}

@@ -1,0 +1,104 @@
+/** An import of a file: what it would change is shown before it changes anything. */
+import { Button, FileInput, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts/index.ts'
+import { choicesOf } from './choices.ts'
+import { ConfirmDeletion } from './confirm-deletion.tsx'
+import { ProblemAlert } from './failure.tsx'
+
+const words = texts.tools
+
+export interface ImportRequest<Kind extends string> {
+  readonly file: File
+  readonly kind: Kind
+  readonly mode: keyof typeof words.modes
+  /** Only looks. */
+  readonly dryRun: boolean
+}
+
+export interface ImportFormProps<Kind extends string, Result> {
+  /** What the file may be; one alone is not asked for. */
+  readonly kinds: Readonly<Partial<Record<Kind, string>>>
+  /** What the mode means that removes things. */
+  readonly replaceText: string
+  readonly send: (request: ImportRequest<Kind>) => Promise<Result>
+  readonly children: (result: Result) => ReactNode
+}
+
+export function ImportForm<Kind extends string, Result extends { readonly dryRun: boolean }>(
+  props: ImportFormProps<Kind, Result>,
+) {
+  const { kinds, replaceText, send, children } = props
+  const names = Object.keys(kinds) as Kind[]
+  const queryClient = useQueryClient()
+  const [file, setFile] = useState<File | null>(null)
+  const [kind, setKind] = useState<Kind>(names[0]!)
+  const [mode, setMode] = useState<keyof typeof words.modes>('merge')
+  const [isAsking, setAsking] = useState(false)
+  const sending = useMutation({
+    async mutationFn(dryRun: boolean) {
+      const result = await send({ file: file!, kind, mode, dryRun })
+      if (!dryRun) await queryClient.invalidateQueries()
+      return result
+    },
+  })
+  const choose = (change: () => void) => {
+    change()
+    sending.reset()
+  }
+  return (
+    <Stack gap="sm">
+      <FileInput
+        label={words.file}
+        placeholder={words.file}
+        value={file}
+        clearable
+        clearButtonProps={{ 'aria-label': texts.common.remove }}
+        onChange={chosen => choose(() => setFile(chosen))}
+      />
+      <Group grow align="flex-end">
+        {names.length > 1 && (
+          <NativeSelect
+            label={words.kind}
+            data={choicesOf(kinds as Record<Kind, string>)}
+            value={kind}
+            onChange={event => choose(() => setKind(event.currentTarget.value as Kind))}
+          />
+        )}
+        <NativeSelect
+          label={words.mode}
+          data={choicesOf(words.modes)}
+          value={mode}
+          onChange={event => choose(() => setMode(event.currentTarget.value as keyof typeof words.modes))}
+        />
+      </Group>
+      <Group gap="xs">
+        <Button
+          variant="default"
+          disabled={file === null}
+          loading={sending.isPending}
+          onClick={() => sending.mutate(true)}
+        >
+          {words.look}
+        </Button>
+        {sending.data?.dryRun === true && (
+          <Button onClick={() => (mode === 'replace' ? setAsking(true) : sending.mutate(false))}>{words.apply}</Button>
+        )}
+      </Group>
+      {sending.error !== null && <ProblemAlert error={sending.error} />}
+      {sending.data !== undefined && children(sending.data)}
+      {isAsking && (
+        <ConfirmDeletion
+          title={words.importTitle}
+          action={words.apply}
+          typed={words.modes.replace}
+          onConfirm={async () => void (await sending.mutateAsync(false))}
+          onClose={() => setAsking(false)}
+        >
+          <Text size="sm">{replaceText}</Text>
+        </ConfirmDeletion>
+      )}
+    </Stack>
+  )
+}

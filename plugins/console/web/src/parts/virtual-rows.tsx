@@ -1,0 +1,62 @@
+/** A table that draws only the rows in view, so that a million scroll as ten do. */
+import { Skeleton } from '@mantine/core'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useRef } from 'react'
+import type { Listing } from './listing.ts'
+
+/** Pixels. */
+const rowHeight = 40
+
+export interface VirtualRowsProps<Row> {
+  readonly label: string
+  readonly className: string
+  readonly listing: Listing<Row>
+  /** Its cells. */
+  readonly head: ReactNode
+  /** The cells of a row; of one that is being read again a stand-in is drawn. */
+  readonly children: (row: Row) => ReactNode
+}
+
+export function VirtualRows<Row>({ label, className, listing, head, children }: VirtualRowsProps<Row>) {
+  const { count } = listing
+  const place = useRef<HTMLDivElement>(null)
+  const virtual = useWindowVirtualizer({
+    count,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollMargin: place.current?.offsetTop ?? 0,
+  })
+  const rows = virtual.getVirtualItems()
+  useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
+  return (
+    <div ref={place} role="table" aria-rowcount={count} aria-label={label}>
+      <div role="row" className={className} style={{ height: rowHeight }}>
+        {head}
+      </div>
+      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {rows.map(({ index, start, key }) => {
+          const row = listing.rowAt(index)
+          return (
+            <div
+              key={key}
+              role="row"
+              aria-rowindex={index + 1}
+              className={className}
+              style={{
+                position: 'absolute',
+                top: 0,
+                left: 0,
+                right: 0,
+                height: rowHeight,
+                transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+              }}
+            >
+              {row === undefined ? <Skeleton h={16} style={{ gridColumn: '1 / -1' }} /> : children(row)}
+            </div>
+          )
+        })}
+      </div>
+      {listing.isLoading && <Skeleton h={rowHeight} mt={4} />}
+    </div>
+  )
+}

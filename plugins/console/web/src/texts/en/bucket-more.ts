@@ -1,0 +1,58 @@
+/** Uploads in progress and all versions of a bucket, simple access in its policy, forms that upload. */
+export const bucketUploads = {
+  title: 'Uploads in progress',
+  hint: 'Begun in parts and not completed, by this console or any other program. Their parts take space until they are completed or given up.',
+  none: 'No upload is in progress.',
+  key: 'Key',
+  started: 'Begun',
+  parts: 'Parts',
+  abort: (key: string) => `Give up the upload of ${key}`,
+  abortTitle: 'Give up this upload?',
+  abortText: (key: string, size: string, parts: number) =>
+    `${size} in ${parts.toLocaleString('en')} ${parts === 1 ? 'part' : 'parts'} of ${key} are deleted. Whoever is sending it gets an error. What is stored under the key stays.`,
+  abortAction: 'Give up',
+}
+
+export const bucketVersions = {
+  title: 'All versions',
+  hint: 'Current and old versions and delete markers, by key, the newest first. What an old version is restored from stays.',
+  none: 'There is no version.',
+  notKept: 'This bucket has never kept old versions: each key has one.',
+}
+
+export const simpleAccess = {
+  title: 'Folders for everybody',
+  hint: 'Written into the policy as statements; other statements stay. End a folder with a slash: without one, every key that begins so is meant.',
+  prefix: 'Folder (empty: the whole bucket)',
+  preset: 'Everybody may',
+  presets: {
+    download: 'read and list',
+    upload: 'write, and not read',
+    public: 'read, write, delete and list',
+  },
+  none: 'The policy opens no folder to everybody.',
+  apply: 'Allow',
+  remove: (keys: string) => `Stop allowing ${keys}`,
+  removeTitle: (keys: string) => `Nothing of ${keys} for everybody?`,
+  removeText: 'The statements that allowed it are taken out of the policy. Users keep what their own policies allow.',
+  removeAll: 'Remove all',
+  removeAllTitle: 'Nothing of this bucket for everybody?',
+}
+
+export const postForm = {
+  action: 'Upload form',
+  title: 'A form that uploads to this bucket',
+  hint: 'For a web page whose visitors upload without credentials: the form is signed with yours, and works for as long as you may write here.',
+  target: 'Names of the files',
+  targets: { prefix: 'as the visitor’s file, in the folder', key: 'always this one' },
+  folder: 'Folder',
+  key: 'Key',
+  expiry: 'It works for',
+  sizeMin: 'At least (bytes)',
+  sizeMax: 'At most (MiB; empty: 5 GiB)',
+  type: 'Content type (image/png, or image/ for all of a kind; empty: any)',
+  redirect: 'Page to show afterwards (empty: none)',
+  make: 'Make form',
+  html: 'HTML',
+  until: (date: string) => `It works until ${date}.`,
+}

@@ -1,0 +1,47 @@
+/** Drives, and how a failed one is replaced. */
+export const drives = {
+  title: 'Drives',
+  hint: 'A set keeps what is stored while no more of its drives fail at a time than it has parity.',
+  path: 'Drive',
+  place: 'Place',
+  placeOf: (pool: number, set: number, slot: number) => `pool ${pool + 1}, set ${set + 1}, slot ${slot + 1}`,
+  used: 'Used',
+  usedOf: (used: string, total: string) => `${used} of ${total}`,
+  free: 'Free',
+  rebuilding: 'being rebuilt',
+  states: { online: 'online', offline: 'offline', faulty: 'faulty' },
+  progress: 'Rebuilt',
+  done: (bytes: string, objects: string) => `${bytes}, ${objects} versions and parts`,
+  failed: (count: string) => `${count} attempts failed and are repeated`,
+  since: (date: string) => `since ${date}`,
+  last: (bucket: string, key: string) => `last ${bucket}/${key}`,
+  replace: (path: string) => `Replace ${path}`,
+  guide: 'How to replace it',
+  guideTitle: (path: string) => `Replace ${path}`,
+  alone:
+    'It is the only drive of its set: what is on it cannot be rebuilt from others. Restore it from a backup to a new drive.',
+  maySpare: (count: number) =>
+    count === 0
+      ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
+      : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
+  outOfReach:
+    'More drives of this set have failed than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
+  steps: {
+    find: 'Find the disk',
+    findText: (path: string, error: string) =>
+      `It is mounted at ${path}.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
+    swap: 'Replace the disk',
+    swapText:
+      'The server need not be stopped. Unmount the old file system first, where it still is mounted, and put in a disk that is at least as large.',
+    prepare: 'Make an empty file system at the same path',
+    prepareText:
+      'Only an empty file system becomes a new drive: into an empty folder below which nothing is mounted the server writes nothing.',
+    wait: 'Wait until it is rebuilt',
+    waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
+    waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
+    whole: 'Everything is stored with full redundancy again.',
+    below: (records: string, bytes: string) => `Still missing: shards of ${records} versions and parts (${bytes}).`,
+  },
+  command: 'For example',
+  all: 'All drives',
+}

@@ -1,0 +1,38 @@
+/** Subsystems of the configuration. */
+export const settings = {
+  title: 'Settings',
+  noDefault: 'no default',
+  default: (value: string) => `default ${value}`,
+  needsRestart: 'needs a restart',
+  afterRestart: (keys: string) => `Saved. Not in force before a restart: ${keys}.`,
+  reset: 'Reset to defaults',
+  resetTitle: (name: string) => `Reset ${name}?`,
+  resetText: 'Every value of it that was set goes back to its default. It cannot be undone: the values are not kept.',
+  remove: 'Remove',
+  removeTitle: (name: string) => `Remove ${name}?`,
+  removeText: 'All of its values go. It cannot be undone: the values are not kept.',
+  isReset: (name: string) => `${name} is reset.`,
+  isRemoved: (name: string) => `${name} is removed.`,
+  add: 'Add another',
+  addTitle: 'Add settings with a name of their own',
+  kind: 'Kind',
+  id: 'Name',
+  idHint: 'Letters, digits, _ and -',
+  whole: 'Edit all as one document',
+  wholeTitle: 'All settings',
+  wholeHint:
+    'What is left out is reset to its default. A masked secret keeps what is stored. All of it is saved, or nothing.',
+  wholeLabel: 'Settings as JSON',
+  notJson: (message: string) => `This is no JSON: ${message}`,
+  look: 'Look at the changes',
+  apply: 'Save these changes',
+  backToText: 'Back to the text',
+  changes: (count: number) =>
+    count === 0
+      ? 'Nothing differs from what is stored.'
+      : `${count} ${count === 1 ? 'value differs' : 'values differ'}`,
+  key: 'Setting',
+  before: 'Now',
+  after: 'Then',
+  isDefault: 'default',
+}

@@ -1,0 +1,185 @@
+/** Uploads in progress, all versions, forms, folders for everybody and completion of policies, and distributions as files, in the web console. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const SVC_KMS_SECRET_KEY = `console:${Buffer.alloc(32, 7).toString('base64')}`
+  const { server, admin, browser, signIn } = await startConsole(t, { environment: { SVC_KMS_SECRET_KEY } })
+  await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
+  await admin.call('PUT', '/buckets/photos/encryption', { algorithm: 'AES256' })
+
+  t.test('an upload that nobody completes is shown, and given up', async t => {
+    await admin.call('POST', '/buckets/photos/uploads', { key: 'film.mp4', contentType: 'video/mp4' })
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets')
+    await page.getByRole('row', { name: /photos.*SSE-S3/ }).waitFor()
+    await page.getByRole('link', { name: 'photos' }).click()
+    await page.getByRole('tab', { name: 'Uploads' }).click()
+    await page.getByRole('row', { name: /^film\.mp4/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Give up the upload of film.mp4' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Give up' }).click()
+    await page.getByText('No upload is in progress.').waitFor()
+    t.same((await admin.call('GET', '/buckets/photos/uploads')).items, [])
+    t.same(flaws, [])
+  })
+
+  t.test('all versions of a bucket: one is restored, one is deleted', async t => {
+    for (const body of ['first', 'second']) await admin.call('POST', '/buckets/photos/objects/upload?key=a.txt', body)
+    await admin.call('POST', '/buckets/photos/objects/upload?key=b/c.txt', 'c')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/photos?tab=versions')
+    const table = page.getByRole('table', { name: 'All versions' })
+    const rows = table.getByRole('row', { name: 'a.txt' })
+    await rows.nth(1).waitFor()
+    await table.getByRole('row', { name: 'b/c.txt' }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await rows
+      .nth(1)
+      .getByRole('button', { name: /^Restore version/ })
+      .click()
+    await rows.nth(2).waitFor()
+    t.equal(
+      (await admin.download('/buckets/photos/objects/download?key=a.txt')).length,
+      (await admin.download(`/buckets/photos/objects/download?key=a.txt&versionId=${await oldest()}`)).length,
+    )
+    await rows
+      .nth(1)
+      .getByRole('button', { name: /^Delete version/ })
+      .click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await rows.nth(2).waitFor({ state: 'detached' })
+    await page.getByRole('searchbox').fill('b/')
+    await rows.first().waitFor({ state: 'detached' })
+    await table.getByRole('row', { name: 'b/c.txt' }).waitFor()
+    t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=a.txt')).items.length, 2)
+    t.same(flaws, [])
+
+    async function oldest(): Promise<string> {
+      const { items } = await admin.call('GET', '/buckets/photos/objects/versions?key=a.txt')
+      return items.at(-1).versionId
+    }
+  })
+
+  t.test('a form that the console makes uploads what a visitor chooses', async t => {
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/buckets/photos?prefix=b/')
+    await page.getByRole('button', { name: 'Upload form' }).click()
+    await dialog.getByLabel('At most (MiB').fill('1')
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    const html = await dialog.getByLabel('HTML').innerText()
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+
+    // A page of somebody else's.
+    const visitor = await browser.open(t)
+    await visitor.page.setContent(html)
+    const answered = visitor.page.waitForResponse(answer => answer.request().method() === 'POST')
+    await visitor.page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'sent.txt', mimeType: 'text/plain', buffer: Buffer.from('sent') })
+    await visitor.page.getByRole('button', { name: 'Upload' }).click()
+    t.equal((await answered).status(), 204)
+    t.equal(String(await admin.download('/buckets/photos/objects/download?key=b/sent.txt')), 'sent')
+  })
+
+  t.test('a folder is opened to everybody by the policy, whose editor offers what may stand there', async t => {
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
+    await signIn(page, '/buckets/photos?tab=policy')
+    const region = page.getByRole('region', { name: 'Folders for everybody' })
+    await region.getByLabel('Folder (empty: the whole bucket)').fill('b/')
+    await region.getByRole('button', { name: 'Allow' }).click()
+    await region.getByRole('rowheader', { name: 'b/*' }).waitFor()
+    t.equal(await (await fetch(`${server.endpoint}/photos/b/c.txt`)).text(), '"c"')
+
+    const editor = page.locator('.cm-content')
+    const empty = '{"Statement": [{"Effect": "Allow", "Action": ""}]}'
+    await editor.fill(empty)
+    await page.keyboard.press('ControlOrMeta+End')
+    for (let back = '"}]}'.length; back > 0; back--) await page.keyboard.press('ArrowLeft')
+    await page.keyboard.type('s3:GetObj')
+    await page
+      .getByRole('option', { name: /^s3:GetObject(?![A-Z])/ })
+      .first()
+      .waitFor()
+    // The arrow keys of the editor walk through the list.
+    t.same(await accessibilityFlaws(page, { without: ['.cm-tooltip-autocomplete'] }), [])
+    await page.keyboard.press('Escape')
+
+    await region.getByRole('button', { name: 'Stop allowing b/*' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await region.getByText('The policy opens no folder to everybody.').waitFor()
+    t.equal((await fetch(`${server.endpoint}/photos/b/c.txt`)).status, 403)
+    t.same(flaws, [])
+  })
+
+  t.test('distributions go out as a file, and come in again after a look at what differs', async t => {
+    const host = 'www.example.test'
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await admin.call('POST', '/distributions', {
+      id: host,
+      aliases: [host],
+      origin: { bucket: 'photos' },
+      comment: 'as it was',
+    })
+    await signIn(page, '/distributions')
+    await page.getByRole('row', { name: new RegExp(`^${host}.*none: plain HTTP only`) }).waitFor()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export' }).click()
+    const yaml = readFileSync(await (await downloading).path(), 'utf8')
+    t.match(yaml, host)
+
+    await page.getByRole('button', { name: 'Who answers a host?' }).click()
+    await dialog.getByRole('textbox', { name: 'Host' }).fill(host)
+    await dialog.getByRole('button', { name: 'Ask' }).click()
+    await dialog.getByText('The host is an alias of the distribution.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Import' }).click()
+    const buffer = Buffer.from(yaml.replace('as it was', 'from the file'))
+    await dialog
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'distributions.yaml', mimeType: 'application/yaml', buffer })
+    await dialog.getByRole('button', { name: 'What would change' }).click()
+    await dialog.getByRole('cell', { name: '"from the file"' }).waitFor()
+    t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'as it was', 'a look changes nothing')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click()
+    await dialog.getByText('Imported.').waitFor()
+    t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'from the file')
+    t.same(flaws, [])
+  })
+
+  t.test('the keys of a group are named and switched off', async t => {
+    await admin.call('POST', '/keygroups', { id: 'links' })
+    const { id } = await admin.call('POST', '/keygroups/links/keys', {
+      generate: true,
+      algorithm: 'ed25519',
+      storePrivateKey: true,
+    })
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/key-groups')
+    await page.getByRole('button', { name: 'Edit links' }).click()
+    await dialog.getByLabel(`Name of ${id}`).fill('printing house')
+    await dialog.getByLabel(`${id}: its signatures count`).uncheck()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('printing house · ed25519').waitFor()
+    const { keys } = await admin.call('GET', '/keygroups/links')
+    t.match(keys, [{ id, name: 'printing house', enabled: false, hasPrivateKey: true }])
+    t.same(flaws, [])
+  })
+}

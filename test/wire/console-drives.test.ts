@@ -1,0 +1,53 @@
+/** The page of drives with a drive that fails and comes back, as an operator uses it. */
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { eventually, startConsole } from './console.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+interface Disk {
+  readonly path: string
+  readonly state: string
+}
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const folder = temporaryFolder(t)
+  const { admin, browser, signIn } = await startConsole(t, { drive: join(folder, 'drive{1...4}') })
+  const drives = async (): Promise<Disk[]> => (await admin.call('GET', '/info')).nodes[0].disks
+  await admin.call('POST', '/buckets', { name: 'data' })
+
+  t.test('the picture of a failed drive leads to its replacement, and what is rebuilt is told in bytes', async t => {
+    const { page, flaws } = await browser.open(t)
+    const [, lost] = await drives()
+    renameSync(lost!.path, `${lost!.path}-away`)
+    const becomes = (state: string) =>
+      eventually(`a drive that is ${state}`, async () => (await drives())[1]!.state === state)
+    await becomes('offline')
+    await admin.call('POST', '/buckets/data/objects/upload?key=a.bin', 'x'.repeat(1_000_000))
+
+    await signIn(page, '/')
+    await page.getByRole('link', { name: new RegExp(`^${lost!.path} is offline`) }).click()
+    const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
+    await guide.getByText('1 more drive of this set may fail without loss.').waitFor()
+    await guide.getByText('Make an empty file system at the same path').waitFor()
+    await guide.getByText(/^Still missing: shards of 1 versions and parts/).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+
+    renameSync(`${lost!.path}-away`, lost!.path)
+    await becomes('online')
+    await guide.getByText('Everything is stored with full redundancy again.').waitFor()
+    await page.keyboard.press('Escape')
+    await guide.waitFor({ state: 'detached' })
+    const row = page.getByRole('row', { name: new RegExp(`^${lost!.path} `) })
+    await row.getByText('online').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+}

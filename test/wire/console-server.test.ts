@@ -1,0 +1,187 @@
+/** Server, metrics, settings, one's own account, and what is left of removed targets, in the web console as an operator uses them. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { findLastingPort } from 'svc/testing'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { eventually, startConsole } from './console.ts'
+import { accessKey, secretKey } from './server.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+/** As root, where the sign-in is already. */
+async function enter(page: Page): Promise<void> {
+  await page.getByLabel('Access key').fill(accessKey)
+  await page.locator('input[type=password]').fill(secretKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  // A page that waits for a restart knows no other port.
+  const SVC_CONSOLE_ADDRESS = `127.0.0.1:${await findLastingPort()}`
+  const { server, admin, browser, signIn } = await startConsole(t, { environment: { SVC_CONSOLE_ADDRESS } })
+
+  t.test('a user changes its own secret key, and signs in with the new one', async t => {
+    const { secretAccessKey } = await admin.createUser('ada', { policyNames: ['readonly'] })
+    const { page, flaws } = await browser.open(t, {}, /4\d\d PUT .*secret-key/)
+    await signIn(page, '/buckets', 'ada', secretAccessKey)
+    await page.getByRole('link', { name: 'ada: your account' }).click()
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    const fill = async (current: string, next: string, again: string) => {
+      for (const [index, value] of [current, next, again].entries())
+        await page.locator('input[type=password]').nth(index).fill(value)
+      await page.getByRole('button', { name: 'Change', exact: true }).click()
+    }
+    await fill(secretAccessKey, 'a-new-secret-key', 'another-secret-key')
+    await page.getByText('is not the same').waitFor()
+    await fill('not-the-present-one', 'a-new-secret-key', 'a-new-secret-key')
+    await page.getByRole('alert').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await fill(secretAccessKey, 'a-new-secret-key', 'a-new-secret-key')
+    await page.getByText('Your secret key is changed.').waitFor()
+    t.same(flaws, [])
+    const again = await browser.open(t)
+    await signIn(again.page, '/account', 'ada', 'a-new-secret-key')
+    await again.page.getByRole('heading', { name: 'Your account' }).waitFor()
+    t.same(again.flaws, [])
+  })
+
+  t.test('a metric is found by a part of its name, and Prometheus gets a token that it can scrape with', async t => {
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/metrics')
+    await page.getByRole('combobox', { name: 'Metric' }).fill('cluster_objects')
+    await page.getByRole('option', { name: 'svc_cluster_objects', exact: true }).click()
+    await page.getByRole('region', { name: 'svc_cluster_objects', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Token for Prometheus' }).click()
+    await dialog.getByRole('button', { name: 'Make token' }).click()
+    const config = await dialog.getByLabel('For prometheus.yml').innerText()
+    t.same(await accessibilityFlaws(page), [])
+    const [, token] = /credentials: (\S+)/.exec(config) ?? []
+    const [, target] = /targets: \['([^']+)'/.exec(config) ?? []
+    const [, path] = /metrics_path: (\S+)/.exec(config) ?? []
+    const scraped = await fetch(`http://${target}${path}`, { headers: { authorization: `Bearer ${token}` } })
+    t.match(await scraped.text(), 'svc_')
+    t.same(flaws, [])
+  })
+
+  t.test('settings are reset, and replaced as one document after a look at what differs', async t => {
+    const read = async () => (await admin.call('GET', '/config')) as Record<string, Record<string, string>>
+    await admin.call('PATCH', '/config/ratelimit', { settings: { s3_ip: '700' } })
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/settings?open=ratelimit')
+    await page.getByLabel('s3_ip', { exact: true }).waitFor()
+    t.equal(await page.getByLabel('s3_ip', { exact: true }).inputValue(), '700')
+    await page.getByRole('button', { name: 'Reset to defaults' }).click()
+    await dialog.getByRole('button', { name: 'Reset to defaults' }).click()
+    await page.getByText('ratelimit is reset.').waitFor()
+    t.not((await read()).ratelimit!.s3_ip, '700')
+
+    await page.getByRole('button', { name: 'Edit all as one document' }).click()
+    const editor = dialog.locator('.cm-content')
+    await editor.waitFor()
+    const wanted = await read()
+    wanted.ratelimit = { ...wanted.ratelimit, s3_ip: '800' }
+    await editor.fill(JSON.stringify(wanted))
+    await dialog.getByRole('button', { name: 'Look at the changes' }).click()
+    await dialog.getByText('1 value differs').waitFor()
+    await dialog.getByRole('cell', { name: 'ratelimit s3_ip' }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Save these changes' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.equal((await read()).ratelimit!.s3_ip, '800')
+
+    await page.getByLabel('Block public access in every bucket').click({ force: true })
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await page.getByText('Block public access everywhere: Saved.').waitFor()
+    t.match(await admin.call('GET', '/access/block-public'), { enabled: true })
+    await admin.call('PUT', '/access/block-public', { enabled: false })
+    t.same(flaws, [])
+  })
+
+  t.test('a target is added and removed in the settings, and what waited for it is discarded', async t => {
+    // It takes events until a rule names it: what is sent to it afterwards waits.
+    let isTaking = true
+    const sink = createServer((_, answer) => void answer.writeHead(isTaking ? 200 : 503).end())
+    await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+    t.teardown(() => sink.close())
+    const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/settings')
+    await page.getByRole('button', { name: 'Add another' }).click()
+    await dialog.getByLabel('Kind').selectOption('notify_webhook')
+    await dialog.getByLabel('Name').fill('gone')
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    const form = page.getByRole('region', { name: 'notify_webhook:gone' })
+    await form.getByLabel('endpoint', { exact: true }).fill(endpoint)
+    await form.getByRole('switch', { name: /^enable/ }).click({ force: true })
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').first().waitFor()
+
+    await admin.call('POST', '/buckets', { name: 'told' })
+    const { items } = await admin.call('GET', '/notify/targets')
+    const [{ arn }] = items
+    await admin.call('PUT', '/buckets/told/events', {
+      subscriptions: [{ arn, events: ['s3:ObjectCreated:*'], prefix: '', suffix: '' }],
+    })
+    isTaking = false
+    await admin.call('POST', '/buckets/told/objects/upload?key=a.txt', 'a')
+    await eventually('a waiting event', async () => {
+      const { items } = await admin.call('GET', '/notify/queues')
+      return items.some(({ pendingEvents }: { pendingEvents: number }) => pendingEvents > 0)
+    })
+    await admin.call('PUT', '/buckets/told/events', { subscriptions: [] })
+    await form.getByRole('button', { name: 'Remove' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('notify_webhook:gone is removed.').waitFor()
+
+    await page.getByRole('link', { name: 'Event targets' }).click()
+    await page.getByText('target removed').waitFor()
+    await page.getByRole('button', { name: 'Discard the queue of webhook:gone' }).click()
+    await dialog.getByLabel('Type webhook:gone to confirm').fill('webhook:gone')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Every queue has its target.').waitFor()
+    t.same((await admin.call('GET', '/notify/queues')).items, [])
+    t.same(flaws, [])
+  })
+
+  t.test(
+    'the server is restarted, the page waits and is there again; after a stop it waits for somebody to start it',
+    async t => {
+      // While nothing listens every request fails.
+      const { page, flaws } = await browser.open(t, {}, /^no answer: |^503 |^401 GET /)
+      const dialog = page.getByRole('dialog')
+      await signIn(page, '/server')
+      await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
+      await page.getByRole('button', { name: 'Stop', exact: true }).click()
+      t.ok(await dialog.getByRole('button', { name: 'Stop' }).isDisabled(), 'a stop has to be typed')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      t.same(await accessibilityFlaws(page), [])
+      const { startedAt } = await admin.call('GET', '/info')
+      await page.getByRole('button', { name: 'Restart', exact: true }).click()
+      await dialog.getByRole('button', { name: 'Restart' }).click()
+      // Sessions end with the server.
+      await page.getByText('Your session has ended.').waitFor()
+      t.not((await admin.call('GET', '/info')).startedAt, startedAt)
+      await enter(page)
+      await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
+
+      await page.getByRole('button', { name: 'Stop', exact: true }).click()
+      await dialog.getByLabel('Type stop to confirm').fill('stop')
+      await dialog.getByRole('button', { name: 'Stop' }).click()
+      await page.getByText('The server has stopped.').waitFor()
+      await server.ended
+      await server.start()
+      await page.getByText('Your session has ended.').waitFor()
+      t.same(flaws, [])
+    },
+  )
+}
