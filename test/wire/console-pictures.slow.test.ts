@@ -1,4 +1,8 @@
-/** Pictures of every page of the web console, to be looked at: both themes, a phone and a desk, and servers in four states. They are left in .tap/pictures. */
+/**
+ * Every page of the web console on servers in four states: no page is wider than its window, on a phone, a desk and a screen of 3840 px, lines
+ * stay short enough to be read, and nothing fails. With TEST_PICTURES=1 pictures of all of them are left in .tap/pictures, in both themes, to be
+ * looked at: `TEST_PICTURES=1 npx tap test/wire/console-pictures.slow.test.ts`.
+ */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,39 +11,55 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { AdminClient } from './admin.ts'
-import { withoutBrowser } from './browser.ts'
-import { consolePages, eventually, hasData, startConsole } from './console.ts'
+import { comesToRest, withoutBrowser } from './browser.ts'
+import { consolePages, eventually, hasData, openPage, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(1_800_000)
 
 const folder = resolve(import.meta.dirname, '../../.tap/pictures')
-const widths = [1440, 360] as const
+/** Pictures are of the first two. */
+const widths = [1440, 360, 3840] as const
+/** Of what is read, in pixels: some 150 letters. */
+const lineWidthMax = 1320
 const schemes = ['light', 'dark'] as const
+const takesPictures = process.env.TEST_PICTURES !== undefined
 const expected = /404 GET .*(encryption|policy|lifecycle)/
 
-/** What one page looks like, and whether it is wider than its window. */
+/** Pixels by which the page is wider than its window, and the width of its widest line of text. */
+const measure = `({
+  overflow: document.documentElement.scrollWidth - innerWidth,
+  line: Math.max(0, ...Array.from(document.querySelectorAll('main p, main td, main [role=tabpanel]'), one => one.clientWidth)),
+})`
+
+/** Whether a page fits its window, and what it looks like. */
 async function look(t: Test, page: Page, name: string): Promise<void> {
   await hasData(page)
-  await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {})
+  if (takesPictures) await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {})
   for (const width of widths) {
     await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
-    for (const colorScheme of schemes) {
-      await page.emulateMedia({ colorScheme })
-      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-      const path = join(folder, `${name}-${width}-${colorScheme}.png`)
-      await page.screenshot({ path, animations: 'disabled', fullPage: true })
-    }
-    const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    await comesToRest(page)
+    const { overflow, line } = (await page.evaluate(measure)) as { overflow: number; line: number }
     t.ok(overflow <= 0, `${name} is as wide as a window of ${width} px`)
+    t.ok(line <= lineWidthMax, `a line of ${name} is ${line} px wide`)
+    if (takesPictures && width < 3840) await photograph(page, `${name}-${width}`)
   }
   await page.setViewportSize({ width: widths[0], height: 900 })
 }
 
+async function photograph(page: Page, name: string): Promise<void> {
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+    const path = join(folder, `${name}-${colorScheme}.png`)
+    await page.screenshot({ path, animations: 'disabled', fullPage: true })
+  }
+}
+
 const nameOf = (path: string) => path.slice(1).replaceAll(/[/?=.]+/g, '-') || 'overview'
 
-/** Something on every page; bodies of some kilobytes. */
-async function fill({ call, createUser, putPolicy }: AdminClient, sink: string): Promise<void> {
+/** Something on every page; bodies of some kilobytes. `sink` takes events until it is told to fail. */
+async function fill({ call, createUser, putPolicy }: AdminClient, sink: string, fail: () => void): Promise<void> {
   await call('POST', '/buckets', { name: 'photos', versioning: true, quotaBytes: 8_000_000 })
   await call('POST', '/buckets', { name: 'vault', objectLock: true })
   await call('POST', '/buckets', { name: 'site' })
@@ -78,9 +98,7 @@ async function fill({ call, createUser, putPolicy }: AdminClient, sink: string):
   await putPolicy('photos-only', { Action: ['s3:GetObject'], Resource: ['arn:aws:s3:::photos/*'] })
   await createUser('ada', { policyNames: ['readwrite'] })
   await createUser('backup', { policyNames: ['writeonly', 'photos-only'] })
-  await call('POST', '/groups', { name: 'staff', description: 'Everybody who works here', members: ['ada'] }).catch(
-    () => {},
-  )
+  await call('POST', '/groups', { name: 'staff', description: 'Everybody who works here', members: ['ada'] })
   await call('POST', '/access-keys', { name: 'deploy', description: 'Of the build' })
   await call('POST', '/keygroups', { id: 'links', comment: 'Signed links of the shop' })
   await call('POST', '/distributions', {
@@ -93,13 +111,20 @@ async function fill({ call, createUser, putPolicy }: AdminClient, sink: string):
     errorPages: [{ status: 404, path: '/404.html' }],
   })
   await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'on', endpoint: sink } })
+  const [{ arn }] = (await call('GET', '/notify/targets')).items
   await call('PUT', '/buckets/photos/events', {
-    subscriptions: [{ events: ['s3:ObjectCreated:*'], targetArn: 'arn:minio:sqs::hook:webhook', suffix: '.jpg' }],
-  }).catch(() => {})
+    subscriptions: [{ id: 'pictures', arn, events: ['s3:ObjectCreated:*'], suffix: '.jpg' }],
+  })
+  fail()
   await put('photos', 'told.jpg', 'told')
-  await call('POST', '/cache/invalidations', { paths: ['/index.html'], distribution: 'www.example.test' }).catch(
-    () => {},
-  )
+  await call('POST', '/cache/invalidations', { all: true })
+  await call('POST', '/dns-providers', {
+    name: 'office',
+    type: 'rfc2136',
+    comment: 'The name server of the office',
+    rfc2136: { nameserver: '127.0.0.1:53', tsigKeyName: 'key' },
+    credentials: { tsigSecret: 'c2VjcmV0' },
+  })
 }
 
 /** The pages beside those that every server has. */
@@ -113,7 +138,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  mkdirSync(folder, { recursive: true })
+  if (takesPictures) mkdirSync(folder, { recursive: true })
 
   t.test('an empty server', async t => {
     const { url, admin, browser, signIn } = await startConsole(t)
@@ -125,31 +150,33 @@ if (withoutBrowser !== false) {
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     for (const [path, heading] of consolePages('empty')) {
-      await page.goto(url + path)
-      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      await openPage(page, path, heading)
       await look(t, page, `empty/${nameOf(path)}`)
     }
     t.same(flaws, [])
   })
 
   t.test('a server in use, and a caller of it who may do little', async t => {
-    const sink = createServer((_, answer) => void answer.writeHead(500).end())
+    let status = 200
+    const sink = createServer((_, answer) => void answer.writeHead(status).end())
     await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
     t.teardown(() => sink.close())
     const { url, server, admin, browser, signIn } = await startConsole(t, {
       environment: { SVC_WEB_ADDRESS: '127.0.0.1:0' },
     })
-    await fill(admin, `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`)
+    await fill(admin, `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`, () => {
+      status = 500
+    })
     for (let index = 0; index < 8; index++) await fetch(`${server.endpoint}/photos/picture-${index}.jpg`)
     await t.test('root', async t => {
       const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
       await signIn(page)
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       for (const [path, heading] of [...consolePages('photos'), ...more]) {
-        await page.goto(url + path)
-        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+        await openPage(page, path, heading)
         await look(t, page, `full/${nameOf(path)}`)
       }
+      await openPage(page, '/distributions/www.example.test', 'www.example.test')
       for (const tab of [
         'Behaviours',
         'Errors and redirects',
@@ -159,14 +186,10 @@ if (withoutBrowser !== false) {
         'Purge',
         'Warm up',
       ]) {
-        await page.goto(`${url}/distributions/www.example.test`)
-        const place = page.getByRole('tab', { name: tab })
-        await page.getByRole('tab').first().waitFor()
-        if ((await place.count()) === 0) continue
-        await place.click()
+        await page.getByRole('tab', { name: tab, exact: true }).click()
         await look(t, page, `full/distribution-${tab.toLowerCase().replaceAll(' ', '-')}`)
       }
-      await page.goto(`${url}/buckets/photos`)
+      await openPage(page, '/buckets/photos', 'photos')
       await page.getByRole('button', { name: 'letter.txt', exact: true }).click()
       for (const tab of ['Details', 'Preview', 'Versions']) {
         await page.getByRole('tab', { name: tab }).click()
@@ -196,7 +219,7 @@ if (withoutBrowser !== false) {
 
   t.test('a server whose drive has failed', async t => {
     const root = temporaryFolder(t)
-    const { url, server, admin, browser, signIn } = await startConsole(t, { drive: join(root, 'd{1...4}') })
+    const { server, admin, browser, signIn } = await startConsole(t, { drive: join(root, 'd{1...4}') })
     await admin.call('POST', '/buckets', { name: 'photos' })
     const put = (key: string) => admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, 'x'.repeat(300_000))
     for (const key of ['a', 'b', 'c']) await put(key)
@@ -212,8 +235,7 @@ if (withoutBrowser !== false) {
     for (const [path, heading] of consolePages('photos').filter(([path]) =>
       /^\/$|healing|photos$|tools|logs/.test(path),
     )) {
-      await page.goto(url + path)
-      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      await openPage(page, path, heading)
       await look(t, page, `failed-drive/${nameOf(path)}`)
     }
     t.same(flaws, [])

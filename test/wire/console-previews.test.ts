@@ -37,6 +37,18 @@ interface Player {
   play(): Promise<void>
 }
 
+/** A page with a word; readers find the rest of its structure by themselves. */
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 37>>stream
+BT /F 18 Tf 20 40 Td (A page) Tj ET
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>
+`
+
 /** So many seconds of 440 Hz: WAV, 8 bits, mono. */
 function tone(seconds: number): Buffer {
   const rate = 8000
@@ -79,13 +91,15 @@ if (withoutBrowser !== false) {
       'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">${script}</svg>`,
       'liar.png': script,
       'data.json': '{"a": 1}',
+      'readme.md': `# Heading\n\n**bold** ${script}`,
+      'page.pdf': pdf,
     }
     for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
     const { page, flaws } = await browser.open(t)
     noticeScripts(page, flaws)
     await signIn(page, '/buckets/photos?prefix=shown/')
     await filesIn(page).setInputFiles(Object.keys(files).map(name => join(folder, name)))
-    await page.getByText('5 of 5 done').waitFor()
+    await page.getByText('7 of 7 done').waitFor()
     const look = async (name: string) => {
       await page.getByRole('button', { name, exact: true }).click()
       await page.getByRole('tab', { name: 'Preview' }).click()
@@ -103,6 +117,7 @@ if (withoutBrowser !== false) {
       ['drawing.svg', 'onload'],
       ['data.json', '{"a": 1}'],
       ['liar.png', 'The browser cannot show it'],
+      ['readme.md', '# Heading'],
     ] as const) {
       await look(name)
       await page.getByText(text).waitFor()
@@ -110,6 +125,16 @@ if (withoutBrowser !== false) {
       await page.keyboard.press('Escape')
       await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
     }
+    t.equal(await page.locator('main').getByRole('strong').count(), 0, 'Markdown is text')
+    await look('page.pdf')
+    const frame = page.getByTitle('Preview of shown/page.pdf')
+    await frame.waitFor()
+    const inside = (await (await frame.elementHandle())!.contentFrame())!
+    await eventually(
+      'the viewer of the browser has it',
+      async () => (await inside.evaluate('document.contentType')) === 'application/pdf',
+    )
+    t.match(inside.url(), /^blob:/, 'of a type that the page says')
     t.same(flaws, [])
   })
 

@@ -27,7 +27,7 @@ if (skip === false) {
 }
 
 /** The name is of the certificate; nobody trusts its authority. */
-const openBrowser = (t: Test) => startBrowser(t, [`--host-resolver-rules=MAP ${host} 127.0.0.1`])
+const browser = skip === false ? await startBrowser(t, [`--host-resolver-rules=MAP ${host} 127.0.0.1`]) : undefined
 const options = { ignoreHTTPSErrors: true, acceptDownloads: true }
 
 /** Signs in, makes a bucket, sends a file of several parts up and another down, sees a request live, and signs out. */
@@ -80,8 +80,7 @@ const protocolOf = (page: Page) =>
 t.test('TLS of SVC_CERTS_DIR', { skip }, async t => {
   const server = await startServer({ environment: { SVC_CERTS_DIR: certs } })
   t.teardown(server.remove)
-  const browser = await openBrowser(t)
-  const { page, flaws } = await browser.open(t, options)
+  const { page, flaws } = await browser!.open(t, options)
   const { port } = new URL(`http://${server.startup.console}`)
   await use(t, page, `https://${host}:${port}/`)
   t.comment(`it speaks ${await protocolOf(page)}`)
@@ -103,8 +102,7 @@ t.test('behind nginx with TLS and HTTP/2, below a path', { skip }, async t => {
     ssl_certificate_key ${join(certs, 'private.key')};
     ${location}
   }`)
-  const browser = await openBrowser(t)
-  const { page, flaws } = await browser.open(t, options)
+  const { page, flaws } = await browser!.open(t, options)
   await use(t, page, url)
   t.equal(await protocolOf(page), 'h2')
   t.same(flaws, [])

@@ -1,6 +1,6 @@
 /** Uploads in the web console that a reload or a cut connection interrupts. */
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -51,6 +51,42 @@ if (withoutBrowser !== false) {
     await page.reload()
     await page.getByRole('button', { name: 'reload.bin', exact: true }).waitFor()
     t.equal(await page.getByText('interrupted').count(), 0)
+    t.same(flaws, [])
+  })
+
+  t.test('files and folders that are dropped on the list go up, into the folder that is open', async t => {
+    const dropped = join(folder, 'dropped')
+    mkdirSync(join(dropped, 'inner'), { recursive: true })
+    writeFileSync(join(dropped, 'outer.txt'), 'outer')
+    writeFileSync(join(dropped, 'inner/deep.txt'), 'deep')
+    writeFileSync(join(folder, 'single.txt'), 'single')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/archive?prefix=drop/')
+    await page.getByRole('button', { name: 'Upload files' }).waitFor()
+    const zone = page.locator('.drop-zone')
+    const box = (await zone.boundingBox())!
+    // As the browser itself tells it when files come from the desktop.
+    const devtools = await page.context().newCDPSession(page)
+    const drag = (type: 'dragEnter' | 'dragOver' | 'drop', y = box.y + box.height / 2) =>
+      devtools.send('Input.dispatchDragEvent', {
+        type,
+        x: box.x + box.width / 2,
+        y,
+        data: { items: [], files: [dropped, join(folder, 'single.txt')], dragOperationsMask: 1 },
+      })
+    for (const type of ['dragEnter', 'dragOver'] as const) await drag(type)
+    await page.locator('.drop-zone[data-dragged]').waitFor()
+    t.equal(await zone.getAttribute('data-hint'), 'Drop files and folders to upload them here')
+    await drag('dragOver', 5)
+    await page.locator('.drop-zone[data-dragged]').waitFor({ state: 'detached' })
+    for (const type of ['dragOver', 'drop'] as const) await drag(type)
+    await page.getByText('3 of 3 done').waitFor()
+    t.same(await keysOf(admin, 'archive', 'drop/'), [
+      'drop/dropped/inner/deep.txt',
+      'drop/dropped/outer.txt',
+      'drop/single.txt',
+    ])
+    await page.getByRole('button', { name: 'single.txt', exact: true }).waitFor()
     t.same(flaws, [])
   })
 

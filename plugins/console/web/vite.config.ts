@@ -23,13 +23,20 @@ function operations(): Plugin {
   }
 }
 
+/** What the server writes into the page, for `npm run console:dev`: without it addresses below the first level would lead nowhere. */
+const placed: Plugin = {
+  name: 'placed',
+  apply: 'serve',
+  transformIndexHtml: { order: 'pre', handler: html => html.replace('{{base}}', '/') },
+}
+
 /** The server that `npm run console:dev` passes the API's requests to. */
 const server = process.env.SVC_CONSOLE_URL ?? 'http://127.0.0.1:9001'
 
 export default defineConfig({
   // The page says in its element `base` where the console is.
   base: './',
-  plugins: [react(), operations()],
+  plugins: [react(), operations(), placed],
   // Packages that lie further up must not find the React of other tools.
   resolve: { dedupe: ['react', 'react-dom'] },
   build: {

@@ -20,6 +20,11 @@ export function formatDate(date: string): string {
   return dates.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
+/** The time of the day, with seconds; it stays on one line. */
+export function formatTime(date: string): string {
+  return new Date(date).toLocaleTimeString().replaceAll(/\s/g, '\u00a0')
+}
+
 /** Seconds as the two largest of days, hours, minutes, seconds. */
 export function formatDuration(seconds: number): string {
   const parts = [

@@ -103,7 +103,10 @@ export const en = {
     secretKey: 'Secret key',
     submit: 'Sign in',
     wrong: 'This access key and secret key do not belong together, or the key is disabled.',
-    throttled: (seconds: number) => `Too many attempts. Try again in ${seconds} seconds.`,
+    throttled: (seconds: number) =>
+      seconds === 0
+        ? 'There were too many attempts. You can try again now.'
+        : `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
     version: (version: string) => `Version ${version}`,
     ended: 'Your session has ended. Sign in to go on where you were.',
   },

@@ -46,7 +46,12 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
     {
       title: texts.common.name,
       render: ({ name }) => (
-        <Anchor component={Link} to="/buckets/$bucket" {...({ params: { bucket: name } } as object)}>
+        <Anchor
+          className="long-name"
+          component={Link}
+          to="/buckets/$bucket"
+          {...({ params: { bucket: name } } as object)}
+        >
           {name}
         </Anchor>
       ),

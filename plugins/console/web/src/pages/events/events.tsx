@@ -28,7 +28,12 @@ export function Events() {
     }
     await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
   }
-  const test = ({ id }: Target) => run(() => call('testNotifyTarget', { params: { id } }), texts.events.tested(id))
+  const test = ({ id }: Target) =>
+    run(async () => {
+      // The request has worked even where the delivery has not.
+      const { delivered, error } = await call('testNotifyTarget', { params: { id } })
+      if (!delivered) throw new Error(texts.events.testFailed(id, error))
+    }, texts.events.tested(id))
   const [open, setOpen] = useState<{ readonly dialog: 'dead-letters' | 'replay'; readonly target: Target }>()
   const close = () => setOpen(undefined)
   return (

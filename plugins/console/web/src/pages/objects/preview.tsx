@@ -1,5 +1,5 @@
 /** What an object looks like. Nothing in it runs: pictures and films are drawn, everything else is text or a blob of a type that we say. */
-import { Box, Code, Image, Skeleton, Stack, Text } from '@mantine/core'
+import { Box, Button, Code, Group, Image, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { exchange, urlOf } from '../../api/client.ts'
@@ -59,7 +59,7 @@ interface LoadedProps {
 }
 
 function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly size: number }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['object-text', bucket, query.key, query.versionId],
     queryFn: async ({ signal }) => {
       const headers = { range: `bytes=0-${textBytesMax - 1}` }
@@ -68,7 +68,7 @@ function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly si
     staleTime: 0,
     gcTime: 0,
   })
-  if (error !== null) return <ProblemAlert error={error} />
+  if (error !== null) return <ProblemAlert error={error} onRetry={refetch} />
   if (data === undefined) return <Skeleton h={200} />
   return (
     <Stack gap="xs">
@@ -94,7 +94,7 @@ function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly si
 /** The server's answers may run in no frame; a blob has the type that is said here, whatever its bytes are. */
 function PdfPreview({ bucket, query, label }: LoadedProps) {
   const [url, setUrl] = useState<string>()
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['object-blob', bucket, query.key, query.versionId],
     queryFn: async ({ signal }) => (await exchange('downloadObject', { params: { bucket }, query, signal })).blob(),
     staleTime: 0,
@@ -106,14 +106,25 @@ function PdfPreview({ bucket, query, label }: LoadedProps) {
     setUrl(made)
     return () => URL.revokeObjectURL(made)
   }, [data])
-  if (error !== null) return <ProblemAlert error={error} />
+  if (error !== null) return <ProblemAlert error={error} onRetry={refetch} />
   if (url === undefined) return <Skeleton h={400} />
   return <Box component="iframe" src={url} title={label} w="100%" h="70vh" bd={0} />
 }
 
 function Drawn({ render }: { render: (fail: () => void) => React.ReactNode }) {
   const [isBroken, setBroken] = useState(false)
-  if (isBroken) return <Note>{texts.objects.cannotShow}</Note>
+  if (isBroken) {
+    return (
+      <Stack gap="xs" py="lg">
+        <Text c="dimmed">{texts.objects.cannotShow}</Text>
+        <Group>
+          <Button variant="default" size="compact-sm" onClick={() => setBroken(false)}>
+            {texts.common.retry}
+          </Button>
+        </Group>
+      </Stack>
+    )
+  }
   return <Box mah="70vh">{render(() => setBroken(true))}</Box>
 }
 

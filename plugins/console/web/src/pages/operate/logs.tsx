@@ -2,6 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { LogLine } from '../../../../../logs/api.ts'
+import { formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
@@ -40,7 +41,7 @@ export function Logs() {
 const colours: Record<string, 'bad' | 'poor' | 'neutral'> = { error: 'bad', fatal: 'bad', warn: 'poor' }
 
 const columns: Column<LogLine>[] = [
-  { title: texts.operate.time, render: ({ time }) => new Date(time).toLocaleTimeString() },
+  { title: texts.operate.time, render: ({ time }) => formatTime(time) },
   { title: texts.operate.level, render: ({ level }) => <State text={level} is={colours[level] ?? 'neutral'} /> },
   { title: texts.operate.component, render: ({ component }) => component },
   {

@@ -2,7 +2,7 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { TraceLine } from '../../../../../trace/api.ts'
-import { formatBytes } from '../../parts/format.ts'
+import { formatBytes, formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
@@ -46,7 +46,7 @@ export function Trace() {
 }
 
 const columns: Column<TraceLine>[] = [
-  { title: texts.operate.time, render: ({ time }) => new Date(time).toLocaleTimeString() },
+  { title: texts.operate.time, render: ({ time }) => formatTime(time) },
   {
     title: texts.operate.status,
     render: ({ status, error }) => (

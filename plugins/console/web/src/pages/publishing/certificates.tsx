@@ -22,9 +22,10 @@ export function Certificates() {
   const [uploading, setUploading] = useState<{ readonly id?: string }>()
   const [deleted, setDeleted] = useState<Certificate>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
-  const renew = async ({ id }: Certificate) => {
+  const renew = async ({ id, acme }: Certificate) => {
     try {
-      await call('renewCertificate', { params: { id } })
+      // Who has seen why the last order failed need not wait until it is tried again.
+      await call('renewCertificate', { params: { id }, query: { force: acme?.nextAttemptAt !== undefined } })
       notifications.show({ color: 'teal', message: texts.publishing.renewing(id) })
     } catch (error) {
       notifyFailure(error)

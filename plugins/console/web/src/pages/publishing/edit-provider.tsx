@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
-import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Provider } from './dns-providers.tsx'
 
@@ -18,6 +18,9 @@ export interface EditProviderProps {
   readonly onDone: () => Promise<void>
 }
 
+/** The field of a provider's document that has the settings of its kind: of `cloud_dns` it is `cloudDns`. */
+const blockOf = (type: string) => type.replace(/[_.-]+([a-z0-9])/g, (_, first: string) => first.toUpperCase())
+
 export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
   const form = useForm({
     initialValues: {
@@ -26,12 +29,13 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
       comment: provider?.comment ?? '',
       ttl: (provider?.ttl ?? '') as number | '',
       propagationTimeout: provider?.propagationTimeout ?? '',
+      settings: storedSettings(provider),
       credentials: [] as readonly Pair[],
     },
   })
   const kinds = useKinds()
   const save = async () => {
-    const { name, type, comment, ttl, propagationTimeout, credentials } = form.getValues()
+    const { name, type, comment, ttl, propagationTimeout, settings, credentials } = form.getValues()
     const body = {
       name: name.trim(),
       type,
@@ -39,6 +43,7 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
       ...(ttl !== '' && { ttl }),
       ...(propagationTimeout !== '' && { propagationTimeout }),
       ...(provider?.pollingInterval !== undefined && { pollingInterval: provider.pollingInterval }),
+      ...(settings.length > 0 && { [blockOf(type)]: objectOf(settings) }),
       ...(credentials.length > 0 && { credentials: objectOf(credentials) }),
     }
     if (provider === undefined) await call('createDnsProvider', { body })
@@ -74,6 +79,13 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
         <TextInput label={texts.operate.type} required {...form.getInputProps('type')} />
       )}
       <PairsInput
+        of={words.setting}
+        label={words.settings}
+        hint={words.settingsHint}
+        value={form.values.settings}
+        onChange={value => form.setFieldValue('settings', value)}
+      />
+      <PairsInput
         of={words.credential}
         label={words.credentials}
         hint={provider?.hasCredentials === true ? words.credentialsKept : words.credentialsHint}
@@ -88,6 +100,12 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
   )
 }
 
+function storedSettings(provider: Provider | undefined): readonly Pair[] {
+  if (provider === undefined) return []
+  const stored = pairsOf((provider as unknown as Record<string, object>)[blockOf(provider.type)])
+  return stored.map(([name, value]) => [name, String(value)])
+}
+
 /** The kinds that plugins provide; empty for whoever may not list plugins. */
 function useKinds(): string[] {
   const { data = [] } = useQuery({
@@ -95,7 +113,7 @@ function useKinds(): string[] {
     queryFn: async ({ signal }) => {
       const { items } = await call('listPlugins', { query: { limit: 1000 }, signal })
       const provided = items.flatMap(({ provides }) => provides)
-      return provided.filter(({ extensionPoint }) => extensionPoint === 'dns.provider').map(({ id }) => id)
+      return provided.filter(({ extensionPoint }) => extensionPoint === 'dns-provider').map(({ id }) => id)
     },
     enabled: useMay('admin:ServerInfo'),
   })

@@ -41,7 +41,9 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
   return [
     {
       title: texts.shares.object,
-      render: ({ bucket, key, description }) => <Titled name={`${bucket}/${key}`} note={description} />,
+      render: ({ bucket, key, description }) => (
+        <Titled name={<span className="long-name">{`${bucket}/${key}`}</span>} note={description} />
+      ),
     },
     { title: texts.shares.owner, render: ({ owner }) => owner },
     { title: texts.shares.expires, render: ({ expiresAt }) => formatDate(expiresAt) },

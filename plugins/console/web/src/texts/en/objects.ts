@@ -54,7 +54,7 @@ export const objects = {
   tooLarge: (size: string) => `It is too large for a preview here (${size}). Download it to look at it.`,
   empty0: 'The object is empty.',
   beginning: (shown: string, all: string) => `The first ${shown} of ${all}.`,
-  cannotShow: 'The browser cannot show it: it may be damaged, or of another type than it says.',
+  cannotShow: 'The browser cannot show it: it may be damaged, of another type than it says, or cut off on its way.',
   preview: (name: string) => `Preview of ${name}`,
   latest: 'current',
   deleteMarker: 'deleted here',

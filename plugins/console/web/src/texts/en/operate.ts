@@ -76,6 +76,7 @@ export const events = {
   lastSuccess: 'Last success',
   test: 'Test',
   tested: (id: string) => `A test event has reached ${id}.`,
+  testFailed: (id: string, error: string) => `The test event has not reached ${id}: ${error}`,
   show: 'Show what was given up, to',
   deadTitle: (id: string) => `Given up: ${id}`,
   event: 'Event',

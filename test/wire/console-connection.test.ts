@@ -1,0 +1,140 @@
+/** The web console over a line that is slow, and cut in the middle: uploads, downloads, previews and live pages say so, and go on. */
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { startBadLine } from './bad-line.ts'
+import { withoutBrowser } from './browser.ts'
+import { eventually, filesIn, openPage, startConsole } from './console.ts'
+import { accessKey, secretKey } from './server.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+const mebibyte = 1024 ** 2
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const { server, url, admin, browser } = await startConsole(t)
+  const { call } = admin
+  const line = await startBadLine(t, Number(new URL(url).port))
+  const large = Buffer.alloc(12 * mebibyte, 'over a bad line ')
+  const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const folder = temporaryFolder(t)
+  const fileOf = (name: string, bytes: Buffer | string) => {
+    writeFileSync(join(folder, name), bytes)
+    return join(folder, name)
+  }
+  await call('POST', '/buckets', { name: 'photos' })
+  const expected = /no answer|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
+  const { page, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
+  await page.goto(`http://127.0.0.1:${line.port}/buckets/photos`)
+  await page.getByLabel('Access key').fill(accessKey)
+  await page.locator('input[type=password]').fill(secretKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Nothing is here yet').waitFor()
+
+  t.test('an upload that is cut in the middle of a body goes on by itself, and arrives whole', async t => {
+    line.bytesPerSecond = 4 * mebibyte
+    await filesIn(page).setInputFiles([
+      fileOf('large.bin', large),
+      fileOf('note.txt', 'line by line\n'.repeat(20)),
+      fileOf('dot.png', Buffer.from(picture, 'base64')),
+    ])
+    await page
+      .getByText(/[1-9]\d* ?% of 1|\d of 3 done/)
+      .first()
+      .waitFor()
+    line.cut()
+    await page.getByText('no connection').first().waitFor()
+    line.mend()
+    line.bytesPerSecond = 0
+    await page.getByText('3 of 3 done').waitFor()
+    const { url } = await call('POST', '/presign', { method: 'GET', bucket: 'photos', key: 'large.bin' })
+    t.equal(digestOf(Buffer.from(await (await fetch(url)).arrayBuffer())), digestOf(large))
+    t.same(flaws, [])
+  })
+
+  t.test('a download that is cut is told as failed, never as a shorter file; the next one is whole', async t => {
+    await page.getByRole('button', { name: 'large.bin', exact: true }).click()
+    const download = async () => {
+      const [begun] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Download' }).click(),
+      ])
+      return begun
+    }
+    line.bytesPerSecond = mebibyte
+    const first = await download()
+    line.cut()
+    t.not(await first.failure(), null, 'the browser says that it has failed')
+    line.mend()
+    line.bytesPerSecond = 8 * mebibyte
+    const second = await download()
+    t.equal(digestOf(await buffer(await second.createReadStream())), digestOf(large), 'and slowly it comes whole')
+    line.bytesPerSecond = 0
+    await page.keyboard.press('Escape')
+    t.same(flaws, [])
+  })
+
+  t.test('a preview that is cut says so, and can be asked for again', async t => {
+    for (const [name, isShown] of [
+      ['note.txt', () => page.getByText('line by line').first().waitFor()],
+      [
+        'dot.png',
+        () =>
+          eventually('the picture is shown', () =>
+            page
+              .getByRole('img', { name: 'Preview of dot.png' })
+              .evaluate(one => (one as unknown as { naturalWidth: number }).naturalWidth === 1),
+          ),
+      ],
+    ] as const) {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByText('Content type').waitFor()
+      line.cut()
+      await page.getByRole('tab', { name: 'Preview' }).click()
+      const again = page.getByRole('tabpanel').getByRole('button', { name: 'Try again' })
+      await again.waitFor()
+      line.mend()
+      await again.click()
+      await isShown()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    t.same(flaws, [])
+  })
+
+  t.test('live pages say that they are cut off, and go on when the line is back', async t => {
+    await openPage(page, '/trace', 'Live requests')
+    for (const [path, heading, shows] of [
+      ['/trace', 'Live requests', page.getByRole('cell', { name: 'GET /photos/after-the-cut' })],
+      ['/logs', 'Log', page.getByRole('cell', { name: 'made a new drive' })],
+    ] as const) {
+      await openPage(page, path, heading)
+      await page.getByText('Live.').waitFor()
+      line.cut()
+      await page.getByText('Live.').waitFor({ state: 'detached' })
+      line.mend()
+      await page.getByText('Live.').waitFor()
+      await fetch(`${server.endpoint}/photos/after-the-cut`)
+      await shows.first().waitFor()
+    }
+
+    await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'on', endpoint: 'http://127.0.0.1:9/' } })
+    await openPage(page, '/events', 'Event targets')
+    const target = page.getByRole('row', { name: /webhook:hook/ })
+    await target.waitFor()
+    line.cut()
+    await page.getByText('The server cannot be reached').waitFor()
+    t.ok(await target.isVisible(), 'what was read stays in view')
+    line.mend()
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
+    t.same(flaws, [])
+  })
+}

@@ -1,0 +1,238 @@
+/** Operating in the web console, against the services that it is about: throttled sign-ins, orders of certificates, DNS, deliveries, healing. */
+import { globSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
+import { startPebble } from 'svc/plugins/acme/testing'
+import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
+import { findLastingPort, temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { requireProgram } from './clients.ts'
+import { eventually, startConsole } from './console.ts'
+import { secretKey } from './server.ts'
+
+// Only a page that hangs takes so long.
+t.setTimeout(900_000)
+
+const skip = withoutBrowser || requireProgram('pebble').skip || skipWithoutNamed()
+const zone = 'example.test'
+/** What `datetime-local` takes. */
+const localTime = (ms: number) => new Date(ms).toISOString().slice(0, 16)
+
+if (skip !== false) {
+  t.comment(skip)
+  t.end()
+} else {
+  const webPort = await findLastingPort()
+  // At `away` nothing answers, so that no authority gives a certificate for it.
+  const named = await startNamed(t, { zones: { [zone]: ['www IN A 127.0.0.1', 'away IN A 127.0.0.2'] } })
+  const pebble = await startPebble(t, { httpPort: webPort, tlsPort: 9, dnsServer: named.server })
+  const drives = temporaryFolder(t)
+  const { url, admin, browser, signIn } = await startConsole(t, {
+    drive: join(drives, 'd{1...4}'),
+    environment: {
+      SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
+      SVC_WEB_TLS_ADDRESS: '127.0.0.1:0',
+      SVC_ACME_DIRECTORY: pebble.directory,
+      SVC_ACME_CA_CERT: pebble.caFile,
+      SVC_ACME_DNS_NAMESERVERS: named.server,
+      SVC_ACME_HTTP_PORT: String(webPort),
+    },
+  })
+  const { call } = admin
+  const upload = (key: string, body: string) => call('POST', `/buckets/photos/objects/upload?key=${key}`, body)
+  await call('POST', '/buckets', { name: 'photos' })
+  for (const key of ['a', 'b', 'c']) await upload(key, 'x'.repeat(300_000))
+  const row = (page: Page, name: RegExp) => page.getByRole('row', { name }).first()
+
+  t.test('who fails to sign in too often is told how long to wait, as the seconds pass', async t => {
+    const { page, flaws } = await browser.open(t, {}, /(401|429) POST .*login/)
+    // The tests of other files and this one have the same address: only this key is guessed.
+    const guess = { accessKey: 'nobody', secretKey: 'a guess' }
+    for (let tries = 0; tries < 5; tries++) {
+      await fetch(`${url}/api/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(guess),
+      })
+    }
+    await page.clock.install()
+    await signIn(page, '/', guess.accessKey, secretKey)
+    const told = page.getByRole('alert')
+    await told.getByText(/Try again in \d+ seconds\./).waitFor()
+    const seconds = async () => Number(/in (\d+) second/.exec((await told.textContent()) ?? '')?.[1])
+    const first = await seconds()
+    t.ok(first > 0 && first <= 60, `${first} seconds`)
+    await page.clock.runFor(10_000)
+    await eventually('ten seconds less', async () => (await seconds()) <= first - 10)
+    await page.clock.runFor(60_000)
+    await told.getByText('You can try again now.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+
+  t.test(
+    'certificates: an order is seen to succeed, and another one to fail at its step; it can be tried again',
+    async t => {
+      const { page, flaws } = await browser.open(t)
+      await signIn(page, '/certificates')
+      await page.getByText('There is no certificate').waitFor()
+      for (const id of ['www', 'away']) {
+        await call('POST', '/distributions', {
+          id,
+          aliases: [`${id}.${zone}`],
+          origin: { bucket: 'photos' },
+          tls: { certificate: 'auto', challenge: 'http-01' },
+        })
+      }
+      // Nobody loads the page again.
+      await row(page, /^www www\.example\.test valid /).waitFor()
+      const failed = row(page, /^away away\.example\.test failed /)
+      await failed.waitFor()
+      t.match(await failed.textContent(), /away\.example\.test, step “[\w -]+”: .+127\.0\.0\.2/)
+      t.match(await failed.textContent(), /Next try: /)
+      t.same(await accessibilityFlaws(page), [])
+
+      const { fingerprint } = await call('GET', '/certificates/www')
+      await page.getByRole('button', { name: 'Renew www' }).click()
+      await page.getByText('www is being renewed.').waitFor()
+      await eventually(
+        'it is another one',
+        async () => (await call('GET', '/certificates/www')).fingerprint !== fingerprint,
+      )
+      const { acme } = await call('GET', '/certificates/away')
+      await page.getByRole('button', { name: 'Renew away' }).click()
+      await eventually(
+        'it is tried again',
+        async () => (await call('GET', '/certificates/away')).acme.attempts > acme.attempts,
+      )
+      await failed.waitFor()
+      t.same(flaws, [])
+    },
+  )
+
+  t.test(
+    'a DNS provider is set up, tested where it works and where it does not, and changed without its secret',
+    async t => {
+      const { page, flaws } = await browser.open(t, {}, /400 POST .*dns-providers/)
+      const dialog = page.getByRole('dialog')
+      const test = async (domain: string) => {
+        await page.getByRole('button', { name: 'Test home' }).click()
+        await dialog.getByLabel('Domain').fill(domain)
+        await dialog.getByRole('button', { name: /^Test/ }).click()
+      }
+      await signIn(page, '/dns-providers')
+      await page.getByRole('button', { name: 'Add DNS provider' }).click()
+      await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('home')
+      await dialog.getByRole('combobox', { name: 'Type' }).click()
+      await page.getByRole('option', { name: 'rfc2136' }).click()
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await dialog
+        .getByText(/tsigSecret/)
+        .last()
+        .waitFor()
+      for (const [kind, index, name, value] of [
+        ['setting', 1, 'nameserver', named.server],
+        ['setting', 2, 'tsigKeyName', named.key.name],
+        ['credential', 1, 'tsigSecret', named.key.secret],
+      ] as const) {
+        await dialog.getByRole('button', { name: `Add ${kind}` }).click()
+        await dialog.getByLabel(`Name of ${kind} ${index}`).fill(name)
+        await dialog.getByLabel(`Value of ${kind} ${index}`).fill(value)
+      }
+      t.same(await accessibilityFlaws(page), [])
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await row(page, /^home rfc2136 /).waitFor()
+      await test(`www.${zone}`)
+      await page.getByText(`Published, seen and removed at _acme-challenge.www.${zone}`).waitFor()
+      t.same(await named.values(`_acme-challenge.www.${zone}`), [])
+      await test('else.test')
+      await dialog.getByText(/Failed at step “\w+”: /).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await page.keyboard.press('Escape')
+
+      await page.getByRole('button', { name: 'Edit home' }).click()
+      t.equal(await dialog.getByLabel('Value of setting 1').inputValue(), named.server)
+      await dialog.getByLabel('Note').fill('Of the office')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Of the office').waitFor()
+      await test(`www.${zone}`)
+      await page.getByText(`Published, seen and removed at _acme-challenge.www.${zone}`).last().waitFor()
+      t.same(flaws, [])
+    },
+  )
+
+  t.test(
+    'a target of events is tested while it answers and while it does not, and gets what a time range has',
+    async t => {
+      const told: string[] = []
+      let status = 200
+      const sink = createServer(async (request, answer) => {
+        told.push(await text(request))
+        answer.writeHead(status).end()
+      })
+      await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
+      t.teardown(() => {
+        sink.closeAllConnections()
+        sink.close()
+      })
+      const settings = { enable: 'on', endpoint: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/` }
+      await call('PATCH', '/config/notify_webhook:hook', { settings })
+      const [{ arn }] = (await call('GET', '/notify/targets')).items
+      await call('PUT', '/buckets/photos/events', {
+        subscriptions: [{ id: 'new', arn, events: ['s3:ObjectCreated:*'] }],
+      })
+      const timesTold = (key: string) => told.filter(event => event.includes(`"photos/${key}"`)).length
+      for (const key of ['d', 'e']) {
+        await upload(key, key)
+        await eventually(`${key} is told`, async () => timesTold(key) === 1)
+      }
+      // In the zone of UTC what is typed is what is sent.
+      const { page, flaws } = await browser.open(t, { timezoneId: 'UTC' })
+      const dialog = page.getByRole('dialog')
+      await signIn(page, '/events')
+      const test = page.getByRole('button', { name: /^Test .*hook/ })
+      await test.click()
+      await page.getByText(/^A test event has reached/).waitFor()
+      t.match(told.at(-1), /s3:TestEvent/)
+      status = 500
+      await test.click()
+      await page.getByText(/^The test event has not reached .*500/).waitFor()
+      status = 200
+
+      const replay = async (from: number, to: number) => {
+        await page.getByRole('button', { name: /^Replay to/ }).click()
+        await dialog.getByLabel('Bucket').fill('photos')
+        await dialog.getByLabel('From').fill(localTime(from))
+        await dialog.getByLabel('Until').fill(localTime(to))
+        await dialog.getByRole('button', { name: 'Replay', exact: true }).click()
+      }
+      const hour = 3_600_000
+      await replay(Date.now() - 2 * hour, Date.now() - hour)
+      await page.getByText('No kept event fits').waitFor()
+      await replay(Date.now() - hour, Date.now() + hour)
+      await page.getByText('2 events are queued').waitFor()
+      for (const key of ['d', 'e']) await eventually(`${key} is told again`, async () => timesTold(key) === 2)
+      t.same(flaws, [])
+    },
+  )
+
+  t.test('a heal job is started, and each job is seen until its end without loading the page again', async t => {
+    for (const blob of globSync(join(drives, 'd3/blobs/*/*'))) rmSync(blob)
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/healing')
+    await page.getByRole('button', { name: 'Start' }).click()
+    await dialog.getByLabel('Bucket').fill('photos')
+    await dialog.getByLabel('Read every byte').check()
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    await row(page, /^photos\/ completed 5 3 3 0 /).waitFor()
+    await call('POST', '/heal', { recursive: true, dryRun: true })
+    await row(page, /^everything completed /i).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+}
