@@ -12,7 +12,7 @@ const deadlineMs = 120_000
 
 /** Closed when the test ends. `more` are arguments of Chromium. */
 export async function startBrowser(t: Test, more: readonly string[] = []) {
-  // Root has no sandbox to offer. One process for the pages of a visitor, and none kept ready for the next: a fifth less of CPU.
+  // Root has no sandbox to offer. One process for the pages of a visitor, and none kept ready for the next: some hundredths less of CPU.
   const browser = await chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1', ...more],

@@ -78,7 +78,7 @@ const Node = Type.Object(
     uptimeSeconds: Type.Integer(),
     listeners: Type.Array(
       Type.Object({
-        name: Type.Union(['s3', 'console', 'web', 'web-tls'].map(name => Type.Literal(name))),
+        name: Type.Union([Type.Literal('s3'), Type.Literal('console'), Type.Literal('web'), Type.Literal('web-tls')]),
         address: Type.String({ description: 'Of this machine; empty for all.' }),
         port: Type.Integer(),
         secure: Type.Boolean({ description: 'TLS ends here.' }),
