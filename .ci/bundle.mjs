@@ -45,6 +45,12 @@ const ownThread = /new URL\(\s*`\.\/([\w/-]+)\$\{import\.meta\.url\.endsWith/g
 /** Clients of contributed plugins are installed where somebody wants them; these have native parts. */
 const nativePackages = ['lmdb', '@node-rs/crc32', 'msgpackr-extract']
 
+/**
+ * Each start needs them, though a source loads them only where it comes to that: `createRequire(import.meta.url)('name')`. In the bundle
+ * they run no sooner, but their hundred and more files need not be found and linked one by one.
+ */
+const neededByEachStart = /createRequire\(import\.meta\.url\)(?=\(\s*'(typebox\/schema|@fastify\/static)')/g
+
 /** Names, sizes and times of all sources, as one digest. */
 function fingerprint() {
   const hash = createHash('sha256')
@@ -184,7 +190,9 @@ const sourcesAsTheyAre = {
       const place = relative(root, path).replace(/\.ts$/, '.js')
       if (place === 'kernel/main.js' || place.startsWith('node_modules/')) return undefined
       const own = `new URL('./dist/${place}', import.meta.resolve('svc/package.json')).href`
-      const moved = contents.replaceAll(/import\.meta\.url\b/g, 'placeOfSource')
+      const moved = contents
+        .replaceAll(neededByEachStart, 'require')
+        .replaceAll(/import\.meta\.url\b/g, 'placeOfSource')
       return { contents: moved === contents ? contents : `const placeOfSource = ${own};${moved}`, loader: 'ts' }
     })
   },

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { bytesOf, findPrograms, readTree, requireProgram, run, sha256, sorted, writeTree } from './clients.ts'
-import { startServer } from './server.ts'
+import { startServer, workerCount } from './server.ts'
 
 // About fifty commands of a second each, for each version.
 t.setTimeout(400_000)
@@ -11,7 +11,13 @@ const { skip } = requireProgram('aws')
 const server = await startServer()
 t.teardown(() => server.remove())
 
-for (const [index, program] of findPrograms('aws').entries()) {
+// With workers other threads answer what one has stored: one version shows that, by what it does over many connections.
+const isBrief = workerCount > 0 && process.env.TEST_LONG === undefined
+const elsewhere = { skip: isBrief && 'sdk-js.test.ts shows it with workers' }
+
+for (const [index, program] of findPrograms('aws')
+  .slice(0, isBrief ? 1 : undefined)
+  .entries()) {
   const bucket = `aws-cli-${index}`
   const folder = join(server.folder, bucket)
   mkdirSync(folder, { recursive: true })
@@ -85,7 +91,7 @@ for (const [index, program] of findPrograms('aws').entries()) {
       t.match(await succeeds(t, 's3', 'ls', `s3://${bucket}/tree/`), /PRE deep\/\n/)
     })
 
-    t.test('a presigned address works without credentials and only unchanged', async t => {
+    t.test('a presigned address works without credentials and only unchanged', elsewhere, async t => {
       writeFileSync(join(folder, 'signed.txt'), 'for whom it may concern')
       await succeeds(t, 's3', 'cp', '--no-progress', 'signed.txt', `s3://${bucket}/with space/signed.txt`)
       const url = (
@@ -96,7 +102,7 @@ for (const [index, program] of findPrograms('aws').entries()) {
       t.equal((await fetch(url.replace(/\?.*/, ''))).status, 403, 'and nothing without a signature')
     })
 
-    t.test('metadata, ranges and conditions', async t => {
+    t.test('metadata, ranges and conditions', elsewhere, async t => {
       const key = ['--bucket', bucket, '--key', 'meta.txt']
       writeFileSync(join(folder, 'meta.txt'), '0123456789')
       await succeeds(
@@ -120,7 +126,7 @@ for (const [index, program] of findPrograms('aws').entries()) {
       t.match(changed.stderr, /PreconditionFailed|412/)
     })
 
-    t.test('errors have the codes and messages of S3', async t => {
+    t.test('errors have the codes and messages of S3', elsewhere, async t => {
       const secret = await run(program, ['--endpoint-url', server.endpoint, 's3', 'ls'], server, {
         environment: { AWS_SECRET_ACCESS_KEY: 'not-the-secret' },
       })

@@ -1,5 +1,5 @@
 /**
- * Runs random schedules over simulated hardware. Started as a worker of simulation.test.ts, where no test runner tracks each promise, or
+ * Runs random schedules over simulated hardware. Started as a worker of simulation.slow.test.ts, where no test runner tracks each promise, or
  * by hand: `node --conditions=svc-src plugins/erasure/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
