@@ -95,7 +95,7 @@ const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.
 
 /** Of this thread: the system gives memory of this size page by page, which takes as long as to read it. */
 const free = new FreeBuffers()
-const freeBytesMax = 8 * 1024 * 1024
+const freeBytesMax = 32 * 1024 * 1024
 /** Smaller records are copied, and their memory is free at once. */
 const copiedBytesMax = 64 * 1024
 
