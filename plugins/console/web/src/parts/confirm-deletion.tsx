@@ -33,6 +33,8 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
       <form
         onSubmit={event => {
           event.preventDefault()
+          // React would tell a form around the dialog, too, which would save what is being deleted.
+          event.stopPropagation()
           deletion.mutate()
         }}
       >

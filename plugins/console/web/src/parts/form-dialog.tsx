@@ -32,6 +32,8 @@ export function FormDialog({ title, submit, size = 'md', onSubmit, form, onClose
       <form
         onSubmit={event => {
           event.preventDefault()
+          // React would tell a form around the dialog, too.
+          event.stopPropagation()
           sending.mutate()
         }}
       >
