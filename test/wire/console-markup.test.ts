@@ -123,7 +123,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: image, exact: true }).click()
     await page.getByRole('cell', { name: markup }).waitFor()
     await look('details')
-    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
     await page.getByRole('row').nth(1).waitFor()
     await look('versions')
     for (const [path, text] of [
