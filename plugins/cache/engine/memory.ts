@@ -22,9 +22,9 @@ export interface Memory {
   hasBlock(id: string): boolean
   /**
    * Blocks of more than 64 KiB that would push out others enter at the second attempt, if that comes soon. False: it is not kept. Bytes that
-   * share their memory with others are copied.
+   * share their memory with others are copied, and those that are only lent.
    */
-  putBlock(id: string, bytes: Buffer, quota: Quota | undefined): boolean
+  putBlock(id: string, bytes: Buffer, quota: Quota | undefined, isLent?: boolean): boolean
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
@@ -52,8 +52,9 @@ function withOwnBody(variant: Variant): Variant {
   return { ...variant, body: ownBytes(body) }
 }
 
-function ownBytes(bytes: Buffer): Buffer {
-  if (bytes.length === bytes.buffer.byteLength) return bytes
+const ownBytes = (bytes: Buffer): Buffer => (bytes.length === bytes.buffer.byteLength ? bytes : copyOf(bytes))
+
+function copyOf(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(own)
   return own
@@ -119,13 +120,13 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
     },
     block: id => blockOf(all.get(id)),
     hasBlock: id => blockOf(all.peek(id)) !== undefined,
-    putBlock(id, bytes, quota) {
+    putBlock(id, bytes, quota, isLent = false) {
       const queue = queueOf(quota)
       const costBytes = bytes.length + entryOverheadBytes
       const isFree = all.hasRoom(costBytes, queue)
       const isKnown = bytes.length <= atOnceBytesMax || ghosts.remember(Buffer.from(id, 'latin1'), bytes.length)
       if (!isFree && !isKnown) return false
-      return all.set(id, ownBytes(bytes), costBytes, queue)
+      return all.set(id, isLent ? copyOf(bytes) : ownBytes(bytes), costBytes, queue)
     },
     ids: () => all.keys(),
     get usage() {

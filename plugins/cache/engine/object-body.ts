@@ -199,11 +199,12 @@ function createKeptBlocks(
     // A block of another length is none of this object.
     if (found?.value.length !== length || isClosed) {
       unfinished.bytes -= length
-      found?.release()
+      found?.release?.()
       return undefined
     }
-    memory.putBlock(id, found.value, quota)
-    held = new HeldBlock(block, found.value, found.release)
+    const { value, release } = found
+    memory.putBlock(id, value, quota, release !== undefined)
+    held = new HeldBlock(block, value, release ?? nothing)
     return found.value
   }
 

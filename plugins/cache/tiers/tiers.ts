@@ -25,8 +25,8 @@ export interface FoundIn<T> {
   readonly source: string
 }
 
-/** `release`: to be called when nobody reads it any more, unless it is kept. */
-export type FoundBlock = FoundIn<Buffer> & { release(): void }
+/** `release`: there if the bytes are only lent; to be called when nobody reads them any more. */
+export type FoundBlock = FoundIn<Buffer> & { readonly release: (() => void) | undefined }
 
 export interface NamedUsage extends TierUsage {
   readonly tier: string
@@ -85,15 +85,15 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
   async function find<T>(
     id: string,
     decode: (id: string, record: FoundRecord, seal: Seal) => T | undefined,
-  ): Promise<(FoundIn<T> & { release(): void }) | undefined> {
+  ): Promise<(FoundIn<T> & Pick<FoundBlock, 'release'>) | undefined> {
     const idBytes = bytesOf(id)
     for (const tier of tiers) {
       const record = await tier.get(idBytes)
       if (record === undefined) continue
-      const release = () => record.release?.()
+      const release = record.release?.bind(record)
       const value = orNone(() => decode(id, record, seal()))
       if (value !== undefined) return { value, source: tier.name, release }
-      release()
+      release?.()
       // Damaged, of another release, or encrypted by a process that is gone.
       void tier.delete(idBytes)
     }
@@ -120,7 +120,7 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
     },
     async entry(id) {
       const found = await find(id, decodeEntry)
-      found?.release()
+      found?.release?.()
       return found
     },
     async block(id) {
@@ -131,8 +131,8 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
         return plain
       })
       if (found === undefined || isOfTier) return found
-      found.release()
-      return { ...found, release() {} }
+      found.release?.()
+      return { ...found, release: undefined }
     },
     async tierOfAll(ids) {
       const idBytes = ids.map(bytesOf)
