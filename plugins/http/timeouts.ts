@@ -4,7 +4,7 @@
  *
  * | The connection is … | Then |
  * |---|---|
- * | between requests | it is closed after the keep-alive time |
+ * | between requests | it is closed a second after the keep-alive time |
  * | before or in its first head | it is closed after the body timeout, with an answer if the client has sent any byte |
  * | sending an answer, and the client does not read | it is destroyed after the send timeout |
  * | reading a body that a handler waits for | it is answered and closed after the body timeout |
@@ -22,6 +22,12 @@ export interface IdleLimits {
 
 /** Node.js drops the first call after a write, so a limit is exceeded by two steps at most: a quarter of the smaller limit. */
 const stepsOfLimit = 8
+
+/**
+ * Answers announce the keep-alive time, and a client may send a request until its very end. That is on its way then, and would be lost
+ * with a connection that ends on time.
+ */
+const keepAliveMarginMs = 1000
 
 /** Milliseconds between two checks of a connection without progress. */
 export function idleStepMs({ bodyTimeoutMs, sendTimeoutMs, keepAliveTimeoutMs }: IdleLimits): number {
@@ -49,7 +55,7 @@ export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socke
       return
     }
     if (connection.inFlight === 0 && connection.requests > 0) {
-      rest(socket, connection, limits.keepAliveTimeoutMs - stepMs)
+      rest(socket, connection, limits.keepAliveTimeoutMs + keepAliveMarginMs - stepMs)
       return
     }
     countSilence(connection, socket, stepMs)
@@ -75,7 +81,7 @@ export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socke
  * request; this way only a connection that was silent for a step has to do so.
  */
 function rest(socket: Socket, connection: Connection, leftMs: number): void {
-  if (connection.isResting || leftMs <= 0) {
+  if (connection.isResting) {
     socket.destroy()
     return
   }

@@ -54,14 +54,14 @@ t.test('a connection without a request ends after the body timeout', async t => 
   t.equal(looks * stepMs, limits.bodyTimeoutMs)
 })
 
-t.test('a connection between requests ends after the keep-alive time, unless a request comes', async t => {
+t.test('a connection between requests ends a second after the keep-alive time, unless a request comes', async t => {
   const socket = await stalledSocket(t)
   const connection = new Connection('127.0.0.1', false, proxies)
   connection.requests = 1
   bindConnection(socket, connection)
   const check = createIdleCheck(limits, () => t.fail('nobody is to be told'))
   check(socket)
-  t.equal(socket.timeout, limits.keepAliveTimeoutMs - stepMs, 'what is left of the time')
+  t.equal(stepMs + (socket.timeout ?? 0), limits.keepAliveTimeoutMs + 1000, 'what was announced, and a second more')
   endRest(socket, connection, limits)
   t.equal(socket.timeout, stepMs)
   check(socket)
@@ -77,6 +77,9 @@ t.test('a keep-alive time that is shorter than a step is one', async t => {
   const connection = new Connection('127.0.0.1', false, proxies)
   connection.requests = 1
   bindConnection(socket, connection)
-  createIdleCheck(short, () => t.fail('nobody is to be told'))(socket)
+  const check = createIdleCheck(short, () => t.fail('nobody is to be told'))
+  check(socket)
+  t.equal(socket.timeout, 1000, 'a request that was sent at its end is still served')
+  check(socket)
   t.equal(socket.destroyed, true)
 })
