@@ -89,7 +89,8 @@ export const simulator = {
   denied: 'denied',
   statements: 'Statements that were looked at',
   policy: 'Policy',
-  statement: 'Statement',
+  /** As the server's sentences and its API count. */
+  statement: 'Statement (from 0)',
   effect: 'Effect',
   fits: 'Fits',
   yes: 'yes',
