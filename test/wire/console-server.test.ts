@@ -40,7 +40,10 @@ if (withoutBrowser !== false) {
     await fill(secretAccessKey, 'a-new-secret-key', 'another-secret-key')
     await page.getByText('is not the same').waitFor()
     await fill('not-the-present-one', 'a-new-secret-key', 'a-new-secret-key')
-    await page.getByRole('alert').waitFor()
+    // At its field, and nowhere else.
+    const field = page.locator('.mantine-PasswordInput-root', { has: page.getByLabel('Current secret key') })
+    await field.getByText('The current secret key is wrong.').waitFor()
+    t.equal(await page.getByText('The current secret key is wrong.').count(), 1)
     t.same(await accessibilityFlaws(page), [])
     await fill(secretAccessKey, 'a-new-secret-key', 'a-new-secret-key')
     await page.getByText('Your secret key is changed.').waitFor()

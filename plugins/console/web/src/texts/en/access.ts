@@ -11,7 +11,7 @@ export const users = {
   isEnabled: 'The user may sign in and make requests',
   newSecret: 'New secret key',
   newSecretTitle: (name: string) => `A new secret key for ${name}?`,
-  newSecretText: 'The present secret key does not work any more from then on, and sessions that began with it end.',
+  newSecretText: 'The current secret key does not work any more from then on, and sessions that began with it end.',
   deleted: (name: string) => `User ${name} is deleted.`,
   deleteTitle: (name: string) => `Delete user ${name}?`,
   deleteText: (keys: number) =>
