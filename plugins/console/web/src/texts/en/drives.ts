@@ -8,6 +8,7 @@ export const drives = {
   used: 'Used',
   usedOf: (used: string, total: string) => `${used} of ${total}`,
   free: 'Free',
+  reserved: (bytes: string) => `${bytes} more are kept by the file system`,
   rebuilding: 'being rebuilt',
   states: { online: 'online', offline: 'offline', faulty: 'faulty' },
   progress: 'Rebuilt',
