@@ -172,7 +172,7 @@ if (withoutBrowser !== false) {
       await page.getByRole('button', { name: 'Restart', exact: true }).click()
       await dialog.getByRole('button', { name: 'Restart' }).click()
       // Sessions end with the server.
-      await page.getByText('Your session has ended.').waitFor()
+      await page.getByText('The server has started anew, and sessions end with it.').waitFor()
       t.not((await admin.call('GET', '/info')).startedAt, startedAt)
       await enter(page)
       await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
@@ -183,7 +183,7 @@ if (withoutBrowser !== false) {
       await page.getByText('The server has stopped.').waitFor()
       await server.ended
       await server.start()
-      await page.getByText('Your session has ended.').waitFor()
+      await page.getByText('The server has started anew, and sessions end with it.').waitFor()
       t.same(flaws, [])
     },
   )

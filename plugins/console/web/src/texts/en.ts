@@ -109,6 +109,7 @@ export const en = {
         : `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
     version: (version: string) => `Version ${version}`,
     ended: 'Your session has ended. Sign in to go on where you were.',
+    restarted: 'The server has started anew, and sessions end with it. Sign in to go on where you were.',
   },
   overview: {
     title: 'Overview',
