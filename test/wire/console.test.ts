@@ -168,6 +168,8 @@ if (withoutBrowser !== false) {
     t.equal((await fetch(url, { method: 'HEAD' })).status, 200)
     await page.goto(`${console}/shares`)
     await page.getByText('photos/big.bin').waitFor()
+    // The server keeps the hour alone, which may have begun before there was a link.
+    await page.getByRole('cell', { name: /^within an hour after / }).waitFor()
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('The link does not work any more').waitFor()
