@@ -93,6 +93,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a folder is opened to everybody by the policy, whose editor offers what may stand there', async t => {
+    t.equal(await dialog.getByRole('button', { name: 'Make form' }).count(), 0, 'it is made')
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
     await signIn(page, '/buckets/photos?tab=policy')
     const region = page.getByRole('region', { name: 'Folders for everybody' })
@@ -106,6 +107,18 @@ if (withoutBrowser !== false) {
     await editor.fill(empty)
     await page.keyboard.press('ControlOrMeta+End')
     for (let back = '"}]}'.length; back > 0; back--) await page.keyboard.press('ArrowLeft')
+
+    await dialog.getByLabel('Content type').fill('text/')
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    await dialog.getByLabel('HTML').waitFor()
+    await visitor.page.setContent(await dialog.getByLabel('HTML').innerText())
+    const type = visitor.page.getByLabel('Content type (begins with text/)')
+    t.equal(await type.inputValue(), '')
+    await type.fill('text/')
+    const isInvalid = async () => (await visitor.page.locator('input[name="Content-Type"]:invalid').count()) === 1
+    t.ok(await isInvalid(), 'the beginning alone is no type')
+    await type.fill('text/csv')
+    t.notOk(await isInvalid())
     await page.keyboard.type('s3:GetObj')
     await page
       .getByRole('option', { name: /^s3:GetObject(?![A-Z])/ })
