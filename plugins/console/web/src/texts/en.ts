@@ -113,7 +113,6 @@ export const en = {
   },
   overview: {
     title: 'Overview',
-    forOthers: 'The state of the server is for those who operate it. What you may see and do is in the menu.',
     objects: 'Objects',
     stored: 'Stored',
     buckets: 'Buckets',
@@ -145,9 +144,9 @@ export const en = {
       `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
       `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should; repair is under way`,
+    chart: 'A chart of the last hour',
     counted:
       'Requests, errors, time and traffic are those of the S3 port: what this console sends and fetches is not among them. Charts begin anew when the server restarts.',
-    chart: 'A chart of the last hour',
   },
   buckets: {
     title: 'Buckets',
