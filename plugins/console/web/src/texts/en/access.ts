@@ -43,10 +43,11 @@ export const policies = {
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
   deleteTitle: (name: string) => `Delete policy ${name}?`,
-  deleteText: (attached: number) =>
-    attached === 0
+  deleteText: (attached: readonly string[]) =>
+    attached.length === 0
       ? 'It is attached to nobody.'
-      : `It is attached to ${attached} users and groups, who lose what it allows.`,
+      : `It is attached to ${attached.slice(0, 5).join(', ')}${attached.length > 5 ? ` and ${attached.length - 5} more` : ''}: take it away from them before you delete it.`,
+  deleteUnknown: 'Where a user or a group has it, the server refuses: take it away from them first.',
 }
 
 export const accessKeys = {
