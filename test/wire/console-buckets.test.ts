@@ -61,6 +61,22 @@ if (withoutBrowser !== false) {
     await rows.first().waitFor({ state: 'detached' })
     await table.getByRole('row', { name: 'b/c.txt' }).waitFor()
     t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=a.txt')).items.length, 2)
+
+    // On a phone: state, size and date within its width.
+    await admin.call('POST', '/buckets/photos/objects/upload?key=d.txt', 'd')
+    await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'd.txt' }] })
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.reload()
+    const marker = table.getByRole('row').filter({ hasText: 'deleted here' })
+    await marker.waitFor()
+    const [row] = (await admin.call('GET', '/buckets/photos/objects/versions?key=d.txt')).items.filter(
+      ({ isDeleteMarker }: { isDeleteMarker: boolean }) => !isDeleteMarker,
+    )
+    await table.getByText(`${row.size}\u00a0B`).first().waitFor()
+    const cut = `Array.from(document.querySelectorAll('.version-row > [role=cell]'))
+      .filter(cell => cell.getBoundingClientRect().right > 360 || (!cell.matches('.object-name') && cell.scrollWidth > cell.clientWidth))
+      .map(cell => cell.textContent)`
+    t.same(await page.evaluate(cut), [])
     t.same(flaws, [])
 
     async function oldest(): Promise<string> {
@@ -77,6 +93,7 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('At most (MiB').fill('1')
     await dialog.getByRole('button', { name: 'Make form' }).click()
     const html = await dialog.getByLabel('HTML').innerText()
+    t.equal(await dialog.getByRole('button', { name: 'Make form' }).count(), 0, 'it is made')
     t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
 
@@ -90,6 +107,18 @@ if (withoutBrowser !== false) {
     await visitor.page.getByRole('button', { name: 'Upload' }).click()
     t.equal((await answered).status(), 204)
     t.equal(String(await admin.download('/buckets/photos/objects/download?key=b/sent.txt')), 'sent')
+
+    await dialog.getByLabel('Content type').fill('text/')
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    await dialog.getByLabel('HTML').waitFor()
+    await visitor.page.setContent(await dialog.getByLabel('HTML').innerText())
+    const type = visitor.page.getByLabel('Content type (begins with text/)')
+    t.equal(await type.inputValue(), '')
+    await type.fill('text/')
+    const isInvalid = async () => (await visitor.page.locator('input[name="Content-Type"]:invalid').count()) === 1
+    t.ok(await isInvalid(), 'the beginning alone is no type')
+    await type.fill('text/csv')
+    t.notOk(await isInvalid())
   })
 
   t.test('a folder is opened to everybody by the policy, whose editor offers what may stand there', async t => {

@@ -50,7 +50,9 @@ if (withoutBrowser !== false) {
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.keyboard.press('ControlOrMeta+K')
-    await page.getByLabel('Search', { exact: true }).fill('phot')
+    // Nobody clicks into it first.
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.type('phot')
     await page.getByRole('option', { name: 'photos' }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')

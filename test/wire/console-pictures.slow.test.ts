@@ -205,7 +205,7 @@ if (withoutBrowser !== false) {
       const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
       const { page, flaws } = await browser.open(t, { colorScheme: 'light' })
       await signIn(page, '/', accessKeyId, secretAccessKey)
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      await page.getByRole('heading', { name: 'Buckets' }).waitFor()
       const links: string[] = []
       for (const link of await page.locator('nav a').all()) links.push(String(await link.getAttribute('href')))
       for (const path of [...links, '/buckets/photos']) {

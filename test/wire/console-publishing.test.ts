@@ -218,7 +218,8 @@ if (withoutBrowser !== false) {
 
   t.test('the simulator names the statement that decides', async t => {
     await admin.putPolicy('no-deletion', { Sid: 'keep', Effect: 'Deny', Action: ['s3:DeleteObject'], Resource: ['*'] })
-    await admin.createUser('bob', { policyNames: ['no-deletion'] })
+    await admin.putPolicy('all-of-site', { Effect: 'Allow', Action: ['s3:GetObject'], Resource: ['*'] })
+    await admin.createUser('bob', { policyNames: ['no-deletion', 'all-of-site'] })
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/users')
     await page.getByRole('button', { name: 'Try what bob may do' }).click()
@@ -228,6 +229,11 @@ if (withoutBrowser !== false) {
     await page.getByText('denied', { exact: true }).waitFor()
     await page.getByRole('row', { name: /no-deletion keep Deny yes/ }).waitFor()
     t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('combobox', { name: 'Action' }).fill('s3:GetObject')
+    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await page.getByText('Statement 0 of the policy "all-of-site" allows it.').waitFor()
+    // The table counts as the sentence does.
+    await page.getByRole('row', { name: /all-of-site 0 Allow yes/ }).waitFor()
     t.same(flaws, [])
   })
 

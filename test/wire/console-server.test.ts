@@ -40,7 +40,10 @@ if (withoutBrowser !== false) {
     await fill(secretAccessKey, 'a-new-secret-key', 'another-secret-key')
     await page.getByText('is not the same').waitFor()
     await fill('not-the-present-one', 'a-new-secret-key', 'a-new-secret-key')
-    await page.getByRole('alert').waitFor()
+    // At its field, and nowhere else.
+    const field = page.locator('.mantine-PasswordInput-root', { has: page.getByLabel('Current secret key') })
+    await field.getByText('The current secret key is wrong.').waitFor()
+    t.equal(await page.getByText('The current secret key is wrong.').count(), 1)
     t.same(await accessibilityFlaws(page), [])
     await fill(secretAccessKey, 'a-new-secret-key', 'a-new-secret-key')
     await page.getByText('Your secret key is changed.').waitFor()
@@ -169,7 +172,7 @@ if (withoutBrowser !== false) {
       await page.getByRole('button', { name: 'Restart', exact: true }).click()
       await dialog.getByRole('button', { name: 'Restart' }).click()
       // Sessions end with the server.
-      await page.getByText('Your session has ended.').waitFor()
+      await page.getByText('The server has started anew, and sessions end with it.').waitFor()
       t.not((await admin.call('GET', '/info')).startedAt, startedAt)
       await enter(page)
       await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
@@ -180,7 +183,7 @@ if (withoutBrowser !== false) {
       await page.getByText('The server has stopped.').waitFor()
       await server.ended
       await server.start()
-      await page.getByText('Your session has ended.').waitFor()
+      await page.getByText('The server has started anew, and sessions end with it.').waitFor()
       t.same(flaws, [])
     },
   )

@@ -54,7 +54,7 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('files and folders that are dropped on the list go up, into the folder that is open', async t => {
+  t.test('what is dropped anywhere on a bucket goes up into its open folder, and on other pages nowhere', async t => {
     const dropped = join(folder, 'dropped')
     mkdirSync(join(dropped, 'inner'), { recursive: true })
     writeFileSync(join(dropped, 'outer.txt'), 'outer')
@@ -77,9 +77,9 @@ if (withoutBrowser !== false) {
     for (const type of ['dragEnter', 'dragOver'] as const) await drag(type)
     await page.locator('.drop-zone[data-dragged]').waitFor()
     t.equal(await zone.getAttribute('data-hint'), 'Drop files and folders to upload them here')
-    await drag('dragOver', 5)
+    // Far above the list, at the head of the page.
+    for (const type of ['dragOver', 'drop'] as const) await drag(type, 5)
     await page.locator('.drop-zone[data-dragged]').waitFor({ state: 'detached' })
-    for (const type of ['dragOver', 'drop'] as const) await drag(type)
     await page.getByText('3 of 3 done').waitFor()
     t.same(await keysOf(admin, 'archive', 'drop/'), [
       'drop/dropped/inner/deep.txt',
@@ -87,6 +87,15 @@ if (withoutBrowser !== false) {
       'drop/single.txt',
     ])
     await page.getByRole('button', { name: 'single.txt', exact: true }).waitFor()
+
+    await page.getByRole('link', { name: 'Shares' }).click()
+    await page.getByRole('heading', { name: 'Shares' }).waitFor()
+    const { length: entries } = page.context().pages()
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) await drag(type)
+    await page.getByRole('link', { name: 'Buckets' }).click()
+    await page.getByRole('heading', { name: 'Buckets' }).waitFor()
+    t.equal(page.context().pages().length, entries, 'no file is opened')
+    t.match(await keysOf(admin, 'archive', 'drop/'), { length: 3 })
     t.same(flaws, [])
   })
 

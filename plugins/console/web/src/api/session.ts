@@ -14,6 +14,9 @@ export interface SignedIn {
 export const hadSession = document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content !== 'no'
 let isFirst = true
 
+/** Whether this page has seen that the server ended, which ends every session: whoever signs in again is told. */
+export const serverEnd = { isSeen: false }
+
 /** Null for whoever has not signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
@@ -36,6 +39,7 @@ export const sessionQuery = queryOptions({
 
 export async function signIn(accessKey: string, secretKey: string): Promise<SignedIn> {
   const session = await call('login', { body: { accessKey, secretKey } })
+  serverEnd.isSeen = false
   return completed(session, await call('getPermissions'))
 }
 

@@ -42,11 +42,18 @@ export interface PageGroup {
   readonly pages: readonly Page[]
 }
 
+export const overviewPage: Page = {
+  to: '/',
+  label: texts.overview.title,
+  icon: IconDashboard,
+  action: ['admin:ServerInfo', 'admin:DataUsageInfo', 'admin:Prometheus'],
+}
+
 export const pageGroups: readonly PageGroup[] = [
   {
     label: '',
     pages: [
-      { to: '/', label: texts.overview.title, icon: IconDashboard },
+      overviewPage,
       { to: '/buckets', label: texts.buckets.title, icon: IconBucket },
       { to: '/shares', label: texts.shares.title, icon: IconLink },
     ],

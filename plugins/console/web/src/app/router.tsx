@@ -6,6 +6,7 @@ import { NotFound, PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
+import { mayOpen, overviewPage } from './pages.ts'
 import { Shell } from './shell.tsx'
 
 interface Context {
@@ -38,6 +39,10 @@ const inside = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
+  // Whoever may not see the state of the server begins with what everybody has.
+  beforeLoad({ context: { signedIn } }) {
+    if (!mayOpen(overviewPage, signedIn.allowed)) throw redirect({ to: '/buckets', replace: true })
+  },
   component: lazyPage(() => import('../pages/overview/overview.tsx'), 'Overview'),
 })
 

@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
 import { basePath } from './base-path.ts'
@@ -26,6 +26,9 @@ const inBucket = /^([^/]+)\/(.*)$/
 
 export function SearchHits({ onDone }: { onDone: () => void }) {
   const [text, setText] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  // The dialog was there before this part of the page was loaded, and found nothing to give the focus to.
+  useEffect(() => input.current?.focus(), [])
   const router = useRouter()
   const combobox = useCombobox({ opened: true })
   const groups = useHits(text.trim())
@@ -41,6 +44,7 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
     >
       <Combobox.EventsTarget>
         <TextInput
+          ref={input}
           data-autofocus
           aria-label={texts.search.label}
           placeholder={texts.search.placeholder}

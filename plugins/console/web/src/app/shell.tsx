@@ -18,6 +18,7 @@ import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
 import { Suspense, useEffect, useSyncExternalStore } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
+import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
@@ -29,6 +30,7 @@ import { useSignedIn } from './signed-in.ts'
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
+  useHarmlessDrops()
   const user = signedIn.session.identity.accessKey
   useEffect(() => void uploadQueue.open(user), [user])
   return (

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
-import { sessionQuery, signIn } from '../api/session.ts'
+import { serverEnd, sessionQuery, signIn } from '../api/session.ts'
 import { basePath } from '../app/base-path.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
@@ -48,7 +48,7 @@ export function SignIn() {
               {texts.signIn.title}
             </Title>
             {from !== undefined && from !== '/' && entry.error === null && (
-              <Alert color="gray">{texts.signIn.ended}</Alert>
+              <Alert color="gray">{serverEnd.isSeen ? texts.signIn.restarted : texts.signIn.ended}</Alert>
             )}
             <Failure error={entry.error} />
             <TextInput

@@ -8,9 +8,11 @@ export interface CopyableProps {
   readonly text: string
   /** What is copied, where it is not the text itself. */
   readonly value?: string
+  /** Where nothing else is left to do. */
+  readonly isPrimary?: boolean
 }
 
-export function Copyable({ label, text, value = text }: CopyableProps) {
+export function Copyable({ label, text, value = text, isPrimary = false }: CopyableProps) {
   return (
     <Stack gap="xs">
       <Text size="sm" fw={600}>
@@ -28,7 +30,11 @@ export function Copyable({ label, text, value = text }: CopyableProps) {
       <Group>
         <CopyButton value={value}>
           {({ copied, copy }) => (
-            <Button variant="default" leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
+            <Button
+              variant={isPrimary ? 'filled' : 'default'}
+              leftSection={<IconCopy size={16} aria-hidden />}
+              onClick={copy}
+            >
               {copied ? texts.common.copied : texts.common.copy}
             </Button>
           )}

@@ -5,11 +5,13 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import type { Listing } from './listing.ts'
 
 /** Pixels. */
-const rowHeight = 40
+const headHeight = 40
 
 export interface VirtualRowsProps<Row> {
   readonly label: string
   readonly className: string
+  /** Pixels. */
+  readonly rowHeight?: number
   readonly listing: Listing<Row>
   /** Its cells. */
   readonly head: ReactNode
@@ -17,7 +19,8 @@ export interface VirtualRowsProps<Row> {
   readonly children: (row: Row) => ReactNode
 }
 
-export function VirtualRows<Row>({ label, className, listing, head, children }: VirtualRowsProps<Row>) {
+export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
+  const { label, className, rowHeight = headHeight, listing, head, children } = props
   const { count } = listing
   const place = useRef<HTMLDivElement>(null)
   const virtual = useWindowVirtualizer({
@@ -30,7 +33,7 @@ export function VirtualRows<Row>({ label, className, listing, head, children }: 
   useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   return (
     <div ref={place} role="table" aria-rowcount={count} aria-label={label}>
-      <div role="row" className={className} style={{ height: rowHeight }}>
+      <div role="row" className={className} style={{ height: headHeight }}>
         {head}
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>

@@ -109,10 +109,10 @@ export const en = {
         : `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
     version: (version: string) => `Version ${version}`,
     ended: 'Your session has ended. Sign in to go on where you were.',
+    restarted: 'The server has started anew, and sessions end with it. Sign in to go on where you were.',
   },
   overview: {
     title: 'Overview',
-    forOthers: 'The state of the server is for those who operate it. What you may see and do is in the menu.',
     objects: 'Objects',
     stored: 'Stored',
     buckets: 'Buckets',
@@ -145,6 +145,8 @@ export const en = {
     below: (records: number, bytes: string) =>
       `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should; repair is under way`,
     chart: 'A chart of the last hour',
+    counted:
+      'Requests, errors, time and traffic are those of the S3 port: what this console sends and fetches is not among them. Charts begin anew when the server restarts.',
   },
   buckets: {
     title: 'Buckets',

@@ -4,7 +4,7 @@ import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
-import { formErrorsOf } from '../../api/problem.ts'
+import { formErrorsOf, Problem } from '../../api/problem.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -49,6 +49,9 @@ function OwnSecret({ accessKey }: { accessKey: string }) {
   return <SecretForm />
 }
 
+/** Whoever sees the form may change the key: only the current one can be what is refused. */
+const isWrongSecret = (error: unknown): error is Problem => error instanceof Problem && error.code === 'access_denied'
+
 function SecretForm() {
   const form = useForm({
     initialValues: { currentSecretKey: '', newSecretKey: '', again: '' },
@@ -61,13 +64,13 @@ function SecretForm() {
       notifications.show({ color: 'teal', message: words.changed })
       form.reset()
     },
-    onError: error => form.setErrors(formErrorsOf(error)),
+    onError: error => form.setErrors(isWrongSecret(error) ? { currentSecretKey: error.message } : formErrorsOf(error)),
   })
   return (
     <Section title={words.secret} hint={words.secretHint}>
       <form onSubmit={form.onSubmit(values => changing.mutate(values))}>
         <Stack>
-          {changing.error !== null && <ProblemAlert error={changing.error} />}
+          {changing.error !== null && !isWrongSecret(changing.error) && <ProblemAlert error={changing.error} />}
           <PasswordInput
             label={words.current}
             autoComplete="current-password"

@@ -1,6 +1,6 @@
 /** Every version and delete marker of a bucket. */
 import { Group, Stack, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
+import { useDebouncedValue, useMediaQuery } from '@mantine/hooks'
 import { IconArrowBackUp, IconDownload, IconSearch, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
@@ -21,6 +21,9 @@ const DetailsDrawer = lazy(async () => ({ default: (await import('../objects/det
 
 const words = texts.bucketVersions
 const pageSize = 500
+/** Where the cells of a row stand on three lines; both as in styles.css. */
+const narrow = '(max-width: 48em)'
+const narrowRowHeight = 76
 
 type Page = Answer<'listObjectVersions'>
 
@@ -32,6 +35,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
   const [shown, setShown] = useState<string>()
   const [deleted, setDeleted] = useState<ListedVersion>()
   const restore = useRestore(bucket)
+  const isNarrow = useMediaQuery(narrow, false, { getInitialValueInEffect: false })
   const { data } = useQuery(bucketQuery(bucket))
   const listing = useListing({
     id: `${bucket}/${prefix}`,
@@ -65,7 +69,14 @@ export function AllVersions({ bucket }: { bucket: string }) {
         <Text c="dimmed">{prefix === '' ? words.none : texts.common.noneBegins(prefix)}</Text>
       )}
       {(listing.isPending || listing.count > 0) && (
-        <VirtualRows label={words.title} className="object-row version-row" listing={listing} head={<Heads />}>
+        <VirtualRows
+          key={String(isNarrow)}
+          label={words.title}
+          className="object-row version-row"
+          {...(isNarrow && { rowHeight: narrowRowHeight })}
+          listing={listing}
+          head={<Heads />}
+        >
           {version => (
             <Row
               bucket={bucket}
@@ -100,7 +111,7 @@ function Heads() {
       <span role="columnheader" className="object-head object-size wide-only">
         {texts.common.size}
       </span>
-      <span role="columnheader" className="object-head object-date">
+      <span role="columnheader" className="object-head object-date wide-only">
         {texts.common.modified}
       </span>
       <span role="columnheader">
@@ -125,22 +136,22 @@ function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
   const mayRead = rights.has('s3:GetObjectVersion')
   return (
     <>
-      <span role="cell" className="object-name">
+      <span role="cell" className="object-name version-name">
         <button type="button" className="object-name object-open" onClick={() => onShow(key)}>
           {key}
         </button>
       </span>
-      <span role="cell" className="wide-only">
+      <span role="cell" className="version-state">
         {isLatest && !isDeleteMarker && <State text={texts.objects.latest} is="good" />}
         {isDeleteMarker && <State text={texts.objects.deleteMarker} is="poor" />}
       </span>
-      <span role="cell" className="object-fact object-size numbers wide-only">
+      <span role="cell" className="object-fact object-size numbers">
         {isDeleteMarker ? '' : formatBytes(size)}
       </span>
       <span role="cell" className="object-fact object-date">
         {date}
       </span>
-      <span role="cell">
+      <span role="cell" className="version-tools">
         <Group gap={2} justify="flex-end" wrap="nowrap">
           {!isDeleteMarker && mayRead && (
             <ToolLink

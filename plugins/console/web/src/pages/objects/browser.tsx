@@ -4,6 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { usePageDrops } from '../../parts/drops.ts'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
@@ -95,33 +96,17 @@ interface DropZoneProps {
   readonly children: React.ReactNode
 }
 
+/** The list shows that files are taken, wherever on the page they are dropped. */
 function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false)
-  // The same element in any case: rights arrive late, and another one would take the focus from who is typing.
-  if (!isOpen) return <div>{children}</div>
+  usePageDrops(isOpen, setOver, items => {
+    void filesOfDrop(items, prefix).then(({ chosen, unreadable }) => {
+      void uploadQueue.add(bucket, chosen)
+      if (unreadable.length > 0) notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
+    })
+  })
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files on; buttons beside it do the same
-    <div
-      className="drop-zone"
-      {...(isOver && { 'data-dragged': true })}
-      data-hint={texts.objects.dropHere}
-      onDragOver={event => {
-        event.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave={event => {
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false)
-      }}
-      onDrop={event => {
-        event.preventDefault()
-        setOver(false)
-        void filesOfDrop(event.dataTransfer.items, prefix).then(({ chosen, unreadable }) => {
-          void uploadQueue.add(bucket, chosen)
-          if (unreadable.length > 0)
-            notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
-        })
-      }}
-    >
+    <div className="drop-zone" {...(isOver && { 'data-dragged': true })} data-hint={texts.objects.dropHere}>
       {children}
     </div>
   )

@@ -83,7 +83,7 @@ function columnsOf(onReplace: (drive: Drive) => void): Column<Drive>[] {
       title: words.used,
       render: ({ used, total }) => total > 0 && <Used used={used} total={total} />,
     },
-    { title: words.free, isNumber: true, render: ({ free, total }) => (total > 0 ? formatBytes(free) : '') },
+    { title: words.free, isNumber: true, render: drive => drive.total > 0 && <Free drive={drive} /> },
     { title: words.progress, render: drive => <Rebuilt drive={drive} /> },
     {
       title: texts.common.actions,
@@ -118,6 +118,12 @@ function Used({ used, total }: { used: number; total: number }) {
       <Progress value={full} size="sm" color={full > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
   )
+}
+
+/** Used, free and what the file system keeps for itself are the size of it. */
+function Free({ drive: { total, used, free } }: { drive: Drive }) {
+  const reserved = total - used - free
+  return <Titled name={formatBytes(free)} note={reserved > 0 ? words.reserved(formatBytes(reserved)) : ''} />
 }
 
 function Rebuilt({ drive }: { drive: Drive }) {

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { serverEnd } from '../../api/session.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Section } from '../../parts/section.tsx'
@@ -28,6 +29,7 @@ export function Power({ startedAt }: { startedAt: string }) {
   if (!may.restart && !may.stop) return null
   const end = async (way: Way) => {
     await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
+    serverEnd.isSeen = true
     setEnded({ way, startedAt })
   }
   return (
@@ -82,9 +84,10 @@ function Waiting({ way, startedAt }: Ended) {
     retryDelay: askAgainMs,
     gcTime: 0,
   })
+  // While it finishes its work it still answers, that it is not available.
   const [isGone, setGone] = useState(false)
   useEffect(() => {
-    if (failureReason instanceof Problem) setGone(true)
+    if (failureReason instanceof Problem && failureReason.code !== 'service_unavailable') setGone(true)
   }, [failureReason])
   return (
     <Modal opened onClose={() => {}} withCloseButton={false} closeOnEscape={false} title={words[way]}>

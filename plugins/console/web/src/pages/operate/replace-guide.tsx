@@ -45,8 +45,11 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
           <Step title={steps.prepare}>
             {steps.prepareText}
             <Code block mt={4} tabIndex={0} aria-label={words.command}>
-              {`umount ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown svc:svc ${path}`}
+              {`umount ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
             </Code>
+            <Text size="sm" mt={4}>
+              {steps.plain}
+            </Text>
           </Step>
           {pool.parity > 0 && (
             <Step title={steps.wait}>

@@ -61,11 +61,16 @@ const panels: readonly Panel[] = [
 
 export function Charts() {
   return (
-    <SimpleGrid cols={{ base: 1, md: 2 }}>
-      {panels.map(panel => (
-        <ChartPanel key={panel.title} {...panel} />
-      ))}
-    </SimpleGrid>
+    <>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        {panels.map(panel => (
+          <ChartPanel key={panel.title} {...panel} />
+        ))}
+      </SimpleGrid>
+      <Text size="sm" c="dimmed">
+        {texts.overview.counted}
+      </Text>
+    </>
   )
 }
 

@@ -1,5 +1,5 @@
 /** How much there is. */
-import { SimpleGrid, Text } from '@mantine/core'
+import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -13,7 +13,7 @@ export function Figures() {
   const maySeeServer = useMay('admin:ServerInfo')
   const usage = useQuery({ ...usageQuery, enabled: maySeeUsage })
   const info = useQuery({ ...serverInfoQuery, enabled: maySeeServer })
-  if (!maySeeUsage && !maySeeServer) return <Text c="dimmed">{texts.overview.forOthers}</Text>
+  if (!maySeeUsage && !maySeeServer) return null
   if (usage.error !== null && usage.data === undefined) {
     return <ProblemAlert error={usage.error} onRetry={() => usage.refetch()} />
   }

@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { IconEye, IconPencil, IconPlus, IconQuestionMark, IconTrash } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -61,12 +61,27 @@ export function Policies() {
   )
 }
 
-const attachments = ({ attachedTo }: Policy) => [...(attachedTo?.users ?? []), ...(attachedTo?.groups ?? [])]
+/** Users and groups that have the policy: only the answer for one policy has them, for callers who may read all policies. */
+const attachmentsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['policy-attachments', name],
+    // Other pages change it.
+    staleTime: 0,
+    queryFn: async ({ signal }) => {
+      const { attachedTo } = await call('getPolicy', { params: { name }, signal })
+      return [...(attachedTo?.users ?? []), ...(attachedTo?.groups ?? [])]
+    },
+  })
+
+function UsedBy({ name }: { name: string }) {
+  const { data = [] } = useQuery({ ...attachmentsQuery(name), enabled: useMay('admin:GetPolicy') })
+  return <Names names={data} />
+}
 
 function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
   return [
     { title: texts.common.name, render: ({ name }) => name },
-    { title: texts.common.used, render: policy => <Names names={attachments(policy)} /> },
+    { title: texts.common.used, render: ({ name }) => <UsedBy name={name} /> },
     {
       title: texts.policies.kind,
       render: ({ builtIn }) => <State text={builtIn ? texts.policies.builtIn : texts.policies.own} is="neutral" />,
@@ -95,15 +110,25 @@ function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
   ]
 }
 
+/** The server deletes no policy that somebody has. */
 function DeletePolicy({ policy, onClose }: { policy: Policy; onClose: () => void }) {
   const queryClient = useQueryClient()
+  const mayAsk = useMay('admin:GetPolicy')
+  const { data } = useQuery({ ...attachmentsQuery(policy.name), enabled: mayAsk, refetchOnMount: 'always' })
   const remove = async () => {
     await call('deletePolicy', { params: { name: policy.name } })
     await queryClient.invalidateQueries({ queryKey: ['policies'] })
   }
   return (
-    <ConfirmDeletion title={texts.policies.deleteTitle(policy.name)} onConfirm={remove} onClose={onClose}>
-      <Text size="sm">{texts.policies.deleteText(attachments(policy).length)}</Text>
+    <ConfirmDeletion
+      title={texts.policies.deleteTitle(policy.name)}
+      isReady={!mayAsk || data?.length === 0}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        {mayAsk ? data !== undefined && texts.policies.deleteText(data) : texts.policies.deleteUnknown}
+      </Text>
     </ConfirmDeletion>
   )
 }

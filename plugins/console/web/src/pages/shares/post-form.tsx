@@ -34,6 +34,8 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       contentType: '',
       successActionRedirect: '',
     },
+    // What was made is of other values then.
+    onValuesChange: () => setMade(undefined),
   })
   const { target } = form.values
   const make = async () => {
@@ -51,7 +53,14 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
     return 'stay' as const
   }
   return (
-    <FormDialog title={words.title} size="lg" submit={words.make} form={form} onSubmit={make} onClose={onClose}>
+    <FormDialog
+      title={words.title}
+      size="lg"
+      {...(made === undefined && { submit: words.make })}
+      form={form}
+      onSubmit={make}
+      onClose={onClose}
+    >
       <Text size="sm" c="dimmed">
         {words.hint}
       </Text>
@@ -70,7 +79,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       {made !== undefined && (
         <>
-          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} />
+          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} isPrimary />
           <Text size="sm">{words.until(formatDate(made.expiresAt))}</Text>
         </>
       )}
@@ -84,6 +93,10 @@ const typeOf = (type: string) =>
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
+/** Empty at first: the beginning alone is no type. */
+const typeInput = (beginning: string): string =>
+  `  <label>${words.typeLabel(beginning)} <input name="Content-Type" required pattern="${beginning}.+" placeholder="${beginning}…"></label>`
+
 /** The file comes last: what follows it is not read. Which type of a kind it has, the visitor says. */
 function htmlOf({ url, fields }: Answer<'createPostPolicy'>, contentType: string): string {
   const inputs = Object.entries(fields).map(
@@ -92,7 +105,7 @@ function htmlOf({ url, fields }: Answer<'createPostPolicy'>, contentType: string
   return [
     `<form action="${escaped(url)}" method="post" enctype="multipart/form-data">`,
     ...inputs,
-    ...(contentType.endsWith('/') ? [`  <input name="Content-Type" value="${escaped(contentType)}">`] : []),
+    ...(contentType.endsWith('/') ? [typeInput(escaped(contentType))] : []),
     '  <input type="file" name="file" required>',
     '  <button>Upload</button>',
     '</form>',

@@ -49,7 +49,7 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
     { title: texts.shares.expires, render: ({ expiresAt }) => formatDate(expiresAt) },
     {
       title: texts.shares.lastUsed,
-      render: ({ lastUsedAt }) => (lastUsedAt === undefined ? texts.common.never : formatDate(lastUsedAt)),
+      render: share => lastUseOf(share),
     },
     {
       title: texts.shares.state,
@@ -66,6 +66,12 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
         ),
     },
   ]
+}
+
+/** The server keeps the hour of the last use: it may have begun before there was a link. */
+function lastUseOf({ lastUsedAt, createdAt }: Share): string {
+  if (lastUsedAt === undefined) return texts.common.never
+  return texts.shares.usedWithin(formatDate(lastUsedAt < createdAt ? createdAt : lastUsedAt))
 }
 
 function RevokeShare({ share, onClose }: { share: Share; onClose: () => void }) {

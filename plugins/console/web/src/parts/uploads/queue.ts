@@ -31,6 +31,8 @@ export interface Snapshot {
   readonly ended: number
   readonly waiting: number
   readonly sending: number
+  /** Of these, those that the server cannot be reached for now. */
+  readonly cut: number
   readonly paused: number
   readonly failed: number
   /** Of all that are not cancelled. */
@@ -253,6 +255,8 @@ class UploadQueue {
   #look(): Snapshot {
     const open = this.#waiting.size + this.#sending.size + this.#paused.size + this.#failed.size
     let sentBytes = this.#endedBytes
+    let cut = 0
+    for (const upload of this.#sending) if (upload.isCut) cut++
     // Of those that wait nothing is sent but what an earlier page sent.
     for (const group of [this.#sending, this.#paused, this.#failed])
       for (const upload of group) sentBytes += upload.sentBytes
@@ -261,6 +265,7 @@ class UploadQueue {
       ended: this.#ended,
       waiting: this.#waiting.size + this.#coming,
       sending: this.#sending.size,
+      cut,
       paused: this.#paused.size,
       failed: this.#failed.size,
       bytes: this.#openBytes + this.#endedBytes,

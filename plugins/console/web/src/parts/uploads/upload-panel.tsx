@@ -42,12 +42,12 @@ export function UploadPanel() {
   )
 }
 
-function Figures({ bytes, sentBytes, bytesPerSecond, failed, sending }: Snapshot) {
+function Figures({ bytes, sentBytes, bytesPerSecond, failed, sending, cut }: Snapshot) {
   return (
     <Group justify="space-between" gap={4}>
       <Text size="xs" c="dimmed" className="numbers">
         {formatBytes(sentBytes)} / {formatBytes(bytes)}
-        {sending > 0 && bytesPerSecond > 0 && ` · ${texts.uploads.rate(formatBytes(bytesPerSecond))}`}
+        {sending > cut && bytesPerSecond > 0 && ` · ${texts.uploads.rate(formatBytes(bytesPerSecond))}`}
       </Text>
       {failed > 0 && (
         <Text size="xs" c="red" className="numbers">

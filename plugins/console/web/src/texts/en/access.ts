@@ -11,7 +11,7 @@ export const users = {
   isEnabled: 'The user may sign in and make requests',
   newSecret: 'New secret key',
   newSecretTitle: (name: string) => `A new secret key for ${name}?`,
-  newSecretText: 'The present secret key does not work any more from then on, and sessions that began with it end.',
+  newSecretText: 'The current secret key does not work any more from then on, and sessions that began with it end.',
   deleted: (name: string) => `User ${name} is deleted.`,
   deleteTitle: (name: string) => `Delete user ${name}?`,
   deleteText: (keys: number) =>
@@ -43,10 +43,11 @@ export const policies = {
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
   deleteTitle: (name: string) => `Delete policy ${name}?`,
-  deleteText: (attached: number) =>
-    attached === 0
+  deleteText: (attached: readonly string[]) =>
+    attached.length === 0
       ? 'It is attached to nobody.'
-      : `It is attached to ${attached} users and groups, who lose what it allows.`,
+      : `It is attached to ${attached.slice(0, 5).join(', ')}${attached.length > 5 ? ` and ${attached.length - 5} more` : ''}: take it away from them before you delete it.`,
+  deleteUnknown: 'Where a user or a group has it, the server refuses: take it away from them first.',
 }
 
 export const accessKeys = {
@@ -89,7 +90,8 @@ export const simulator = {
   denied: 'denied',
   statements: 'Statements that were looked at',
   policy: 'Policy',
-  statement: 'Statement',
+  /** As the server's sentences and its API count. */
+  statement: 'Statement (from 0)',
   effect: 'Effect',
   fits: 'Fits',
   yes: 'yes',

@@ -51,6 +51,7 @@ export const postForm = {
   sizeMin: 'At least (bytes)',
   sizeMax: 'At most (MiB; empty: 5 GiB)',
   type: 'Content type (image/png, or image/ for all of a kind; empty: any)',
+  typeLabel: (beginning: string) => `Content type (begins with ${beginning})`,
   redirect: 'Page to show afterwards (empty: none)',
   make: 'Make form',
   html: 'HTML',

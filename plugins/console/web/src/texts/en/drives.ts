@@ -8,6 +8,7 @@ export const drives = {
   used: 'Used',
   usedOf: (used: string, total: string) => `${used} of ${total}`,
   free: 'Free',
+  reserved: (bytes: string) => `${bytes} more are kept by the file system`,
   rebuilding: 'being rebuilt',
   states: { online: 'online', offline: 'offline', faulty: 'faulty' },
   progress: 'Rebuilt',
@@ -29,13 +30,15 @@ export const drives = {
   steps: {
     find: 'Find the disk',
     findText: (path: string, error: string) =>
-      `It is mounted at ${path}.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
+      `Its folder is ${path}; “findmnt -T ${path}” says which disk that is on.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
     swap: 'Replace the disk',
     swapText:
       'The server need not be stopped. Unmount the old file system first, where it still is mounted, and put in a disk that is at least as large.',
     prepare: 'Make an empty file system at the same path',
     prepareText:
-      'Only an empty file system becomes a new drive: into an empty folder below which nothing is mounted the server writes nothing.',
+      'Only an empty file system becomes a new drive: into an empty folder below which nothing is mounted the server writes nothing. USER is the user that the server runs as.',
+    plain:
+      'The path is a plain folder on a file system that holds other things, too? Mount the new disk at this very path, as above: the folder is the place for the mount.',
     wait: 'Wait until it is rebuilt',
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,

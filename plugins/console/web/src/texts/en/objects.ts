@@ -142,6 +142,7 @@ export const shares = {
   owner: 'Owner',
   state: 'State',
   lastUsed: 'Last used',
+  usedWithin: (date: string) => `within an hour after ${date}`,
   revoke: 'Revoke',
   revoked: 'The link does not work any more.',
   all: 'Shares of everybody',
