@@ -192,7 +192,7 @@ if (withoutBrowser !== false) {
       await openPage(page, '/buckets/photos', 'photos')
       await page.getByRole('button', { name: 'letter.txt', exact: true }).click()
       for (const tab of ['Details', 'Preview', 'Versions']) {
-        await page.getByRole('tab', { name: tab }).click()
+        await page.getByRole('dialog').getByRole('tab', { name: tab }).click()
         await look(t, page, `full/object-${tab.toLowerCase()}`)
       }
       t.same(flaws, [])

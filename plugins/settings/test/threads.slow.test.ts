@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
-import { findLastingPort } from 'svc/testing'
+import { findLastingPort, until } from 'svc/testing'
 import t from 'tap'
 
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
@@ -101,10 +101,8 @@ async function start(): Promise<Server> {
       text => text.startsWith('HTTP/1.1 200'),
       () => false,
     )
-  for (let i = 0; !(await isUp()); i++) {
-    if (i === 300 || child.exitCode !== null) throw new Error(`it does not start: ${lines.join('\n')}`)
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+  await until(async () => child.exitCode !== null || (await isUp()), { what: 'the start', withinMs: 120_000 })
+  if (child.exitCode !== null) throw new Error(`it does not start: ${lines.join('\n')}`)
   return {
     lines,
     send,
