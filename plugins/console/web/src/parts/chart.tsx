@@ -62,7 +62,8 @@ export function Chart({ label, lines, format }: ChartProps) {
     return () => plot.destroy()
   }, [lines, format, width, scheme])
   return (
-    <Box ref={ref} role="img" aria-label={label}>
+    // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
+    <Box ref={ref} role="img" aria-label={label} style={{ overflow: 'hidden' }}>
       <div ref={place} />
     </Box>
   )
