@@ -17,7 +17,7 @@ const commit = existsSync(join(root, '.git')) && spawnSync('git', git, { cwd: ro
 
 await makeBundle(async target => {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  // `npm run check:types` checks them, and the tests with them; declarations alone take a third of the time.
+  // `npm run check:types` checks them, and the tests with them; declarations alone take less (25 instead of 42 s of CPU when it was measured).
   const options = ['-p', 'tsconfig.build.json', '--noCheck', '--outDir', target]
   const { status } = spawnSync(process.execPath, [compiler, ...options], { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('The type declarations cannot be made')

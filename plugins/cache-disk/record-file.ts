@@ -93,7 +93,7 @@ const readInto = promisify(read)
 /** No link is followed, and a pipe in the place of a file waits for nobody. Windows has neither flag. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Of this thread: the system gives memory of this size page by page, which takes as long as to read it. */
+/** Of this thread: new memory of this size comes from the system page by page, and makes V8 collect garbage. */
 const free = new FreeBuffers()
 const freeBytesMax = 32 * 1024 * 1024
 /** Smaller records are copied, and their memory is free at once. */

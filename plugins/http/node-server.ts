@@ -50,7 +50,7 @@ function http1Options(limits: ListenerLimits): ServerOptions {
     connectionsCheckingInterval: Math.max(250, Math.min(5_000, limits.headerTimeoutMs / 2)),
     // `timeouts.ts` has the keep-alive time.
     keepAliveTimeout: 0,
-    // Without a body a request is no stream that has to be read to its end: for GET that is a tenth of what Node.js does.
+    // Without a body a request is no stream that has to be read to its end, which takes several turns for each GET.
     optimizeEmptyRequests: true,
     requireHostHeader: false,
     joinDuplicateHeaders: true,
