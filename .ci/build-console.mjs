@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { withLock } from './lock.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'plugins/console/web')
@@ -26,8 +27,16 @@ function fingerprint() {
 
 /** Resolves with whether it was built now. Without the packages of the console (a production install) what is there stays. */
 export async function makeConsoleCurrent() {
+  return !isCurrent(fingerprint()) && (await withLock('console', make))
+}
+
+function isCurrent(fingerprint) {
+  return existsSync(stamp) && JSON.parse(readFileSync(stamp, 'utf8')).fingerprint === fingerprint
+}
+
+async function make() {
   const made = fingerprint()
-  if (existsSync(stamp) && JSON.parse(readFileSync(stamp, 'utf8')).fingerprint === made) return false
+  if (isCurrent(made)) return false
   let vite
   try {
     vite = createRequire(join(source, 'package.json')).resolve('vite')

@@ -23,6 +23,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { makeConsoleCurrent } from './build-console.mjs'
 import { buildSvcctl } from './build-svcctl.mjs'
 import { httpAsObject, licensesOf, requireForBundled } from './bundled-packages.mjs'
+import { withLock } from './lock.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'dist')
@@ -82,32 +83,9 @@ export function bundleIsCurrent() {
 /** Makes dist/ where it is not what the sources make. Processes that find this out at the same time wait for one of them. */
 async function makeBundleCurrent() {
   if (bundleIsCurrent()) return
-  const lock = join(root, 'node_modules/.cache/svc-bundle.lock')
-  mkdirSync(dirname(lock), { recursive: true })
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
-      break
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-      if (!isRunning(lock)) rmSync(lock, { force: true })
-      else await new Promise(done => setTimeout(done, 50))
-    }
-  }
-  try {
+  await withLock('bundle', async () => {
     if (!bundleIsCurrent()) await makeBundle()
-  } finally {
-    rmSync(lock, { force: true })
-  }
-}
-
-function isRunning(lock) {
-  try {
-    process.kill(Number(readFileSync(lock, 'utf8')) || process.pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
+  })
 }
 
 /** Replaces dist/. Programs that run from it go on, but for modules that they have not loaded yet. `finish` adds to the new folder. */
@@ -138,7 +116,7 @@ export async function makeBundle(finish) {
       metafile: true,
       logLevel: 'warning',
     })
-    copyAssets(made)
+    await copyAssets(made)
     writeFileSync(join(made, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
     // The package of the server installs it, too.
     await buildSvcctl(join(made, 'contrib/svcctl'), { isBundled: true })
@@ -198,7 +176,7 @@ const sourcesAsTheyAre = {
   },
 }
 
-function copyAssets(made) {
+async function copyAssets(made) {
   const copy = (from, to) => {
     mkdirSync(dirname(join(made, to)), { recursive: true })
     copyFileSync(join(root, from), join(made, to))
@@ -210,7 +188,10 @@ function copyAssets(made) {
     if (!path.split(/[\\/]/).includes('test')) copy(path, path)
   }
   const built = join(consoleFolder, 'dist')
-  if (existsSync(join(root, built))) cpSync(join(root, built), join(made, built), { recursive: true })
+  // Nobody replaces it meanwhile.
+  await withLock('console', () => {
+    if (existsSync(join(root, built))) cpSync(join(root, built), join(made, built), { recursive: true })
+  })
   // A package.json of their own would make them packages that find no `svc`: built, they are part of it.
   for (const path of globSync('contrib/*/package.json', { cwd: root })) {
     if (existsSync(join(made, dirname(path), 'index.js'))) copy(path, join(dirname(path), 'manifest.json'))
