@@ -9,6 +9,7 @@ import type { Boot } from './boot.ts'
 import { endWhenever, endWithin, exit, LAST_MS } from './exit.ts'
 import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink, type LogSink, setLogLevel } from './log.ts'
+import { returnMemoryAtRest } from './memory-at-rest.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
 
@@ -100,6 +101,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     const startMs = Date.now() - started
     // Until here main.ts lets the young generation not grow.
     setFlagsFromString('--semi-space-growth-factor=2')
+    returnMemoryAtRest()
     if (stopping === undefined)
       log.info({ version: kernel.service.version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')
     await new Promise<void>(resolve => {

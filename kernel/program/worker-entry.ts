@@ -6,6 +6,7 @@ import { createThreadCalls, type Envelope } from '../threads/calls.ts'
 import { loadPlugins } from './discover.ts'
 import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createRelaySink, setLogLevel } from './log.ts'
+import { returnMemoryAtRest } from './memory-at-rest.ts'
 import type { WorkerData } from './thread-pool.ts'
 
 if (parentPort === null) throw new Error('thread-entry runs in worker threads only')
@@ -54,7 +55,10 @@ handleStep('kernel.start', async () => {
   kernel.setup()
   await kernel.start()
 })
-handleStep('kernel.serve', () => kernel?.serve())
+handleStep('kernel.serve', async () => {
+  await kernel?.serve()
+  returnMemoryAtRest()
+})
 handleStep('kernel.drain', () => kernel?.drain())
 handleStep('kernel.stop', async () => {
   stopped = true
