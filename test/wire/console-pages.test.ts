@@ -1,8 +1,8 @@
-/** What holds on every page of the web console: for a keyboard, a phone, axe, a slow machine, a connection that is slow or cut. */
+/** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { accessibilityFlaws, colourRules, withoutBrowser } from './browser.ts'
-import { consolePages, hasData, startConsole } from './console.ts'
+import { withoutBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -11,8 +11,6 @@ t.setTimeout(900_000)
 /** Compressed, with a session and an empty cache: the application and the overview. */
 const firstLoadBytesMax = 250 * 1024
 const filesMax = 60
-/** What a page loads beyond that, but for the editor of policies, which comes when one is edited. */
-const pageBytesMax = 60 * 1024
 const slowdown = 4
 /** Of a bad mobile network: milliseconds, bytes a second. */
 const slowLine = { offline: false, latency: 200, downloadThroughput: 300_000, uploadThroughput: 60_000 }
@@ -23,9 +21,6 @@ const noteWhenShown = (heading: string) => `new MutationObserver((_, observer) =
   globalThis.shownMs = performance.now()
   observer.disconnect()
 }).observe(document, { subtree: true, childList: true, characterData: true })`
-
-/** Of the frame around every page. Which link is the present page's is seen on the overview. */
-const frame = ['header', 'nav']
 
 /** Grows with the files of the application that the page loads, from the browser's cache too: name and compressed size. */
 function watchAssets(page: Page): Map<string, number> {
@@ -185,48 +180,4 @@ if (withoutBrowser !== false) {
     await page.getByRole('cell', { name: 'GET /photos/slowly' }).waitFor()
     t.same(flaws, [])
   })
-
-  t.test(
-    'axe finds nothing serious on any page, light and dark, on a phone; each is small, and asks nobody else',
-    async t => {
-      const { page, flaws } = await browser.open(
-        t,
-        { colorScheme: 'light', viewport: { width: 360, height: 740 } },
-        /404 GET .*(encryption|policy)/,
-      )
-      const assets = watchAssets(page)
-      const origins = new Set<string>()
-      page.on('request', request => origins.add(new URL(request.url()).origin))
-      const found: string[] = []
-      const look = async (without: readonly string[] = []) => {
-        found.push(...(await accessibilityFlaws(page, { without })))
-        await page.emulateMedia({ colorScheme: 'dark' })
-        await page.locator('html[data-mantine-color-scheme=dark]').waitFor()
-        found.push(...(await accessibilityFlaws(page, { without, rules: colourRules })))
-        await page.emulateMedia({ colorScheme: 'light' })
-      }
-      await page.goto(`${console}/sign-in`)
-      await page.getByLabel('Access key').waitFor()
-      await look()
-      await signIn(page)
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
-      await page.waitForLoadState('networkidle')
-      const first = new Set(assets.keys())
-      for (const [path, heading] of consolePages('photos')) {
-        assets.clear()
-        await page.goto(console + path)
-        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
-        await hasData(page)
-        await look(path === '/' ? [] : frame)
-        const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-        t.ok(overflow <= 0, `${path} is as wide as the phone`)
-        const own = [...assets].filter(([name]) => !first.has(name) && !name.startsWith('json-editor'))
-        const bytes = own.reduce((sum, [, size]) => sum + size, 0)
-        t.ok(bytes <= pageBytesMax, `${path} loads ${bytes} bytes of its own`)
-      }
-      t.same(found, [])
-      t.same([...origins], [console], 'nobody else is asked for anything')
-      t.same(flaws, [])
-    },
-  )
 }

@@ -1,6 +1,6 @@
 /**
  * Every page of the web console on servers in four states: no page is wider than its window, on a phone, a desk and a screen of 3840 px, lines
- * stay short enough to be read, and nothing fails. With TEST_PICTURES=1 pictures of all of them are left in .tap/pictures, in both themes, to be
+ * stay short enough to be read, axe finds nothing serious, nobody else is asked for anything, and nothing fails. With TEST_PICTURES=1 pictures of all of them are left in .tap/pictures, in both themes, to be
  * looked at: `TEST_PICTURES=1 npx tap test/wire/console-pictures.slow.test.ts`.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -11,20 +11,35 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { AdminClient } from './admin.ts'
-import { comesToRest, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, colourRules, comesToRest, withoutBrowser } from './browser.ts'
 import { consolePages, eventually, hasData, openPage, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(1_800_000)
 
 const folder = resolve(import.meta.dirname, '../../.tap/pictures')
-/** Pictures are of the first two. */
-const widths = [1440, 360, 3840] as const
+/** Pictures are of all but the widest. The phone is the last: axe looks at that. */
+const widths = [3840, 1440, 360] as const
 /** Of what is read, in pixels: some 150 letters. */
 const lineWidthMax = 1320
 const schemes = ['light', 'dark'] as const
 const takesPictures = process.env.TEST_PICTURES !== undefined
+/** A page that nobody looks at need not be drawn in full. */
+const visitor = { colorScheme: 'light', deviceScaleFactor: takesPictures ? 1 : 0.25 } as const
 const expected = /404 GET .*(encryption|policy|lifecycle)/
+
+/** Of the frame around every page. Which link is the present page's is seen on the overview. */
+const frame = ['header', 'nav']
+
+/** What axe finds, light and dark. */
+async function flawsOf(page: Page, without: readonly string[] = []): Promise<string[]> {
+  const found = await accessibilityFlaws(page, { without })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.locator('html[data-mantine-color-scheme=dark]').waitFor()
+  found.push(...(await accessibilityFlaws(page, { without, rules: colourRules })))
+  await page.emulateMedia({ colorScheme: 'light' })
+  return found
+}
 
 /** Pixels by which the page is wider than its window, and the width of its widest line of text. */
 const measure = `({
@@ -44,7 +59,6 @@ async function look(t: Test, page: Page, name: string): Promise<void> {
     t.ok(line <= lineWidthMax, `a line of ${name} is ${line} px wide`)
     if (takesPictures && width < 3840) await photograph(page, `${name}-${width}`)
   }
-  await page.setViewportSize({ width: widths[0], height: 900 })
 }
 
 async function photograph(page: Page, name: string): Promise<void> {
@@ -143,7 +157,7 @@ if (withoutBrowser !== false) {
   t.test('an empty server', async t => {
     const { url, admin, browser, signIn } = await startConsole(t)
     await admin.call('POST', '/buckets', { name: 'empty' })
-    const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+    const { page, flaws } = await browser.open(t, visitor, expected)
     await page.goto(`${url}/sign-in`)
     await page.getByLabel('Access key').waitFor()
     await look(t, page, 'empty/sign-in')
@@ -169,13 +183,22 @@ if (withoutBrowser !== false) {
     })
     for (let index = 0; index < 8; index++) await fetch(`${server.endpoint}/photos/picture-${index}.jpg`)
     await t.test('root', async t => {
-      const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+      const { page, flaws } = await browser.open(t, visitor, expected)
+      const origins = new Set<string>()
+      page.on('request', request => origins.add(new URL(request.url()).origin))
+      await page.goto(`${url}/sign-in`)
+      await page.getByLabel('Access key').waitFor()
+      await look(t, page, 'full/sign-in')
+      const found = await flawsOf(page)
       await signIn(page)
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       for (const [path, heading] of [...consolePages('photos'), ...more]) {
         await openPage(page, path, heading)
         await look(t, page, `full/${nameOf(path)}`)
+        found.push(...(await flawsOf(page, path === '/' ? [] : frame)))
       }
+      t.same(found, [])
+      t.same([...origins], [url], 'nobody else is asked for anything')
       await openPage(page, '/distributions/www.example.test', 'www.example.test')
       for (const tab of [
         'Behaviours',
@@ -203,7 +226,7 @@ if (withoutBrowser !== false) {
         Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
       })
       const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
-      const { page, flaws } = await browser.open(t, { colorScheme: 'light' })
+      const { page, flaws } = await browser.open(t, visitor)
       await signIn(page, '/', accessKeyId, secretAccessKey)
       await page.getByRole('heading', { name: 'Buckets' }).waitFor()
       const links: string[] = []
@@ -229,7 +252,7 @@ if (withoutBrowser !== false) {
       const { nodes } = await admin.call('GET', '/info')
       return nodes[0].disks.some(({ state }: { state: string }) => state !== 'online')
     })
-    const { page, flaws } = await browser.open(t, { colorScheme: 'light' }, expected)
+    const { page, flaws } = await browser.open(t, visitor, expected)
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     for (const [path, heading] of consolePages('photos').filter(([path]) =>

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, wholeBrowser, withoutBrowser } from './browser.ts'
 import { eventually, filesIn, noticeScripts, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
@@ -75,7 +75,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { admin, browser, signIn } = await startConsole(t)
+  const { admin, browser, signIn } = await startConsole(t, {}, { program: wholeBrowser })
   await admin.call('POST', '/buckets', { name: 'photos' })
   const folder = temporaryFolder(t)
 

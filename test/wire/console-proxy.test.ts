@@ -6,7 +6,7 @@ import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { prepareNginx } from '../services/nginx.ts'
-import { startBrowser, withoutBrowser } from './browser.ts'
+import { startBrowser, wholeBrowser, withoutBrowser } from './browser.ts'
 import { requireProgram } from './clients.ts'
 import { filesIn } from './console.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
@@ -27,7 +27,10 @@ if (skip === false) {
 }
 
 /** The name is of the certificate; nobody trusts its authority. */
-const browser = skip === false ? await startBrowser(t, [`--host-resolver-rules=MAP ${host} 127.0.0.1`]) : undefined
+const browser =
+  skip === false
+    ? await startBrowser(t, { more: [`--host-resolver-rules=MAP ${host} 127.0.0.1`], program: wholeBrowser })
+    : undefined
 const options = { ignoreHTTPSErrors: true, acceptDownloads: true }
 
 /** Signs in, makes a bucket, sends a file of several parts up and another down, sees a request live, and signs out. */

@@ -3,11 +3,11 @@ import type { Page } from 'playwright-core'
 import { until } from 'svc/testing'
 import type { Test } from 'tap'
 import { type AdminClient, createAdminClient } from './admin.ts'
-import { startBrowser } from './browser.ts'
+import { type BrowserOptions, startBrowser } from './browser.ts'
 import { accessKey, type ServerOptions, secretKey, startServer } from './server.ts'
 
 /** Ended when the test ends. */
-export async function startConsole(t: Test, options: ServerOptions = {}) {
+export async function startConsole(t: Test, options: ServerOptions = {}, browserOptions: BrowserOptions = {}) {
   const server = await startServer(options)
   t.teardown(server.remove)
   const url = `http://${server.startup.console}`
@@ -15,7 +15,7 @@ export async function startConsole(t: Test, options: ServerOptions = {}) {
     server,
     url,
     admin: createAdminClient(server),
-    browser: await startBrowser(t),
+    browser: await startBrowser(t, browserOptions),
     /** As root, unless a key is given; `path` is where one wants to go. */
     async signIn(page: Page, path = '/', key = accessKey, secret = secretKey): Promise<void> {
       await page.goto(url + path)

@@ -4,7 +4,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { svcctlProgram } from '../services/programs.ts'
 import { createAdminClient } from './admin.ts'
-import { startBrowser, withoutBrowser } from './browser.ts'
+import { startBrowser, wholeBrowser, withoutBrowser } from './browser.ts'
 import { run } from './clients.ts'
 import { createClient } from './sdk.ts'
 import { accessKey, secretKey, startServer } from './server.ts'
@@ -81,10 +81,10 @@ t.test('a browser on websites', { skip: withoutBrowser }, async t => {
     origin: { bucket: 'www.example.test' },
     defaultBehavior: { spaFallback: 'index.html', indexDocument: 'index.html' },
   })
-  const browser = await startBrowser(t, [
-    '--host-resolver-rules=MAP *.example.test 127.0.0.1',
-    '--autoplay-policy=no-user-gesture-required',
-  ])
+  const browser = await startBrowser(t, {
+    more: ['--host-resolver-rules=MAP *.example.test 127.0.0.1', '--autoplay-policy=no-user-gesture-required'],
+    program: wholeBrowser,
+  })
 
   await t.test('index documents, the security preset, error pages', async t => {
     const { page, flaws } = await browser.open(t, {}, /^404 GET \/(missing|favicon\.ico)$/)

@@ -42,6 +42,7 @@ export default defineConfig({
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,
+    manifest: 'manifest.json',
     chunkSizeWarningLimit: 900,
     modulePreload: { polyfill: false },
     // One file of what is loaded in any case costs a slow machine less than a dozen, which the bundler makes of what pages import, too.
