@@ -11,6 +11,8 @@ import { runInNewContext } from 'node:vm'
 const busyShareMax = 0.05
 /** It is not worth a collection to return less. */
 const grownBytesMin = 16 << 20
+/** The pause grows with what is in use, a large cache for example. Garbage counts until V8 has collected it, some looks later. */
+const usedBytesMax = 128 << 20
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
@@ -23,7 +25,8 @@ export function returnMemoryAtRest(lookMs = 10_000): void {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)
     last = now
-    if (utilization > busyShareMax || getHeapStatistics().total_physical_size < keptBytes + grownBytesMin) return
+    const { total_physical_size: heapBytes, used_heap_size: usedBytes } = getHeapStatistics()
+    if (utilization > busyShareMax || heapBytes < keptBytes + grownBytesMin || usedBytes > usedBytesMax) return
     collect ??= exposedCollection()
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     keptBytes = getHeapStatistics().total_physical_size
