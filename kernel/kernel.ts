@@ -187,6 +187,13 @@ export function createKernel(options: KernelOptions): Kernel {
     onDegraded: reportDegraded,
   })
 
+  const dependenciesOf = (plugin: AnyPlugin): string[] => {
+    const services = new Set(wanted(plugin))
+    return units
+      .filter(other => other.plugin.provides?.some(service => services.has(service)))
+      .map(other => other.plugin.name)
+  }
+
   const service: KernelService = {
     ...build,
     startedAtMs: ports.clock.now(),
@@ -209,7 +216,7 @@ export function createKernel(options: KernelOptions): Kernel {
         description: plugin.description ?? '',
         origin: options.originOf?.(plugin) ?? 'external',
         startMs: lifecycle.startMs(plugin.name),
-        dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
+        dependsOn: dependenciesOf(plugin),
       })),
     workers: () => lifecycle.workers().map(worker => worker.status()),
     points: () => points.describe(),
@@ -344,8 +351,4 @@ export function createKernel(options: KernelOptions): Kernel {
     cutOffRequests: () => cutOffRequests,
     announcements: () => announcements,
   }
-}
-
-function provides(provider: AnyPlugin, plugin: AnyPlugin): boolean {
-  return wanted(plugin).some(service => provider.provides?.includes(service) === true)
 }

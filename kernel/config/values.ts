@@ -4,8 +4,14 @@ import type { TSchema } from 'typebox'
 import { type ConfigurationKey, choices, type KeySchema, type KeyType, typeOf } from './keys.ts'
 import { parseDuration, parseSize } from './units.ts'
 
-/** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. */
-const validator = () => createRequire(import.meta.url)('typebox/schema') as typeof import('typebox/schema')
+type Validator = typeof import('typebox/schema')
+let loaded: Validator | undefined
+
+/** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. Bundled, each `require` makes a copy. */
+function validator(): Validator {
+  loaded ??= createRequire(import.meta.url)('typebox/schema') as Validator
+  return loaded
+}
 
 /** The accepted texts of booleans. */
 export const booleanTexts: ReadonlyMap<string, boolean> = new Map([

@@ -10,7 +10,7 @@ import { eventually } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
 import { requireProgram } from '../wire/clients.ts'
-import { startServer, type TestServer, workerCount } from '../wire/server.ts'
+import { startServer, type TestServer, withMasterKey, workerCount } from '../wire/server.ts'
 import { type AuthorityProxy, startAuthorityProxy, startDnsProxy } from './authority-proxy.ts'
 
 const { skip } = requireProgram('pebble')
@@ -75,11 +75,12 @@ async function killed(t: Test, server: TestServer, proxy: AuthorityProxy, wishes
 const whereOf = (name: string, isAfter: boolean) => `${name}, ${isAfter ? 'before its answer' : 'before its request'}`
 
 t.test('an order by http-01 survives kill -9 in each of its steps', { skip }, async t => {
-  const server = await startServer({ environment: { SVC_CONFIG_FILE: configFile } })
+  const server = await startServer({ environment: { SVC_CONFIG_FILE: configFile, ...withMasterKey } })
   t.teardown(() => server.remove())
   await server.stop()
   const pebble = await startPebble(t, { httpPort: server.port, tlsPort: server.port, nonceRejects: 0 })
   const environment = {
+    ...withMasterKey,
     SVC_CONFIG_FILE: configFile,
     SVC_ACME_DNS_NAMESERVERS: pebble.dnsServer,
     SVC_ACME_HTTP_PORT: String(server.port),
@@ -120,7 +121,7 @@ t.test(
     const zone = 'kill.test'
     const named = await startNamed(t, { zones: { [zone]: [] }, fixedZones: ['test'] })
     const changes = await startDnsProxy(t, named.port)
-    const environment = { SVC_CONFIG_FILE: configFile, SVC_ACME_DNS_NAMESERVERS: named.server }
+    const environment = { ...withMasterKey, SVC_CONFIG_FILE: configFile, SVC_ACME_DNS_NAMESERVERS: named.server }
     const server = await startServer({ environment })
     t.teardown(() => server.remove())
     await createAdminClient(server).call('POST', '/dns-providers', {

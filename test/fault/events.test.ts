@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, testRounds, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from '../wire/admin.ts'
-import { startServer, type TestServer, workerCount } from '../wire/server.ts'
+import { startServer, type TestServer, withMasterKey, workerCount } from '../wire/server.ts'
 import { createSignedClient, type SignedClient } from '../wire/signed-client.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
@@ -90,7 +90,7 @@ t.setTimeout(roundCount * 30_000 + drainedCount * 20 + 600_000)
 t.test('crashes lose no event and invent none', async t => {
   t.comment(`SEED=${seed} ROUNDS=${roundCount}`)
   const sink = await startSink(t)
-  const server = await startServer()
+  const server = await startServer({ environment: withMasterKey })
   t.teardown(() => server.remove())
   const client = createSignedClient(server.port)
   t.teardown(() => client.disconnect())

@@ -1,11 +1,13 @@
 /**
  * What the client suites share: finding a client, running it with a clean environment, and data to move about. Clients run
- * as they come, with no patch and no configuration beyond endpoint, credentials and path style.
+ * as they come, with no patch and no configuration beyond endpoint, credentials and path style; of a client of which many commands run, the
+ * modules are loaded once.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { createCipheriv, createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { preloadedClient } from './preloaded-client.ts'
 import { accessKey, region, secretKey, type TestServer } from './server.ts'
 
 const commandDeadlineMs = 100_000
@@ -80,19 +82,27 @@ export function clientEnvironment(server: TestServer): Record<string, string> {
 }
 
 /** Runs a program to its end. Never throws for an exit code: the caller asserts it. */
-export function run(
+export async function run(
   program: string,
   args: readonly string[],
   server: TestServer,
   options: CommandOptions = {},
 ): Promise<Outcome> {
+  const environment = { ...clientEnvironment(server), ...options.environment }
+  const folder = options.folder ?? server.folder
+  const preloaded = preloadedClient(program, commandDeadlineMs / 1000)
+  if (preloaded !== undefined) {
+    const outcome = await preloaded.run({ args, environment, folder, input: options.input ?? '' })
+    if (outcome.code >= 0) return outcome
+    throw new Error(`${program} ${args.join(' ')}: ended by signal ${-outcome.code}\n${outcome.stderr}`)
+  }
   return new Promise((done, fail) => {
     const child = execFile(
       program,
       [...args],
       {
-        env: { ...clientEnvironment(server), ...options.environment },
-        cwd: options.folder ?? server.folder,
+        env: environment,
+        cwd: folder,
         timeout: commandDeadlineMs,
         killSignal: 'SIGKILL',
         maxBuffer: 256 << 20,

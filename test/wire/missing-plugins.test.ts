@@ -6,13 +6,13 @@ import { CreateBucketCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
-import { dryRun, dryRunWith, startServer } from './server.ts'
+import { dryRunWith, startServer, withMasterKey } from './server.ts'
 
 const policy = JSON.stringify({
   Version: '2012-10-17',
   Statement: { Effect: 'Deny', Principal: '*', Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::photos/*' },
 })
-const disabled = { SVC_PLUGINS: '["svc/plugins/standard",{"disable":["bucket-policy"]}]' }
+const disabled = { ...withMasterKey, SVC_PLUGINS: '["svc/plugins/standard",{"disable":["bucket-policy"]}]' }
 const accepted = { ...disabled, SVC_IGNORE_MISSING_PLUGINS: 'bucket-policy' }
 const refusal =
   'The plugin "bucket-policy" is not loaded, but stored data needs it: the bucket "photos" has a policy. Without it'
@@ -25,7 +25,7 @@ for (const [what, name] of [
     const folder = mkdtempSync(join(tmpdir(), 'svc-missing-'))
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     const drive = join(folder, name)
-    const server = await startServer({ drive })
+    const server = await startServer({ drive, environment: withMasterKey })
     t.teardown(server.remove)
     const client = createClient(server)
     t.teardown(() => client.destroy())
@@ -41,9 +41,9 @@ for (const [what, name] of [
     const error = await server.start(disabled).catch((cause: Error) => cause)
     t.ok(error instanceof Error && error.message.includes(logged))
 
-    await server.start({})
+    await server.start(withMasterKey)
     t.equal(await server.stop(), 0)
-    t.match(dryRun(drive), /^0 [\s\S]*no problems found/)
+    t.match(dryRunWith(withMasterKey, drive), /^0 [\s\S]*no problems found/)
     const refused = dryRunWith(disabled, drive)
     t.match(refused, /^1 [\s\S]*1 problem found:\n {2}stored-needs: The plugin/)
     t.match(refused, refusal)
@@ -62,7 +62,7 @@ for (const [what, name] of [
 }
 
 t.test('distributions: a start without their plugin is refused by name, and taken when they are gone', async t => {
-  const server = await startServer()
+  const server = await startServer({ environment: withMasterKey })
   t.teardown(server.remove)
   const client = createClient(server)
   t.teardown(() => client.destroy())
@@ -73,14 +73,14 @@ t.test('distributions: a start without their plugin is refused by name, and take
   await publish('blog')
   const publishing = ['website', 's3-domains', 'distribution-archive', 'purge', 'purge-generic', 'purge-cdn']
   const disable = ['distributions', ...publishing]
-  const without = { SVC_PLUGINS: JSON.stringify(['svc/plugins/standard', { disable }]) }
+  const without = { ...withMasterKey, SVC_PLUGINS: JSON.stringify(['svc/plugins/standard', { disable }]) }
   const missed = (reason: string) =>
     `The plugin "distributions" is not loaded, but stored data needs it: ${reason}. Without it no domain of a distribution is answered`
   t.equal(await server.stop(), 0)
   t.match(dryRunWith(without, server.drive), missed('there is the distribution "blog"'))
   const error = await server.start(without).catch((cause: Error) => cause)
   t.ok(error instanceof Error && error.message.includes('there is the distribution'), String(error))
-  await server.start({})
+  await server.start(withMasterKey)
   await createAdminClient(server).call('PUT', '/distributions/site', {
     id: 'site',
     aliases: ['site.example.test'],
@@ -88,7 +88,7 @@ t.test('distributions: a start without their plugin is refused by name, and take
   })
   t.equal(await server.stop(), 0)
   t.match(dryRunWith(without, server.drive), missed('there are 2 distributions, "blog" among them'))
-  await server.start({})
+  await server.start(withMasterKey)
   for (const id of ['blog', 'site']) await createAdminClient(server).call('DELETE', `/distributions/${id}`)
   t.equal(await server.stop(), 0)
   await server.start(without)

@@ -16,9 +16,10 @@ import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
 import { createClient } from './sdk.ts'
-import { dryRun, startServer } from './server.ts'
+import { dryRunWith, startServer, withMasterKey } from './server.ts'
 
 t.setTimeout(1_100_000)
+const dryRun = (...drives: readonly string[]) => dryRunWith(withMasterKey, ...drives)
 const Bucket = 'photos'
 const multipartBytes = 12_000_000
 /** So many that chance puts some of them into each set. */
@@ -71,7 +72,7 @@ t.test('pools of different shapes', async t => {
     string,
   ]
   t.match(dryRun(first, second), /^0 .*plan: A new set of 4 drives.*plan: A new set of 3 drives.*no problems found/s)
-  const environment = { SVC_PROMETHEUS_AUTH_TYPE: 'public' }
+  const environment = { ...withMasterKey, SVC_PROMETHEUS_AUTH_TYPE: 'public' }
   const server = await startServer({ drives: [first, second], environment })
   const s3 = createClient(server)
   t.teardown(async () => {

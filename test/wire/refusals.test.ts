@@ -164,6 +164,14 @@ const traced = () =>
     .filter(line => line.startsWith('data: {'))
     .map(line => JSON.parse(line.slice('data: '.length)))
 
+/** Their spans come later. */
+const refusals: {
+  readonly what: string
+  readonly requestId: string
+  readonly kind: string
+  readonly status: number
+}[] = []
+
 await publish()
 for (const { api, kind, begin, ask } of rows) {
   t.test(`${api}, ${kind}: ${begin === nothing ? 'logins that fail' : 'a limit on requests'}`, async t => {
@@ -191,14 +199,22 @@ for (const { api, kind, begin, ask } of rows) {
       found => found !== null,
     )
     t.match(line, { type: api, status: wanted, throttled: kind }, 'the live trace')
+    refusals.push({ what: `${api}, ${kind}`, requestId, kind, status: wanted })
+  })
+}
+
+// Together, because spans are sent every five seconds.
+t.test('the span of each refusal', async t => {
+  t.equal(refusals.length, rows.length)
+  for (const { what, requestId, kind, status } of refusals) {
     const spanOf = () => collector.spans.find(({ attributes }) => attributes['svc.request_id'] === requestId)
     const span = await eventually(
       () => spanOf() ?? null,
       found => found !== null,
     )
-    t.match(span, { attributes: { 'svc.throttled': kind, 'http.response.status_code': wanted } }, 'the span')
-  })
-}
+    t.match(span, { attributes: { 'svc.throttled': kind, 'http.response.status_code': status } }, what)
+  }
+})
 
 t.test('health, and scrapes of metrics, are never refused', async t => {
   await set('api', { requests_max: '1', requests_deadline: '10ms' })

@@ -17,7 +17,7 @@ import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
 import { createClient } from './sdk.ts'
-import { dryRun, startServer } from './server.ts'
+import { dryRunWith, startServer, withMasterKey } from './server.ts'
 
 t.setTimeout(400_000)
 const Bucket = 'photos'
@@ -25,7 +25,7 @@ const sizes = [0, 100, 5000, 120_000, 700_000, 3_000_000]
 
 async function start(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-drives-'))
-  const environment = { SVC_PROMETHEUS_AUTH_TYPE: 'public' }
+  const environment = { ...withMasterKey, SVC_PROMETHEUS_AUTH_TYPE: 'public' }
   const server = await startServer({ drive: join(folder, 'd{1...4}'), environment })
   const s3 = createClient(server)
   t.teardown(async () => {
@@ -298,7 +298,7 @@ t.test('REDUCED_REDUNDANCY has one parity shard, and takes less room', async t =
 
 t.test('a dry run reports whether the set could be assembled', async t => {
   const { server, drive } = await start(t)
-  const said = (range: string) => dryRun(join(drive(1), '..', range))
+  const said = (range: string) => dryRunWith(withMasterKey, join(drive(1), '..', range))
   t.match(said('d{1...4}'), /^1 .*Another server process has the drive/s)
   t.equal(await server.stop(), 0)
   t.match(said('d{1...4}'), /^0 .*no problems found/s)

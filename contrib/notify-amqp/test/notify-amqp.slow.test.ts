@@ -26,7 +26,7 @@ function connect(t: Test, settings: Partial<AmqpSettings>): NotifyTarget {
   return target
 }
 
-/** A durable queue, bound to a durable topic exchange if one is named, for a broker that the test may kill at once. */
+/** A durable queue, bound to a durable topic exchange if one is named. */
 async function declare(queue: string, exchange = ''): Promise<void> {
   const model = await server.open()
   const channel = await model.createChannel()
@@ -36,7 +36,10 @@ async function declare(queue: string, exchange = ''): Promise<void> {
     await channel.bindQueue(queue, exchange, '#')
   }
   await model.close()
-  // Messages are on disk when they are confirmed, declarations some seconds later.
+}
+
+/** For a broker that is killed now: messages are on disk when they are confirmed, declarations some seconds later. */
+function keepDeclarations(): void {
   server.control('eval', 'mnesia:sync_log().')
 }
 
@@ -79,7 +82,10 @@ for (const publisher_confirms of [true, false]) {
           taken.push(...(await take(queue)).map(({ content }) => receivedFrom(content)))
           return taken
         },
-        stop: () => server.stop(),
+        stop() {
+          keepDeclarations()
+          return server.stop()
+        },
         start: () => server.start(),
         hang: async () => server.hang(),
         resume: async () => server.resume(),
@@ -205,6 +211,7 @@ t.test('a broker that takes no messages because of its memory gives an error wit
 
 t.test('a connection that the broker closes, and a broker that is killed while it answers', { skip }, async t => {
   await declare('again')
+  keepDeclarations()
   const target = connect(t, { routing_key: 'again' })
   await target.send([testMessage({ key: 'first' })], noSignal)
   server.control('close_all_connections', 'maintenance')
