@@ -20,6 +20,7 @@ import {
   requirePolicyRoom,
   requireSettings,
   requireUnused,
+  requireWebhooks,
 } from './checks.ts'
 import {
   type CacheDocuments,
@@ -79,6 +80,10 @@ export function valuesOf({ settings, policies, distributions }: AllSettings): Ca
     distributions: new Map(distributions.map(({ id, value }) => [id, value])),
   }
 }
+
+/** Of the webhooks that there will be. */
+export const idsOf = (change: WebhookChange | undefined): ReadonlySet<string> =>
+  new Set(change?.after.map(({ id }) => id))
 
 export const nextHead = (head: Stored<{ changes: number }> | undefined) => ({ changes: (head?.value.changes ?? 0) + 1 })
 
@@ -156,6 +161,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
+        requireWebhooks(distribution, value, idsOf(told))
         const document = withWebhooks(value, createdMs, isFormer ? undefined : stored?.value, told?.isChange === true)
         return tx => {
           tx.put(distributions, id, document, conditions)

@@ -9,6 +9,8 @@ import { everyDocument } from 'svc/plugins/store/api'
 import {
   type EffectivePolicy,
   type LevelSettings,
+  type NamedWebhooks,
+  namedWebhooks,
   type PartialPolicy,
   type Quota,
   resolvePolicy,
@@ -41,6 +43,8 @@ export interface PlacedPolicy extends EffectivePolicy {
 export interface CacheConfiguration {
   readonly settings: StoredSettings
   policyOf(place: PolicyPlace): PlacedPolicy
+  /** The webhooks of the distribution that are told what to forget there; undefined: all of them. As the policy has it, for many places. */
+  webhooksOf(place: PolicyPlace): NamedWebhooks | undefined
 }
 
 interface Site {
@@ -110,23 +114,26 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
       })
     }
     const cluster = level(settings.cache, 'the cache settings of the cluster')
+    const levelsOf = ({ distribution, createdMs, alias, pathPattern }: PolicyPlace) => {
+      const found = sites.get(distribution)
+      const site = found?.createdMs === createdMs ? found : undefined
+      const domain = site?.domains.get(alias)
+      const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
+      return {
+        cluster,
+        ...(site !== undefined && { distribution: site.cache }),
+        ...(domain !== undefined && { domain }),
+        ...(behavior !== undefined && { behavior }),
+      }
+    }
     const configuration: CacheConfiguration = {
       settings,
       policyOf(place) {
-        const { distribution, createdMs, alias, pathPattern } = place
-        const found = sites.get(distribution)
-        const site = found?.createdMs === createdMs ? found : undefined
-        const domain = site?.domains.get(alias)
-        const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
-        const named = {
-          cluster,
-          ...(site !== undefined && { distribution: site.cache }),
-          ...(domain !== undefined && { domain }),
-          ...(behavior !== undefined && { behavior }),
-        }
+        const named = levelsOf(place)
         const policy = resolvePolicy(named, name => policies.get(name))
-        return placed({ ...policy, quota: quotaOf(place, site?.cache, domain) })
+        return placed({ ...policy, quota: quotaOf(place, named.distribution, named.domain) })
       },
+      webhooksOf: place => namedWebhooks(levelsOf(place)),
     }
     if (current === undefined || sequence >= current.sequence) current = { sequence, configuration }
     return configuration
