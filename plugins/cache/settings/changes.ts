@@ -55,6 +55,8 @@ export interface SettingsChanges {
     /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
     webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
+  /** Removes what is set for distributions that are gone. */
+  tidy(createdMsOf: (distribution: string) => Promise<number | undefined>): Promise<void>
   /** Changes of documents that were checked elsewhere, in one commit. `fill` is called again where somebody else was faster. */
   commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
@@ -168,6 +170,15 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
           told?.apply(tx)
         }
       }),
+    async tidy(createdMsOf) {
+      for (const { id, value, etag } of await everyDocument(distributions)) {
+        if (value.distributionCreatedMs === (await createdMsOf(id))) continue
+        // Somebody may have made one of the same id meanwhile: then the document is another one.
+        await change(() => tx => tx.delete(distributions, id, { ifMatch: etag })).catch(error => {
+          if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+        })
+      }
+    },
     commit: fill => change(() => fill),
   }
 }

@@ -42,6 +42,8 @@ export interface PlacedPolicy extends EffectivePolicy {
 /** Immutable; another one counts after a change. */
 export interface CacheConfiguration {
   readonly settings: StoredSettings
+  /** All that are set, each after the one that it is within. */
+  readonly quotas: readonly Quota[]
   policyOf(place: PolicyPlace): PlacedPolicy
   /** The webhooks of the distribution that are told what to forget there; undefined: all of them. As the policy has it, for many places. */
   webhooksOf(place: PolicyPlace): NamedWebhooks | undefined
@@ -70,6 +72,14 @@ function quotaOf(
   return { id: `${id} ${alias}`, level: 'domain', bytes: domain.quota, within: whole }
 }
 
+function quotasOf(sites: ReadonlyMap<string, Site>): readonly Quota[] {
+  return [...sites].flatMap(([distribution, { createdMs, cache, domains }]) => {
+    const at = (alias: string, domain?: LevelSettings) =>
+      quotaOf({ distribution, createdMs, alias }, cache, domain) ?? []
+    return [at(''), ...[...domains].map(([alias, domain]) => at(alias, domain))].flat()
+  })
+}
+
 export function placed(policy: EffectivePolicy): PlacedPolicy {
   const digest = createHash('sha256')
     .update(JSON.stringify([policy.policy, policy.autoInvalidate, ...quotaIds(policy.quota)]))
@@ -87,7 +97,12 @@ function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwi
   }
 }
 
-export function createConfigurations(documents: CacheDocuments, log: Logger) {
+/** `onChange` hears of each configuration before anybody is answered by it. */
+export function createConfigurations(
+  documents: CacheDocuments,
+  log: Logger,
+  onChange: (configuration: CacheConfiguration) => void = () => undefined,
+) {
   let current: { readonly sequence: number; readonly configuration: CacheConfiguration } | undefined
   let making: { readonly sequence: number; readonly work: Promise<CacheConfiguration> } | undefined
 
@@ -128,6 +143,7 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
     }
     const configuration: CacheConfiguration = {
       settings,
+      quotas: quotasOf(sites),
       policyOf(place) {
         const named = levelsOf(place)
         const policy = resolvePolicy(named, name => policies.get(name))
@@ -135,7 +151,10 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
       },
       webhooksOf: place => namedWebhooks(levelsOf(place)),
     }
-    if (current === undefined || sequence >= current.sequence) current = { sequence, configuration }
+    if (current === undefined || sequence >= current.sequence) {
+      current = { sequence, configuration }
+      onChange(configuration)
+    }
     return configuration
   }
 
