@@ -44,6 +44,7 @@ import { createArchiveParts } from './settings/archive-parts.ts'
 import { createSettingsChanges } from './settings/changes.ts'
 import { createConfigurations } from './settings/configuration.ts'
 import { clusterId, declareCacheDocuments } from './settings/documents.ts'
+import { createFormerSettings } from './settings/former.ts'
 import { createCacheStaging } from './settings/staging.ts'
 import { createCounters } from './stats/counters.ts'
 import { createStats } from './stats/stats.ts'
@@ -184,7 +185,7 @@ export default definePlugin({
       services.queue &&
       createOnWrite({ documents, distributions, topic: services.queue.topic('cache'), fetchBatch, log, count })
     if (onWrite !== undefined) contribute('cache.invalidation', 'warm', onWrite.subscriber)
-    const configuration = createConfigurations(documents, log)
+    const configuration = createConfigurations(documents, log, ({ quotas }) => engine.memory.keepQuotas(quotas))
     const settings = createSettingsChanges(store, documents)
     for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions })) {
       contribute('archive.part', name, part, { optional: true })
@@ -209,6 +210,7 @@ export default definePlugin({
       purgeCount,
     })
     background({ name: 'trim', pauseMs: trimPauseMs, work: purges.trim })
+    const former = threads.isMain && distributions ? createFormerSettings(settings, distributions, log) : undefined
     return {
       services: {
         cache: {
@@ -246,11 +248,13 @@ export default definePlugin({
       },
       async serve() {
         if (threads.isMain) await onWrite?.start()
+        former?.start()
         await purges.serve()
       },
       async drain() {
         warmups.stop()
         await onWrite?.stop()
+        await former?.stop()
       },
       async stop() {
         fencing.stop()

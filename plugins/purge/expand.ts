@@ -2,43 +2,58 @@
 import type { Invalidation } from 'svc/plugins/cache/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { PurgeOperation } from './api.ts'
+import { alwaysTold, type IsTold } from './naming.ts'
 
 export interface Expansion {
   readonly operations: readonly PurgeOperation[]
   readonly widened: readonly string[]
 }
 
-/** `domains` of the webhook: empty for all aliases. */
-export function expand(invalidation: Invalidation, distribution: Distribution, domains: readonly string[]): Expansion {
+/** `domains` of the webhook: empty for all aliases. `isTold`: by the settings of its levels. */
+export function expand(
+  invalidation: Invalidation,
+  distribution: Distribution,
+  domains: readonly string[],
+  isTold: IsTold = alwaysTold,
+): Expansion {
   const { kind, items, isSoft, isCaseInsensitive } = invalidation
   const aliases = domains.length === 0 ? distribution.aliases : domains
   const hosts = aliases.filter(alias => !alias.startsWith('*.'))
   const wildcards = aliases.filter(alias => alias.startsWith('*.'))
   const everything: PurgeOperation = { kind: 'all', isSoft }
-  if (kind === 'all') return { operations: [everything], widened: [] }
-  if (kind === 'tag') return { operations: items.map(tag => ({ kind, tag, isSoft })), widened: [] }
-  if (kind === 'domain') return expandDomains(items, hosts, wildcards, isSoft)
+  if (kind === 'domain') {
+    const told = items.filter(host => isTold(host))
+    return expandDomains(told, hosts, wildcards, isSoft)
+  }
+  if (kind === 'all' || kind === 'tag') {
+    // What they select may be anywhere.
+    if (!aliases.some(alias => isTold(alias))) return { operations: [], widened: [] }
+    return { operations: kind === 'all' ? [everything] : items.map(tag => ({ kind, tag, isSoft })), widened: [] }
+  }
 
   const operations: PurgeOperation[] = []
   const widened: string[] = []
+  const urlsAt = (host: string, item: string) =>
+    pathsOf(item, distribution)
+      .filter(path => isTold(host, path))
+      .map(path => ({ kind: 'url' as const, host, path, isSoft }))
   for (const item of items) {
     const url = kind === 'path' ? absoluteUrl(item) : undefined
     if (url !== undefined) {
-      if (!isBehind(url.host, hosts, wildcards)) continue
-      operations.push(
-        ...pathsOf(url.path, distribution).map(path => ({ kind: 'url' as const, host: url.host, path, isSoft })),
-      )
+      if (isBehind(url.host, hosts, wildcards)) operations.push(...urlsAt(url.host, url.path))
       continue
     }
-    if (wildcards.length > 0) {
+    const paths = kind === 'path' ? pathsOf(item, distribution) : [undefined]
+    const wildcard = wildcards.find(alias => paths.some(path => isTold(alias, path)))
+    if (wildcard !== undefined) {
       // The hosts below it are not known.
-      widened.push(`${item} at ${wildcards[0]} as everything`)
+      widened.push(`${item} at ${wildcard} as everything`)
       return { operations: [everything], widened }
     }
     for (const host of hosts) {
-      if (kind === 'path') {
-        operations.push(...pathsOf(item, distribution).map(path => ({ kind: 'url' as const, host, path, isSoft })))
-      } else if (kind === 'prefix' && !isCaseInsensitive) operations.push({ kind, host, path: item, isSoft })
+      if (kind === 'path') operations.push(...urlsAt(host, item))
+      else if (!isTold(host)) continue
+      else if (kind === 'prefix' && !isCaseInsensitive) operations.push({ kind, host, path: item, isSoft })
       else {
         const literal = isCaseInsensitive ? '/' : literalStart(kind, item)
         operations.push({ kind: 'pattern', host, type: kind, pattern: item, isCaseInsensitive, literal, isSoft })

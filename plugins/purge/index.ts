@@ -27,13 +27,13 @@ export default definePlugin({
   name: 'purge',
   description: 'Webhooks that tell caches in front of distributions what to forget.',
   requires: ['distributions', 'httpClient', 'queue', 'store'],
-  optional: ['metrics', 'secretReferences'],
+  optional: ['cache', 'metrics', 'secretReferences'],
   provides: ['purge'],
   points: purgePoints,
   contributes: { 'admin.operation': [listDistributionWebhooks, testDistributionWebhook] },
   config: PurgeConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
-    const { distributions, httpClient, queue, store, metrics = noMetrics } = services
+    const { cache, distributions, httpClient, queue, store, metrics = noMetrics } = services
     const { secretReferences = noSecretReferences } = services
     const { clock, random } = ports
     const collection = declareWebhooks(store)
@@ -47,7 +47,7 @@ export default definePlugin({
     let kinds: Kinds
     const lanes = threads.isMain
       ? createLanes({
-          ...{ collection, distributions, kinds: () => kinds, outgoing, topic, clock, random, log },
+          ...{ collection, distributions, cache, kinds: () => kinds, outgoing, topic, clock, random, log },
           resolveSecret: secretReferences.resolve,
           count: (type, result) => calls.inc({ type, result }),
         })

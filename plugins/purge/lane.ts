@@ -13,6 +13,7 @@ import type { PurgeCall, PurgeOperation, PurgeWebhook, PurgeWebhookKind } from '
 import { createTokenBucket, pause } from './bucket.ts'
 import { CallFailure } from './call-failure.ts'
 import { expand } from './expand.ts'
+import type { IsTold } from './naming.ts'
 import { reduceOperations } from './reduce.ts'
 
 const batchMax = 1000
@@ -49,6 +50,8 @@ export interface LaneOptions {
   readonly domains: readonly string[]
   /** As it is now; undefined: it is gone. */
   distribution(): Promise<Distribution | undefined>
+  /** By the cache settings of now. */
+  naming(distribution: Distribution): Promise<IsTold>
   readonly topic: QueueTopic
   readonly clock: Clock
   readonly log: Logger
@@ -64,7 +67,7 @@ export interface Lane {
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { name, webhook, limits, domains, distribution, topic, clock, log, count } = options
+  const { name, webhook, limits, domains, distribution, naming, topic, clock, log, count } = options
   const bucket = createTokenBucket(limits, clock)
   const slowBucket = limits.slow && createTokenBucket(limits.slow, clock)
   const owed = owedQueue(name)
@@ -122,7 +125,10 @@ export function createLane(options: LaneOptions): Lane {
     if (site === undefined) return
     const young = entries.filter(({ queuedMs }) => queuedMs > clock.now() - givenUpAfterMs)
     if (young.length < entries.length) await owe('they are older than a day', entries.length - young.length)
-    const expansions = young.map(({ payload }) => expand(JSON.parse(payload.toString()) as Invalidation, site, domains))
+    const isTold = await naming(site)
+    const expansions = young.map(({ payload }) =>
+      expand(JSON.parse(payload.toString()) as Invalidation, site, domains, isTold),
+    )
     const isFull = (await topic.status(name)).pending >= laneLimit && (await owes())
     try {
       if (isFull) await purgeAll(signal)

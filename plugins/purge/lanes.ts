@@ -1,6 +1,7 @@
 /** The lanes of all webhooks, in the main thread: they follow the documents. */
 import { hash } from 'node:crypto'
 import type { Clock, Logger, Random } from 'svc/kernel'
+import type { CacheService } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
@@ -10,11 +11,14 @@ import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import type { Kinds } from './kinds.ts'
 import { createLane, type Lane, owedQueue } from './lane.ts'
 import { laneName } from './lane-name.ts'
+import { alwaysTold, namingOf } from './naming.ts'
 import type { Outgoing } from './outgoing.ts'
 
 export interface LanesOptions {
   readonly collection: WebhookCollection
   readonly distributions: Pick<DistributionsService, 'get'>
+  /** Undefined: it is not loaded, so no level of it names webhooks. */
+  readonly cache: Pick<CacheService, 'configuration'> | undefined
   readonly kinds: () => Kinds
   readonly outgoing: Outgoing
   readonly topic: QueueTopic
@@ -51,7 +55,7 @@ function withoutSecret(webhook: PurgeWebhook, variable: string): PurgeWebhook {
 }
 
 export function createLanes(options: LanesOptions): Lanes {
-  const { collection, distributions, kinds, outgoing, topic, clock, random, log, count, resolveSecret } = options
+  const { collection, distributions, cache, kinds, outgoing, topic, clock, random, log, count, resolveSecret } = options
   const running = new Map<string, Running>()
   let unwatch: (() => void) | undefined
   let refreshing: Promise<void> = Promise.resolve()
@@ -120,6 +124,8 @@ export function createLanes(options: LanesOptions): Lanes {
         const current = await distributions.get(id)
         return current?.createdMs === createdMs ? current : undefined
       },
+      naming: async current =>
+        cache === undefined ? alwaysTold : namingOf(await cache.configuration(), current, webhook.id),
       topic,
       clock,
       log: own,

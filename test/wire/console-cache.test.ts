@@ -64,6 +64,9 @@ if (withoutBrowser !== false) {
 
   t.test('levels of a distribution inherit, and each field says where it is from', async t => {
     const { page, flaws } = await browser.open(t, {}, /400 PUT .*cache|412 PUT .*cache/)
+    // What no form shows.
+    const others = { quota: '64MiB', purgeWebhooks: [] }
+    await admin.call('PUT', '/distributions/www/cache/settings', { cache: others })
     await signIn(page, '/distributions/www')
     await page.getByRole('tab', { name: 'Cache' }).click()
     await page.getByRole('combobox', { name: 'Policy', exact: true }).fill('news')
@@ -84,7 +87,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The settings of the cache are saved').waitFor()
     t.match(await admin.call('GET', '/distributions/www/cache/settings'), {
-      cache: { policy: 'news' },
+      cache: { policy: 'news', ...others },
       domains: [{ host, cache: { ttl: { max: '3d' } } }],
       behaviors: [{ pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] } } }],
     })

@@ -116,6 +116,22 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
   t.match(await ctl('cache', 'webhooks', 'test', 'home', 'site', 'proxy'), /delivered: +yes/)
   t.same(proxy.purged.splice(0), [`${alias}/`])
 
+  await t.test('a level that names nobody, and names of nobody', async t => {
+    const silent = { webhooks: [{ ...proxy.webhook }], domains: [{ host: alias, cache: { purgeWebhooks: [] } }] }
+    t.match(await set(silent), { code: 0 })
+    await write('silent.html', 'told to nobody')
+    t.match(await set({ webhooks: silent.webhooks, cache: { purgeWebhooks: ['proxi'] } }), {
+      code: 1,
+      stderr: /\/cache\/purgeWebhooks\/0.*"proxi", the id of no webhook/,
+    })
+    await eventually(async () => (await status()).queued === 0, status)
+    t.same(proxy.purged, [])
+    const url = `https://${alias}/silent.html`
+    const inspected = JSON.parse(await ctl('--json', 'cache', 'inspect', 'home', url))
+    t.match(inspected.policy, { purgeWebhooks: [], fields: { purgeWebhooks: 'domain' } })
+    t.match(await set({ webhooks: silent.webhooks }), { code: 0 })
+  })
+
   await t.test('overwritten, copied and deleted objects', async t => {
     await write('docs/index.html', 'new')
     for (const path of ['/docs/index.html', '/docs/', '/docs']) await arrives(alias + path)

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import type { WebhookDocument } from '../api.ts'
 import { invalidRequest } from '../errors.ts'
-import type { Quota } from '../policy/policy.ts'
+import type { NamedWebhooks, Quota } from '../policy/policy.ts'
 import type {} from '../service.ts'
 import { policyFields } from '../settings/fields.ts'
 import { shownPolicy, watch } from './schemas.ts'
@@ -47,6 +48,7 @@ export default defineAdminOperation({
         domainQuota: Type.Integer({ description: 'Bytes; 0: none.' }),
         cacheControl: Text,
         autoInvalidate: Type.Boolean(),
+        purgeWebhooks: Type.Array(Text, { description: 'Ids of the webhooks that are told what to forget here.' }),
       }),
       mode: Text,
       nodes: Type.Array(
@@ -82,7 +84,9 @@ export default defineAdminOperation({
     const inspected = await cacheAdmin.inspect({ url, distribution: id, headers: readHeaders(header) })
     const { distribution, host, alias, site, key, bypass, reason, entry } = inspected
     await request.authorize(watch, { bucket: distribution.origin.bucket })
-    const { enabled, enabledLevel, policyName, policyLevel, policy, fields, autoInvalidate } = site.policy
+    const { enabled, enabledLevel, policyName, policyLevel, policy, fields, autoInvalidate, purgeWebhooks } =
+      site.policy
+    const webhooks = (await cacheAdmin.webhooks()?.webhooks(distribution)) ?? []
     return {
       url,
       distribution: distribution.id,
@@ -99,12 +103,13 @@ export default defineAdminOperation({
         policyName,
         policyLevel,
         policy: shownPolicy(policy),
-        fields: Object.fromEntries(fields),
+        fields: { ...Object.fromEntries(fields), purgeWebhooks: purgeWebhooks?.level ?? 'default' },
         domain: alias,
         behavior: site.behavior,
         ...quotasOf(site.policy.quota),
         cacheControl: site.cacheControl,
         autoInvalidate,
+        purgeWebhooks: webhooks.filter(webhook => isTold(webhook, alias, purgeWebhooks)).map(({ id }) => id),
       },
       mode: cacheAdmin.mode,
       nodes: [
@@ -119,6 +124,9 @@ export default defineAdminOperation({
     }
   },
 })
+
+const isTold = ({ id, domains = [] }: WebhookDocument, alias: string, named: NamedWebhooks | undefined): boolean =>
+  (domains.length === 0 || domains.includes(alias)) && named?.ids.includes(id) !== false
 
 function quotasOf(quota: Quota | undefined) {
   const domainQuota = quota?.level === 'domain' ? quota.bytes : 0

@@ -15,7 +15,7 @@ import {
   type StoredSettings,
   unsetEtag,
 } from '../settings/documents.ts'
-import { type LevelFields, policyFields, Quota } from '../settings/fields.ts'
+import { type LevelFields, PurgeWebhooks, policyFields, Quota } from '../settings/fields.ts'
 
 const strict = { additionalProperties: false } as const
 const Time = Type.String({ format: 'date-time' })
@@ -103,8 +103,11 @@ const level = {
   ...policyFields,
 }
 const Level = Type.Object(level, strict)
+/** Within a distribution. */
+const levelWithWebhooks = { ...level, purgeWebhooks: Type.Optional(PurgeWebhooks) }
+const BehaviorLevel = Type.Object(levelWithWebhooks, strict)
 /** Of a distribution or a domain. */
-const LevelWithQuota = Type.Object({ ...level, quota: Type.Optional(Quota) }, strict)
+const LevelWithQuota = Type.Object({ ...levelWithWebhooks, quota: Type.Optional(Quota) }, strict)
 
 const DebugFields = Type.Object(
   {
@@ -169,7 +172,7 @@ export function readSettings({ cache = {}, nodeHeader = false, debug = {} }: Cac
 const Domains = Type.Array(Type.Object({ host: Type.String({ maxLength: 255 }), cache: LevelWithQuota }, strict), {
   maxItems: 100,
 })
-const Behaviors = Type.Array(Type.Object({ pathPattern: PathPattern, cache: Level }, strict), { maxItems: 100 })
+const Behaviors = Type.Array(Type.Object({ pathPattern: PathPattern, cache: BehaviorLevel }, strict), { maxItems: 100 })
 const WarmOnWrite = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { maxItems: 50 })
 
 const webhook = {

@@ -25,6 +25,13 @@ export interface Memory {
    * share their memory with others are copied, and those that are only lent.
    */
   putBlock(id: string, bytes: Buffer, quota: Quota | undefined, isLent?: boolean): boolean
+  /**
+   * Which quotas there are from now on. What the others count is looked for by hardly anybody any more: it is deleted step by step, with
+   * what is put.
+   */
+  keepQuotas(quotas: readonly Quota[]): void
+  /** Beside the one of what has no quota. */
+  readonly queueCount: number
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
@@ -39,6 +46,9 @@ const viewBytes = 1536
 const viewsMax = 2048
 /** Of the budget, at most, for views. */
 const viewsShare = 1 / 32
+
+/** Entries of quotas that are gone which leave with each one that comes. */
+const droppedAtOnce = 16
 
 /** What a packed answer costs beside its buffer: its key and place, the object of the buffer, what the allocator needs for it. */
 const packedOverheadBytes = 448
@@ -60,6 +70,9 @@ function copyOf(bytes: Buffer): Buffer {
   return own
 }
 
+/** Of the queue of a quota. One that is within another is another one. */
+const queueId = ({ id, within }: Quota): string => `${within?.id ?? ''} ${id}`
+
 type Stored = ArrayBuffer | Buffer | Entry
 
 /** `share`: of quotas, which are of all threads. */
@@ -72,11 +85,12 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
   })
   const ghosts = new Ghosts(budgetBytes)
   const queues = new Map<string, SieveQueue>()
+  let dropped: readonly SieveQueue[] = []
 
   function queueOf(quota: Quota | undefined): SieveQueue | undefined {
     if (quota === undefined) return undefined
     const within = queueOf(quota.within)
-    const id = `${quota.within?.id ?? ''} ${quota.id}`
+    const id = queueId(quota)
     const limitBytes = Math.floor(quota.bytes * share)
     const known = queues.get(id)
     if (known === undefined) {
@@ -89,6 +103,21 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       all.settle(known)
     }
     return known
+  }
+
+  function dropSome(): void {
+    if (dropped.length === 0) return
+    let left = droppedAtOnce
+    for (const queue of dropped) {
+      for (; left > 0; left--) {
+        const id = all.deleteOldest(queue)
+        if (id === undefined) break
+        views.delete(id)
+      }
+    }
+    // Those that are within others come behind them.
+    const freed = new Set([...dropped].reverse().filter(queue => all.free(queue)))
+    if (freed.size > 0) dropped = dropped.filter(queue => !freed.has(queue))
   }
 
   const blockOf = (found: Stored | undefined) => (Buffer.isBuffer(found) ? found : undefined)
@@ -109,6 +138,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       return views.peek(id) ?? new PackedVariant(found)
     },
     put(id, entry, quota) {
+      dropSome()
       views.delete(id)
       const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry)
       if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry), queueOf(quota))
@@ -121,12 +151,22 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
     block: id => blockOf(all.get(id)),
     hasBlock: id => blockOf(all.peek(id)) !== undefined,
     putBlock(id, bytes, quota, isLent = false) {
+      dropSome()
       const queue = queueOf(quota)
       const costBytes = bytes.length + entryOverheadBytes
       const isFree = all.hasRoom(costBytes, queue)
       const isKnown = bytes.length <= atOnceBytesMax || ghosts.remember(Buffer.from(id, 'latin1'), bytes.length)
       if (!isFree && !isKnown) return false
       return all.set(id, isLent ? copyOf(bytes) : ownBytes(bytes), costBytes, queue)
+    },
+    keepQuotas(quotas) {
+      const kept = new Set(quotas.map(queueId))
+      const gone = [...queues].filter(([id]) => !kept.has(id))
+      for (const [id] of gone) queues.delete(id)
+      dropped = [...dropped, ...gone.map(([, queue]) => queue)]
+    },
+    get queueCount() {
+      return all.queueCount
     },
     ids: () => all.keys(),
     get usage() {

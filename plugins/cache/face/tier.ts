@@ -37,8 +37,8 @@ export interface TierUsage {
 
 /**
  * One tier in one thread; every thread that serves has its own, over the same records where the tier is outside of the process. Methods
- * other than `start` and `stop` are called between the two. A rejection, or no answer within 50 ms, is a miss; after 5 in a row the cache
- * leaves the tier alone for 10 s. Errors are sentences without secrets.
+ * other than `start` and `stop` are called between the two. A rejection, or no answer within 50 ms, is a miss; after 5 failures in a
+ * row the cache leaves the tier alone for 10 s. A late answer is a failure where the process had time for it. Errors are sentences without secrets.
  */
 export interface CacheTier {
   /** Opens what is ours. Waits for no remote host: records are missing until it answers. */

@@ -35,6 +35,8 @@ export class SieveQueue {
   oldest = nowhere
   newest = nowhere
   hand = nowhere
+  /** Queues within it. */
+  parts = 0
   /** Of its own entries, and with those of the queues within it. */
   ownBytes = 0
   bytes = 0
@@ -62,7 +64,9 @@ export class Sieve<Value> {
   readonly #places = new Map<string, number>()
   readonly #onEvict: SieveOptions<Value>['onEvict']
   readonly #all: SieveQueue
-  readonly #queues: SieveQueue[]
+  /** By number; undefined: freed. */
+  readonly #queues: (SieveQueue | undefined)[]
+  readonly #freeNumbers: number[] = []
   #evictions = 0
   /** By place. Free places are a list by `#newer`. */
   readonly #keys: (string | undefined)[] = []
@@ -107,10 +111,35 @@ export class Sieve<Value> {
 
   /** `within`: another one, which counts its entries, too. Undefined: there are as many as there can be. */
   queue(limitBytes: number, within = this.#all): SieveQueue | undefined {
-    if (this.#queues.length >= queuesMax) return undefined
-    const queue = new SieveQueue(this.#queues.length, limitBytes, within)
-    this.#queues.push(queue)
+    const number = this.#freeNumbers.pop() ?? this.#queues.length
+    if (number >= queuesMax) return undefined
+    const queue = new SieveQueue(number, limitBytes, within)
+    this.#queues[number] = queue
+    within.parts++
     return queue
+  }
+
+  /** Beside the one that everything is in. */
+  get queueCount(): number {
+    return this.#queues.length - this.#freeNumbers.length - 1
+  }
+
+  /** False: it has entries, or queues within it. Otherwise it must not be used any more. */
+  free(queue: SieveQueue): boolean {
+    if (queue.oldest !== nowhere || queue.parts > 0 || this.#queues[queue.number] !== queue) return false
+    this.#queues[queue.number] = undefined
+    this.#freeNumbers.push(queue.number)
+    if (queue.within !== undefined) queue.within.parts--
+    return true
+  }
+
+  /** Deletes the oldest of the queue's own entries, and returns its key. */
+  deleteOldest(queue: SieveQueue): string | undefined {
+    const place = queue.oldest
+    if (place === nowhere) return undefined
+    const key = this.#keys[place] as string
+    this.#remove(place)
+    return key
   }
 
   /** Whether so many more bytes push nobody out. */
@@ -178,6 +207,7 @@ export class Sieve<Value> {
     this.#values.length = 0
     this.#free = nowhere
     for (const queue of this.#queues) {
+      if (queue === undefined) continue
       queue.oldest = nowhere
       queue.newest = nowhere
       queue.hand = nowhere
@@ -203,10 +233,10 @@ export class Sieve<Value> {
 
   /** Of which an entry gives way to one in `queue`, so that `full` has room. Only called while that has entries. */
   #largest(queue: SieveQueue, full: SieveQueue): SieveQueue {
-    if (this.#queues.length === 1 || (full !== this.#all && queue.oldest !== nowhere)) return queue
+    if (this.queueCount === 0 || (full !== this.#all && queue.oldest !== nowhere)) return queue
     let largest: SieveQueue | undefined
     for (const one of this.#queues) {
-      if (one.oldest === nowhere || !one.isPartOf(full)) continue
+      if (one === undefined || one.oldest === nowhere || !one.isPartOf(full)) continue
       if (largest === undefined || one.ownBytes > largest.ownBytes) largest = one
     }
     return largest as SieveQueue

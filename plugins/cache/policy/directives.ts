@@ -1,5 +1,6 @@
 /**
- * The directives of `Cache-Control` (RFC 9111 section 5.2, RFC 5861, RFC 8246) and of `CDN-Cache-Control` (RFC 9213).
+ * The directives of `Cache-Control` (RFC 9111 section 5.2, RFC 5861, RFC 8246), of `CDN-Cache-Control` (RFC 9213), and of what came before that,
+ * `Surrogate-Control` (W3C Note "Edge Architecture Specification", 2001).
  *
  * Malformed input is read so that a cache keeps less: a number that is none is 0, of duplicates the smaller counts, and what is in quotes
  * is no directive. Names are case-insensitive. Qualified forms (`no-cache="set-cookie"`) count for the whole answer.
@@ -51,6 +52,25 @@ export function parseTargetedCacheControl(field: string | undefined): Directives
   }
   return fromArguments(items)
 }
+
+/**
+ * Undefined where it says neither how long nor that nothing may be kept: then `Cache-Control` counts. A directive with a target
+ * (`max-age=60;edge`) is for the cache that has asked for it, which this one never does.
+ */
+export function parseSurrogateControl(field: string | undefined): Directives | undefined {
+  if (field === undefined) return undefined
+  const items = split(field)
+    .filter(item => !withoutQuoted(item).includes(';'))
+    .map(readItem)
+    .map(([name, argument]): [string, Argument] => {
+      if (name === 'no-store-remote') return ['no-store', argument]
+      // `max-age=60+30`: fresh for 60 s, and stale for 30 more, which nobody relies on.
+      return name === 'max-age' && argument !== true ? [name, argument.replace(/^(\d+)\+\d+$/, '$1')] : [name, argument]
+    })
+  return items.some(([name]) => name === 'max-age' || name === 'no-store') ? fromArguments(items) : undefined
+}
+
+const withoutQuoted = (item: string) => item.replaceAll(/"(?:[^"\\]|\\.)*"?/gs, '')
 
 function fromArguments(items: readonly (readonly [string, Argument])[]): Directives {
   const seconds = (wanted: string, withoutArgument = 0): number | undefined => {

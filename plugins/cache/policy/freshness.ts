@@ -1,5 +1,11 @@
 /** How long an answer is fresh, how old it is, and whether it may be stored. Source: RFC 9111 sections 3, 4.2 and 5.2; RFC 5861; RFC 9213. */
-import { type Directives, parseCacheControl, parseTargetedCacheControl, secondsMax } from './directives.ts'
+import {
+  type Directives,
+  parseCacheControl,
+  parseSurrogateControl,
+  parseTargetedCacheControl,
+  secondsMax,
+} from './directives.ts'
 import { parseHttpDate } from './http-date.ts'
 import type { CachePolicy } from './policy.ts'
 
@@ -42,7 +48,9 @@ const understood: ReadonlySet<number> = new Set([
 const neverStale = ['must-revalidate', 'proxy-revalidate', 'no-cache', 's-maxage'] as const
 
 export function lifetimeOf({ status, headers }: StoredHead, policy: CachePolicy, receivedMs: number): Lifetime {
-  const targeted = parseTargetedCacheControl(headers.get('cdn-cache-control'))
+  const targeted =
+    parseTargetedCacheControl(headers.get('cdn-cache-control')) ??
+    parseSurrogateControl(headers.get('surrogate-control'))
   const directives = targeted ?? parseCacheControl(headers.get('cache-control'))
   const explicitMs = policy.respectObjectCacheControl
     ? (secondsMs(directives.sMaxAge ?? directives.maxAge) ??
@@ -74,7 +82,7 @@ export function isStorable(
 ): boolean {
   const { status, headers } = head
   const { names } = lifetime.directives
-  // Also where CDN-Cache-Control counts: it is about lifetimes, and privacy is not traded for them.
+  // Also where a field for shared caches counts: it is about lifetimes, and privacy is not traded for them.
   const own = parseCacheControl(headers.get('cache-control')).names
   const isUnderstood = names.has('must-understand') && understood.has(status)
   if ((names.has('no-store') || own.has('no-store')) && !isUnderstood) return false

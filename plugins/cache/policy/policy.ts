@@ -54,6 +54,25 @@ export interface LevelSettings extends PartialPolicy {
   readonly autoInvalidate?: boolean
   /** Bytes. Of distributions and domains alone. */
   readonly quota?: number
+  /** Ids of webhooks of the distribution; not of the cluster. */
+  readonly purgeWebhooks?: readonly string[]
+}
+
+/** Those of the webhooks of a distribution that are told what to forget at a place, by the level that says so. */
+export interface NamedWebhooks {
+  readonly level: CacheLevel
+  readonly ids: readonly string[]
+}
+
+/** Undefined: no level names any, so all are told. */
+export function namedWebhooks(
+  settings: Partial<Readonly<Record<CacheLevel, LevelSettings>>>,
+): NamedWebhooks | undefined {
+  for (const level of ['behavior', 'domain', 'distribution'] as const) {
+    const ids = settings[level]?.purgeWebhooks
+    if (ids !== undefined) return { level, ids }
+  }
+  return undefined
 }
 
 /** Bytes that the answers of a distribution, or of one of its domains, may take in the memory of a node. */
@@ -77,6 +96,7 @@ export interface EffectivePolicy {
   readonly fields: ReadonlyMap<string, CacheLevel>
   /** The narrowest. */
   readonly quota?: Quota | undefined
+  readonly purgeWebhooks?: NamedWebhooks | undefined
 }
 
 const second = 1000
@@ -194,5 +214,5 @@ export function resolvePolicy(
     if (own.autoInvalidate !== undefined) head = { ...head, autoInvalidate: own.autoInvalidate }
     take(flatten(own), level)
   }
-  return { ...head, ...choice, policy: unflatten(values), fields }
+  return { ...head, ...choice, policy: unflatten(values), fields, purgeWebhooks: namedWebhooks(settings) }
 }

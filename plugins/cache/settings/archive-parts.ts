@@ -5,7 +5,14 @@ import type { Distribution, DistributionsService } from 'svc/plugins/distributio
 import { type Collection, everyDocument } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { SettingsChanges } from './changes.ts'
-import { type CacheValues, requireCustom, requireDistribution, requirePolicy, requireSettings } from './checks.ts'
+import {
+  type CacheValues,
+  requireCustom,
+  requireDistribution,
+  requirePolicy,
+  requireSettings,
+  requireWebhooks,
+} from './checks.ts'
 import { type CacheDocuments, clusterId, StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
 import { readPolicy } from './fields.ts'
 
@@ -16,6 +23,8 @@ type ArchivedDistribution = Static<typeof ArchivedDistribution>
 
 type CachedDistribution = Pick<Distribution, 'aliases' | 'behaviors'>
 
+/** Of whoever keeps webhooks, with the distribution as id. */
+const webhookPart = 'purge-webhooks'
 const name = { policies: 'cache-policy', settings: 'cache-settings', distributions: 'distribution-cache' } as const
 
 export interface ArchivePartsOptions {
@@ -65,7 +74,7 @@ function distributionPart(
   const ownerOf = async (id: string) => (await distributions.get(id))?.createdMs
   return {
     schema: ArchivedDistribution,
-    after: ['distribution', name.policies, name.settings],
+    after: ['distribution', name.policies, name.settings, webhookPart],
     async read() {
       const found = new Map<string, ArchivedDistribution>()
       for (const { id, value } of await everyDocument(documents.distributions)) {
@@ -79,6 +88,8 @@ function distributionPart(
         const distribution = after.documents('distribution')?.get(id) as CachedDistribution | undefined
         if (distribution === undefined) throw new TypeError('is of no distribution')
         requireDistribution({ ...distribution, id }, value, valuesOf(after))
+        const kept = after.documents(webhookPart)?.get(id) as { webhooks: readonly { id: string }[] } | undefined
+        requireWebhooks({ id }, value, new Set(kept?.webhooks.map(webhook => webhook.id)))
       })
     },
     ...writing(changes, documents.distributions, async (value, id) => {

@@ -20,6 +20,7 @@ import {
   requirePolicyRoom,
   requireSettings,
   requireUnused,
+  requireWebhooks,
 } from './checks.ts'
 import {
   type CacheDocuments,
@@ -54,6 +55,8 @@ export interface SettingsChanges {
     /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
     webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
+  /** Removes what is set for distributions that are gone. */
+  tidy(createdMsOf: (distribution: string) => Promise<number | undefined>): Promise<void>
   /** Changes of documents that were checked elsewhere, in one commit. `fill` is called again where somebody else was faster. */
   commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
@@ -79,6 +82,10 @@ export function valuesOf({ settings, policies, distributions }: AllSettings): Ca
     distributions: new Map(distributions.map(({ id, value }) => [id, value])),
   }
 }
+
+/** Of the webhooks that there will be. */
+export const idsOf = (change: WebhookChange | undefined): ReadonlySet<string> =>
+  new Set(change?.after.map(({ id }) => id))
 
 export const nextHead = (head: Stored<{ changes: number }> | undefined) => ({ changes: (head?.value.changes ?? 0) + 1 })
 
@@ -156,12 +163,22 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()
+        requireWebhooks(distribution, value, idsOf(told))
         const document = withWebhooks(value, createdMs, isFormer ? undefined : stored?.value, told?.isChange === true)
         return tx => {
           tx.put(distributions, id, document, conditions)
           told?.apply(tx)
         }
       }),
+    async tidy(createdMsOf) {
+      for (const { id, value, etag } of await everyDocument(distributions)) {
+        if (value.distributionCreatedMs === (await createdMsOf(id))) continue
+        // Somebody may have made one of the same id meanwhile: then the document is another one.
+        await change(() => tx => tx.delete(distributions, id, { ifMatch: etag })).catch(error => {
+          if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+        })
+      }
+    },
     commit: fill => change(() => fill),
   }
 }

@@ -63,6 +63,27 @@ export function requireDistribution(
   }
 }
 
+/** `webhooks`: ids of those that the distribution has, or will have. */
+export function requireWebhooks(
+  { id }: Pick<Distribution, 'id'>,
+  { cache, domains, behaviors }: DistributionCacheContent,
+  webhooks: ReadonlySet<string>,
+): void {
+  const given = [
+    ['', cache] as const,
+    ...domains.map((domain, index) => [`/domains/${index}`, domain.cache] as const),
+    ...behaviors.map((behavior, index) => [`/behaviors/${index}`, behavior.cache] as const),
+  ]
+  for (const [element, { purgeWebhooks = [] }] of given) {
+    const unknown = purgeWebhooks.findIndex(name => !webhooks.has(name))
+    if (unknown < 0) continue
+    throw invalidRequest(
+      `${element}/cache/purgeWebhooks/${unknown}`,
+      `is ${JSON.stringify(purgeWebhooks[unknown])}, the id of no webhook of the distribution ${id}: add it to webhooks, or leave it out`,
+    )
+  }
+}
+
 export function requirePolicyRoom(count: number): void {
   if (count > policiesMax) throw invalidRequest('', `would be more than ${policiesMax} cache policies`)
 }

@@ -9,6 +9,8 @@ import { everyDocument } from 'svc/plugins/store/api'
 import {
   type EffectivePolicy,
   type LevelSettings,
+  type NamedWebhooks,
+  namedWebhooks,
   type PartialPolicy,
   type Quota,
   resolvePolicy,
@@ -40,7 +42,11 @@ export interface PlacedPolicy extends EffectivePolicy {
 /** Immutable; another one counts after a change. */
 export interface CacheConfiguration {
   readonly settings: StoredSettings
+  /** All that are set, each after the one that it is within. */
+  readonly quotas: readonly Quota[]
   policyOf(place: PolicyPlace): PlacedPolicy
+  /** The webhooks of the distribution that are told what to forget there; undefined: all of them. As the policy has it, for many places. */
+  webhooksOf(place: PolicyPlace): NamedWebhooks | undefined
 }
 
 interface Site {
@@ -66,6 +72,14 @@ function quotaOf(
   return { id: `${id} ${alias}`, level: 'domain', bytes: domain.quota, within: whole }
 }
 
+function quotasOf(sites: ReadonlyMap<string, Site>): readonly Quota[] {
+  return [...sites].flatMap(([distribution, { createdMs, cache, domains }]) => {
+    const at = (alias: string, domain?: LevelSettings) =>
+      quotaOf({ distribution, createdMs, alias }, cache, domain) ?? []
+    return [at(''), ...[...domains].map(([alias, domain]) => at(alias, domain))].flat()
+  })
+}
+
 export function placed(policy: EffectivePolicy): PlacedPolicy {
   const digest = createHash('sha256')
     .update(JSON.stringify([policy.policy, policy.autoInvalidate, ...quotaIds(policy.quota)]))
@@ -83,7 +97,12 @@ function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwi
   }
 }
 
-export function createConfigurations(documents: CacheDocuments, log: Logger) {
+/** `onChange` hears of each configuration before anybody is answered by it. */
+export function createConfigurations(
+  documents: CacheDocuments,
+  log: Logger,
+  onChange: (configuration: CacheConfiguration) => void = () => undefined,
+) {
   let current: { readonly sequence: number; readonly configuration: CacheConfiguration } | undefined
   let making: { readonly sequence: number; readonly work: Promise<CacheConfiguration> } | undefined
 
@@ -110,25 +129,32 @@ export function createConfigurations(documents: CacheDocuments, log: Logger) {
       })
     }
     const cluster = level(settings.cache, 'the cache settings of the cluster')
+    const levelsOf = ({ distribution, createdMs, alias, pathPattern }: PolicyPlace) => {
+      const found = sites.get(distribution)
+      const site = found?.createdMs === createdMs ? found : undefined
+      const domain = site?.domains.get(alias)
+      const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
+      return {
+        cluster,
+        ...(site !== undefined && { distribution: site.cache }),
+        ...(domain !== undefined && { domain }),
+        ...(behavior !== undefined && { behavior }),
+      }
+    }
     const configuration: CacheConfiguration = {
       settings,
+      quotas: quotasOf(sites),
       policyOf(place) {
-        const { distribution, createdMs, alias, pathPattern } = place
-        const found = sites.get(distribution)
-        const site = found?.createdMs === createdMs ? found : undefined
-        const domain = site?.domains.get(alias)
-        const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
-        const named = {
-          cluster,
-          ...(site !== undefined && { distribution: site.cache }),
-          ...(domain !== undefined && { domain }),
-          ...(behavior !== undefined && { behavior }),
-        }
+        const named = levelsOf(place)
         const policy = resolvePolicy(named, name => policies.get(name))
-        return placed({ ...policy, quota: quotaOf(place, site?.cache, domain) })
+        return placed({ ...policy, quota: quotaOf(place, named.distribution, named.domain) })
       },
+      webhooksOf: place => namedWebhooks(levelsOf(place)),
     }
-    if (current === undefined || sequence >= current.sequence) current = { sequence, configuration }
+    if (current === undefined || sequence >= current.sequence) {
+      current = { sequence, configuration }
+      onChange(configuration)
+    }
     return configuration
   }
 

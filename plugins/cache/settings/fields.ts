@@ -19,6 +19,13 @@ export const Quota = Type.Union([Type.String({ maxLength: 32 }), Type.Integer({ 
   description:
     'Bytes in the memory of each node that its answers may take, or such as `64MiB`; none: all that there is.',
 })
+/** Ids of webhooks of the distribution. */
+export const PurgeWebhooks = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+  maxItems: 10,
+  uniqueItems: true,
+  description:
+    'Ids of those `webhooks` of the distribution that are told what to forget here. Empty: none of them. Missing: as above, and in the end all.',
+})
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 50 })
 
 export const policyFields = {
@@ -65,6 +72,7 @@ export const LevelFields = Type.Object(
     policy: Type.Optional(Type.String({ maxLength: 64 })),
     autoInvalidate: Type.Optional(Type.Boolean()),
     quota: Type.Optional(Quota),
+    purgeWebhooks: Type.Optional(PurgeWebhooks),
     ...policyFields,
   },
   strict,
@@ -165,12 +173,13 @@ function quotaOf(value: string | number, element: string): number {
 
 /** What one level says. */
 export function readLevel(fields: LevelFields, element = ''): LevelSettings {
-  const { enabled, policy, autoInvalidate, quota } = fields
+  const { enabled, policy, autoInvalidate, quota, purgeWebhooks } = fields
   return {
     ...readPolicy(fields, element),
     ...(enabled !== undefined && { enabled }),
     ...(policy !== undefined && { policy }),
     ...(autoInvalidate !== undefined && { autoInvalidate }),
     ...(quota !== undefined && { quota: quotaOf(quota, `${element}/quota`) }),
+    ...(purgeWebhooks !== undefined && { purgeWebhooks }),
   }
 }

@@ -22,7 +22,7 @@ import type {
   WebhookDocument,
 } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
-import { nextHead, readAll, type Stored, valuesOf, withWebhooks } from './changes.ts'
+import { idsOf, nextHead, readAll, type Stored, valuesOf, withWebhooks } from './changes.ts'
 import {
   type DistributionCacheContent,
   requireCustom,
@@ -31,6 +31,7 @@ import {
   requirePolicyRoom,
   requireSettings,
   requireUnused,
+  requireWebhooks,
 } from './checks.ts'
 import {
   type CacheDocuments,
@@ -147,6 +148,7 @@ export function createCacheStaging(
         },
       ])
       const told = prepared
+      if (content !== undefined) requireWebhooks(site, content, idsOf(told))
       const isTold = told?.isChange === true
       if (content === undefined) sites.delete(id)
       else {

@@ -1,7 +1,12 @@
 /** The rules of the cache: directives, dates, durations, lifetimes, inheritance, keys. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseCacheControl, parseTargetedCacheControl, secondsMax } from '../policy/directives.ts'
+import {
+  parseCacheControl,
+  parseSurrogateControl,
+  parseTargetedCacheControl,
+  secondsMax,
+} from '../policy/directives.ts'
 import { parseDuration } from '../policy/duration.ts'
 import { initialAgeMs, isStorable, lifetimeOf } from '../policy/freshness.ts'
 import { parseHttpDate } from '../policy/http-date.ts'
@@ -88,6 +93,23 @@ t.test('CDN-Cache-Control is a dictionary, or is not there', t => {
   t.end()
 })
 
+t.test('Surrogate-Control says how long, or that nothing is kept, or it is not there', t => {
+  const maxAgeOf = (field: string) => parseSurrogateControl(field)?.maxAge
+  t.equal(maxAgeOf('max-age=60, foobar'), 60)
+  t.equal(maxAgeOf('MaX-aGe=60'), 60)
+  t.equal(maxAgeOf('max-age=60+30'), 60, 'without the time beyond')
+  t.equal(maxAgeOf('max-age=60;not-for-you, max-age=5'), 5, 'what is for another cache is not for this one')
+  t.equal(maxAgeOf('max-age=x'), 0)
+  t.equal(maxAgeOf('content="ESI/1.0;a", max-age=7'), 7)
+  t.ok(parseSurrogateControl('no-store')?.names.has('no-store'))
+  t.ok(parseSurrogateControl('no-store-remote')?.names.has('no-store'))
+  for (const field of ['max-age=60;not-for-you', 'content="ESI/1.0"', 'foo', '', ';']) {
+    t.equal(parseSurrogateControl(field), undefined, field)
+  }
+  fc.assert(fc.property(fc.string(), field => parseSurrogateControl(field) !== null))
+  t.end()
+})
+
 t.test('dates have one of three forms', t => {
   fc.assert(
     fc.property(fc.integer({ min: 300_000_000, max: 2 ** 31 - 1 }), seconds => {
@@ -152,6 +174,10 @@ t.test('the lifetime is the first that the answer says, and within the bounds of
     [{ expires: '0', date }, 0],
     [{ 'cdn-cache-control': 'max-age=5', 'cache-control': 'max-age=20' }, 5000],
     [{ 'cdn-cache-control': 'max-age=5 ,,', 'cache-control': 'max-age=20' }, 20_000],
+    [{ 'surrogate-control': 'max-age=5', 'cache-control': 'max-age=20' }, 5000],
+    [{ 'surrogate-control': 'max-age=20', expires: '0', date }, 20_000],
+    [{ 'surrogate-control': 'content="ESI/1.0"', 'cache-control': 'max-age=20' }, 20_000],
+    [{ 'cdn-cache-control': 'max-age=5', 'surrogate-control': 'max-age=20' }, 5000],
     [{ 'cache-control': 'max-age=20, no-cache' }, 0],
     [{}, 0],
   ]
@@ -172,6 +198,8 @@ t.test('what may not be shared is not stored, whatever the policy says', t => {
       t.equal(judge(policy, { 'cache-control': control }).isStorable, false, control)
     }
     t.equal(judge(policy, { 'cache-control': 'private', 'cdn-cache-control': 'max-age=60' }).isStorable, false)
+    t.equal(judge(policy, { 'cache-control': 'no-store', 'surrogate-control': 'max-age=60' }).isStorable, false)
+    t.equal(judge(policy, { 'cache-control': 'max-age=60', 'surrogate-control': 'no-store' }).isStorable, false)
     t.equal(judge(policy, { 'cache-control': 'max-age=60', 'set-cookie': 'a=b' }).isStorable, false)
     t.equal(judge(policy, { 'cache-control': 'max-age=60', vary: 'accept, *' }).isStorable, false)
     t.equal(judge(policy, { 'cache-control': 'max-age=60' }, 206).isStorable, false)

@@ -130,6 +130,12 @@ class SlowQueues {
     return true
   }
 
+  /** Without entries, and without queues within it. */
+  isEmpty(queue: number): boolean {
+    const isParent = this.within.includes(queue)
+    return !isParent && this.queues[queue]?.entries.length === 0
+  }
+
   makeRoom(queue: number, bytes: number): void {
     for (const full of this.chain(queue)) {
       while (this.bytesOf(full) + bytes > (this.limits[full] as number)) {
@@ -164,7 +170,7 @@ t.test('queues keep their limits, and those that they are within: as obvious one
       }
       for (let step = 0; step < 300; step++) {
         const key = String(random.integer(40))
-        const choice = random.integer(12)
+        const choice = random.integer(13)
         const bytes = random.integer(60)
         const queue = random.integer(5)
         let answers: readonly unknown[] = []
@@ -177,7 +183,17 @@ t.test('queues keep their limits, and those that they are within: as obvious one
             slow.set(key, step, bytes, wanted),
           ]
         } else if (choice === 10) answers = [fast.delete(key), slow.delete(key)]
-        else {
+        else if (choice === 11) {
+          // One that is empty makes room for another one, of the same number or not.
+          const one = 1 + random.integer(3)
+          const freed = fast.free(queues[one] as SieveQueue)
+          const isFree = slow.isEmpty(one)
+          answers = [freed, isFree]
+          if (freed) {
+            queues[one] = fast.queue(slow.limits[one] as number, queues[within[one] as number])
+            ;(slow.queues[one] as SlowSieve).hand = 0
+          }
+        } else {
           const lowered = queues[3] as SieveQueue
           lowered.limitBytes = random.integer(150)
           slow.limits[3] = lowered.limitBytes
@@ -196,6 +212,32 @@ t.test('queues keep their limits, and those that they are within: as obvious one
     }
     t.pass('the same')
   })
+})
+
+t.test('a queue is freed when nothing is in it, and its place is used again', t => {
+  const sieve = new Sieve<number>({ budgetBytes: 1000 })
+  const outer = sieve.queue(100)
+  const inner = sieve.queue(50, outer)
+  t.equal(sieve.queueCount, 2)
+  sieve.set('a', 1, 10, inner)
+  sieve.set('b', 2, 10, inner)
+  t.equal(sieve.free(inner as SieveQueue), false, 'it has entries')
+  t.equal(sieve.free(outer as SieveQueue), false, 'another one is within it')
+  t.equal(sieve.deleteOldest(inner as SieveQueue), 'a')
+  t.equal(sieve.deleteOldest(inner as SieveQueue), 'b')
+  t.equal(sieve.deleteOldest(inner as SieveQueue), undefined)
+  t.equal(sieve.free(inner as SieveQueue), true)
+  t.equal(sieve.free(inner as SieveQueue), false, 'once')
+  t.equal(sieve.free(outer as SieveQueue), true)
+  t.equal(sieve.queueCount, 0)
+  for (let index = 0; index < 200_000; index++) {
+    const queue = sieve.queue(100)
+    if (queue === undefined) t.fail('there are no more')
+    else sieve.free(queue)
+  }
+  t.equal(sieve.bytes, 0)
+  t.equal(sieve.evictions, 0, 'what is deleted was not evicted')
+  t.end()
 })
 
 t.test('evicted entries are told; replaced and deleted ones are not', t => {

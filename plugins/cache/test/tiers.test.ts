@@ -56,6 +56,7 @@ function createWorld() {
       clock,
       log,
       onFailure: () => failures.count++,
+      witness: async () => undefined,
     })
     const seal = createSeal(createHash('sha256').update(key).digest(), createSeededRandom(1))
     const tiers = createTiers({ tiers: [guarded], seal: () => seal, holds })

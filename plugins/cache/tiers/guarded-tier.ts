@@ -1,11 +1,12 @@
 /**
  * A tier that cannot harm whoever asks it: a look-up that is rejected or takes 50 ms is a miss; after 5 failures in a row nothing is asked
- * of the tier for 10 s, and nothing while more than 1000 calls have no answer: what hangs for hours would fill the memory.
+ * of the tier for 10 s, and nothing while more than 1000 calls have no answer: what hangs for hours would fill the memory. A late answer is a
+ * failure where the tier is to blame for it (`lateness.ts`).
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { CacheTier, FoundRecord, TierRecord, TierUsage } from '../api.ts'
+import { answerMsMax, createLateness, type Watched } from './lateness.ts'
 
-const answerMsMax = 50
 const failuresMax = 5
 export const pauseMs = 10_000
 /** Calls that nobody waits for any more, and that the tier has not ended. */
@@ -35,9 +36,23 @@ export interface GuardedTierOptions {
   readonly log: Logger
   /** Hears of each failure. */
   readonly onFailure: () => void
+  /** A trip to the thread pool, without I/O. */
+  readonly witness?: () => Promise<unknown>
 }
 
-export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: GuardedTierOptions): GuardedTier {
+/** `none`: nobody waits for it. */
+type Wait = 'look-up' | 'question' | 'none'
+
+export function guardTier({
+  name,
+  tier,
+  budgetBytes,
+  clock,
+  log,
+  onFailure,
+  witness,
+}: GuardedTierOptions): GuardedTier {
+  const lateness = createLateness(clock, witness)
   let failures = 0
   let pausedUntilNs = 0n
   let unanswered = 0
@@ -61,7 +76,7 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
   }
 
   /** What `work` says, or `otherwise`. */
-  function guarded<T>(work: () => MaybePromise<T>, otherwise: T, msMax: number | undefined): MaybePromise<T> {
+  function guarded<T>(work: () => MaybePromise<T>, otherwise: T, wait: Wait): MaybePromise<T> {
     if (isPaused()) return otherwise
     let running: MaybePromise<T>
     try {
@@ -70,33 +85,52 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
       failed(error)
       return otherwise
     }
-    if (!(running instanceof Promise)) {
-      if (msMax !== undefined) failures = 0
-      return running
-    }
-    return settled(running, otherwise, msMax)
+    if (running instanceof Promise)
+      return wait === 'none' ? settled(running, otherwise) : inTime(running, otherwise, wait)
+    if (wait !== 'none') failures = 0
+    return running
   }
 
-  async function settled<T>(running: Promise<T>, otherwise: T, msMax: number | undefined): Promise<T> {
-    let cancel: (() => void) | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      if (msMax === undefined) return
-      cancel = clock.after(msMax, () => {
-        countUntilAnswered(running)
-        reject(new Error(`no answer within ${msMax} ms`))
-      })
-    })
+  /** That it takes records says nothing of how it answers. */
+  async function settled<T>(running: Promise<T>, otherwise: T): Promise<T> {
     try {
-      const found = await (msMax === undefined ? running : Promise.race([running, late]))
-      // That it takes records says nothing of how it answers.
-      if (msMax !== undefined) failures = 0
-      return found
+      return await running
     } catch (error) {
       failed(error)
       return otherwise
-    } finally {
-      cancel?.()
     }
+  }
+
+  function inTime<T>(running: Promise<T>, otherwise: T, wait: Wait): Promise<T> {
+    return new Promise(answer => {
+      let isLate = false
+      let isBlamed = false
+      const watched: Watched = {
+        isPatient: wait === 'question',
+        onLate() {
+          isLate = true
+          countUntilAnswered(running)
+          answer(otherwise)
+        },
+        onBlame() {
+          isBlamed = true
+          failed(new Error(`no answer within ${answerMsMax} ms`))
+        },
+      }
+      const end = lateness.watch(watched)
+      running.then(
+        found => {
+          end()
+          if (!isLate) failures = 0
+          answer(found)
+        },
+        error => {
+          end()
+          if (!isBlamed) failed(error)
+          answer(otherwise)
+        },
+      )
+    })
   }
 
   return {
@@ -105,10 +139,10 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
     get isPaused() {
       return isPaused()
     },
-    get: id => guarded(() => tier.get(id), undefined, answerMsMax),
-    hasAll: ids => guarded(() => tier.hasAll(ids), false, answerMsMax),
+    get: id => guarded(() => tier.get(id), undefined, 'look-up'),
+    hasAll: ids => guarded(() => tier.hasAll(ids), false, 'question'),
     // Nobody waits for these.
-    put: (id, record) => guarded<boolean>(() => tier.put(id, record), false, undefined),
+    put: (id, record) => guarded<boolean>(() => tier.put(id, record), false, 'none'),
     delete: id =>
       guarded<void>(
         () => {
@@ -117,10 +151,10 @@ export function guardTier({ name, tier, budgetBytes, clock, log, onFailure }: Gu
           return running
         },
         undefined,
-        undefined,
+        'none',
       ),
     heads: (after, limit) =>
-      guarded<Awaited<ReturnType<CacheTier['heads']>>>(() => tier.heads(after, limit), [], undefined),
+      guarded<Awaited<ReturnType<CacheTier['heads']>>>(() => tier.heads(after, limit), [], 'none'),
     usage: () => tier.usage(),
     start: () => tier.start(),
     stop: () => tier.stop(),

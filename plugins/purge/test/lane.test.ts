@@ -51,6 +51,7 @@ async function setUp(onCall: (call: PurgeCall, queues: Map<string, number>) => v
     limits: { batchMax: 100, perSecond: 1000, burst: 1000 } as never,
     domains: [],
     distribution: async () => site as never,
+    naming: async () => () => true,
     topic,
     clock,
     log: { warn() {} } as never,

@@ -6,6 +6,7 @@ import { seeded } from 'svc/testing'
 import t from 'tap'
 import type { PurgeOperation } from '../api.ts'
 import { expand, literalStart } from '../expand.ts'
+import { namingOf } from '../naming.ts'
 import { createOutgoing } from '../outgoing.ts'
 import { reduceOperations } from '../reduce.ts'
 
@@ -58,6 +59,72 @@ t.test('every match of a pattern begins with its literal text', async t => {
     const literal = literalStart(type, pattern)
     for (const path of paths) if (matches(path)) t.ok(path.startsWith(literal), `${pattern}: ${path} and ${literal}`)
   }
+})
+
+/** Of those that the test below asks for: whether a page is to be forgotten. */
+function isSelected({ kind, items }: Invalidation, host: string, path: string): boolean {
+  if (kind === 'domain') return items.includes(host)
+  if (kind === 'prefix') return path.startsWith(items[0] as string)
+  if (kind !== 'path') return true
+  const forms = [path, `https://${host}${path}`, ...(path.endsWith('/') ? [`${path}index.html`] : [])]
+  return forms.some(form => items.includes(form))
+}
+
+t.test('a webhook that levels name elsewhere is told nothing here, and never less than where it is named', async t => {
+  const docs = { type: 'prefix', pattern: '/docs/' } as const
+  const png = { type: 'glob', pattern: '**.png' } as const
+  const distribution = {
+    ...site(['a.test', 'b.test', '*.w.test']),
+    createdMs: 1,
+    behaviors: [{ pathPattern: docs }, { pathPattern: png }],
+  } as unknown as Distribution
+  await seeded(t, async random => {
+    const pick = <T>(items: readonly T[]): T => items[random.integer(items.length)] as T
+    const someNames = () => pick([undefined, undefined, [], ['one'], ['two'], ['one', 'two']])
+    const hosts = ['a.test', 'b.test', 'x.w.test']
+    const paths = ['/', '/docs/', '/docs/a.png', '/docs/index.html', '/b.png', '/c']
+    for (let round = 0; round < 3000; round++) {
+      const levels = { site: someNames(), domains: new Map(hosts.map(host => [host, someNames()])) }
+      levels.domains.set('*.w.test', levels.domains.get('x.w.test'))
+      const behaviors = new Map([docs, png].map(({ pattern }) => [pattern as string, someNames()]))
+      const webhooksOf = ({ alias, pathPattern }: { alias: string; pathPattern?: { pattern: string } | undefined }) => {
+        const ids = behaviors.get(pathPattern?.pattern ?? '') ?? levels.domains.get(alias) ?? levels.site
+        return ids && { level: 'behavior' as const, ids }
+      }
+      const isNamedAt = (host: string, path: string) => {
+        const pathPattern = path.startsWith('/docs/') ? docs : path.endsWith('.png') ? png : undefined
+        return webhooksOf({ alias: host, pathPattern })?.ids.includes('one') !== false
+      }
+      const asked = told(
+        pick<Partial<Invalidation>>([
+          { items: [pick(paths), pick(paths)] },
+          { items: [`https://${pick(hosts)}${pick(paths)}`] },
+          { kind: 'prefix', items: ['/docs/'] },
+          { kind: 'glob', items: ['/**'] },
+          { kind: 'domain', items: [pick(hosts)] },
+          { kind: 'tag', items: ['news'] },
+          { kind: 'all' },
+        ]),
+      )
+      const domains = pick([[], ['a.test', 'b.test'], ['a.test']])
+      const isTold = namingOf({ webhooksOf } as never, distribution, 'one')
+      const { operations } = expand(asked, distribution, domains, isTold)
+      const behind = hosts.filter(host => domains.length === 0 || domains.includes(host))
+      const isTagTold = asked.kind === 'tag' && operations.length > 0
+      for (const host of behind) {
+        for (const path of paths) {
+          const isNeeded = isNamedAt(host, path) && isSelected(asked, host, path)
+          if (isNeeded && !isTagTold && !selects(operations, host, path, true))
+            t.fail(`${host}${path} is not told: ${JSON.stringify({ asked, domains, operations })}`)
+          const isUrl = operations.some(each => each.kind === 'url' && each.host === host && each.path === path)
+          if (isUrl && !isNamedAt(host, path))
+            t.fail(`${host}${path} is told: ${JSON.stringify({ asked, operations })}`)
+        }
+      }
+      const isNowhere = behind.every(host => paths.every(path => !isNamedAt(host, path)))
+      if (isNowhere && operations.length > 0) t.fail(`told though it is named nowhere: ${JSON.stringify(operations)}`)
+    }
+  })
 })
 
 /** Copies that are left: `soft` ones may be there as stale ones. */

@@ -1,5 +1,6 @@
 /** Quotas of distributions and domains: what their answers may take of the memory. */
 import { PutObjectCommand } from '@aws-sdk/client-s3'
+import { eventually } from 'svc/testing'
 import t from 'tap'
 import { startSite } from './site.ts'
 
@@ -86,6 +87,34 @@ t.test('quotas of the cache', async t => {
     t.equal((await set('large', { cache: {} })).status, 200)
     await visit('large.example.test')
     t.equal(await visit('large.example.test'), pageCount)
+  })
+
+  await t.test('what a removed quota has counted leaves the memory, as other answers come', async t => {
+    const quotas = {
+      cache: { quota: '16MiB', ...perHost },
+      domains: [{ host: 'a.example.test', cache: { quota: '8MiB' } }],
+    }
+    await set('small', quotas)
+    for (const host of hosts) await visit(host)
+    const { entries } = used()
+    await set('small', { cache: perHost })
+    for (const host of hosts) await visit(host)
+    t.ok(used().entries <= entries, `${used().entries} entries, before ${entries}`)
+    for (const host of hosts) t.equal(await visit(host), pageCount, 'and nothing else did')
+  })
+
+  await t.test('the settings of a distribution that is removed go, and name no policy any more', async t => {
+    const body = { name: 'mine', ttl: { default: '1m' } }
+    t.equal((await server.signed({ method: 'POST', path: '/api/v1/cache/policies', body })).status, 201)
+    await server.publish({ id: 'former', aliases: ['former.example.test'], origin: { bucket: 'pages' } })
+    t.equal((await set('former', { cache: { policy: 'mine' } })).status, 200)
+    const remove = () => server.signed({ method: 'DELETE', path: '/api/v1/cache/policies/mine' })
+    t.match(await remove(), { status: 409, json: { code: 'cache_policy_in_use' } })
+    await server.signed({ method: 'DELETE', path: '/api/v1/distributions/former' })
+    t.equal((await eventually(remove, ({ status }) => status !== 409)).status, 204)
+    await server.publish({ id: 'former', aliases: ['former.example.test'], origin: { bucket: 'pages' } })
+    const read = await server.signed({ path: '/api/v1/distributions/former/cache/settings' })
+    t.match(read.json, { cache: {}, etag: 'unset' })
   })
 
   await t.test('levels without a quota refuse it, with its place', async t => {

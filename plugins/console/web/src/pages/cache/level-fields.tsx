@@ -9,12 +9,20 @@ import { type FieldsForm, PolicyFields } from './policy-fields.tsx'
 
 const words = texts.cacheSettings
 
-export type Level = LevelDraft & { readonly enabled: string; readonly policy: string; readonly autoInvalidate: string }
+export type Level = LevelDraft & {
+  readonly enabled: string
+  readonly policy: string
+  readonly autoInvalidate: string
+  /** What is not edited here, and stays. */
+  readonly kept: Pick<LevelDocument, 'purgeWebhooks' | 'quota'>
+}
 
 interface LevelDocument {
   readonly enabled?: boolean
   readonly policy?: string
   readonly autoInvalidate?: boolean
+  readonly quota?: string | number
+  readonly purgeWebhooks?: string[]
 }
 
 export const levelDraftOf = (level: LevelDocument): Level => ({
@@ -22,10 +30,15 @@ export const levelDraftOf = (level: LevelDocument): Level => ({
   enabled: String(level.enabled ?? ''),
   policy: level.policy ?? '',
   autoInvalidate: String(level.autoInvalidate ?? ''),
+  kept: {
+    ...(level.quota !== undefined && { quota: level.quota }),
+    ...(level.purgeWebhooks !== undefined && { purgeWebhooks: level.purgeWebhooks }),
+  },
 })
 
-export const levelOf = ({ enabled, policy, autoInvalidate, ...fields }: Level): LevelDocument => ({
+export const levelOf = ({ enabled, policy, autoInvalidate, kept, ...fields }: Level): LevelDocument => ({
   ...documentOf(fields),
+  ...kept,
   ...(enabled !== '' && { enabled: enabled === 'true' }),
   ...(policy.trim() !== '' && { policy: policy.trim() }),
   ...(autoInvalidate !== '' && { autoInvalidate: autoInvalidate === 'true' }),

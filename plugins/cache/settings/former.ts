@@ -1,0 +1,44 @@
+/** Settings of distributions that are gone go, too: they would go on counting as a use of the policies that they name. */
+import type { Logger } from 'svc/kernel'
+import type { DistributionsService } from 'svc/plugins/distributions/api'
+import type { SettingsChanges } from './changes.ts'
+
+export interface FormerSettings {
+  /** In the main thread. */
+  start(): void
+  stop(): Promise<void>
+}
+
+export function createFormerSettings(
+  { tidy }: Pick<SettingsChanges, 'tidy'>,
+  distributions: Pick<DistributionsService, 'get' | 'watch'>,
+  log: Logger,
+): FormerSettings {
+  let endWatch: (() => void) | undefined
+  let isStopped = false
+  let working: Promise<void> = Promise.resolve()
+
+  const work = async () => {
+    if (!isStopped) await tidy(async id => (await distributions.get(id))?.createdMs)
+  }
+  function workSoon(): void {
+    working = working.then(work).catch(error => {
+      log.warn(
+        { err: error },
+        'cache settings of former distributions could not be removed: it is tried again with the next change',
+      )
+    })
+  }
+
+  return {
+    start() {
+      endWatch = distributions.watch(workSoon)
+      workSoon()
+    },
+    async stop() {
+      isStopped = true
+      endWatch?.()
+      await working
+    },
+  }
+}
