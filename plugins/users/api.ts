@@ -10,6 +10,7 @@ import type { PolicyDocument } from 'svc/plugins/policy/api'
 import type { AccessKeyDocument, GroupDocument, UserDocument } from './documents.ts'
 
 export { noUser, usersErrors } from './errors.ts'
+export { sharePrefix } from './names.ts'
 
 export type Status = 'enabled' | 'disabled'
 

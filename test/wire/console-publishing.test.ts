@@ -34,6 +34,10 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('heading', { name: host, level: 1 }).waitFor()
+    const { port } = new URL(server.endpoint)
+    const address = page.getByRole('link', { name: `http://${host}:${port}/` })
+    await address.waitFor()
+    await page.getByText(`the server listens on port ${port}`).waitFor()
 
     await page.getByRole('tab', { name: 'Behaviours' }).click()
     await page.getByRole('button', { name: 'Add behaviour' }).click()
@@ -59,6 +63,7 @@ if (withoutBrowser !== false) {
     await page.getByText(`${host} is saved`).waitFor()
     await page.goto(`${url}/buckets/site?tab=distributions`)
     await page.getByRole('row', { name: new RegExp(`^${host}`) }).waitFor()
+    t.equal(await page.getByRole('link', { name: `${host}:${port}` }).getAttribute('href'), `http://${host}:${port}/`)
     t.match(await admin.call('GET', `/distributions/${host}`), {
       defaultBehavior: { access: 'public', indexDocument: 'index.html' },
       behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],

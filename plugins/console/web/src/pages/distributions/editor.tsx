@@ -13,6 +13,7 @@ import { useRights } from '../../parts/rights.ts'
 import { Unsaved, useSaving } from '../../parts/saved-form.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
+import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
@@ -80,9 +81,12 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
     <DraftProvider form={form}>
       <Stack>
         <Group justify="space-between">
-          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-            {id}
-          </Title>
+          <div>
+            <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+              {id}
+            </Title>
+            <Addresses of={stored} isLong />
+          </div>
           <Group gap="xs">
             {maySign && isSigned && (
               <Button

@@ -4,6 +4,10 @@ export const publishing = {
   noneOfBucket: 'The bucket is published on no domain.',
   noDistributions: 'Nothing is published yet. A distribution puts a bucket, or a folder of it, on a domain.',
   domains: 'Domains',
+  addressHint: (port: string) =>
+    port === ''
+      ? 'The name must resolve to this server, or to a proxy in front of it.'
+      : `Without a proxy: the server listens on port ${port}. The name must resolve to it. Behind a proxy or a port mapping the port is theirs.`,
   origin: 'Origin',
   mode: 'Mode',
   deleteTitle: (id: string) => `Delete ${id}?`,
