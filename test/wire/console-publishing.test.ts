@@ -195,7 +195,7 @@ if (withoutBrowser !== false) {
 
     t.equal((await fetchSite('/site/draft.html')).status, 403)
     await page.getByRole('link', { name: 'Audit' }).click()
-    await page.getByLabel('Only errors').check()
+    await page.getByLabel('Show').selectOption('only errors')
     await page
       .getByRole('row', { name: /GetObject site\/draft\.html .*no-drafts/ })
       .first()

@@ -13,6 +13,8 @@ export interface Override {
   readonly bucketField?: string
   /** Fields that the command does not ask for. */
   readonly hidden?: readonly string[]
+  /** Parameters of the query that it always sends, and that are no options. */
+  readonly query?: Readonly<Record<string, string>>
   /** Makes hidden fields of the others. */
   complete?(body: Record<string, unknown>): Record<string, unknown>
   /** The whole body is a file, though its fields could be options: fields that are left out would be reset. */
@@ -243,6 +245,10 @@ export const overrides: Readonly<Record<string, Override>> = {
     example: 'svcctl admin policy simulate home s3:GetObject --user ada --bucket photos --object a.jpg',
   },
   updateUser: { example: 'svcctl admin user update home ada --status disabled' },
+  listPolicies: {
+    query: { attachedTo: 'true' },
+    columns: ['name', 'builtIn', 'attachedTo.users', 'attachedTo.groups', 'updatedAt'],
+  },
   putPolicy: { isEcho: true },
   putBucketLifecycle: { isEcho: true },
   putBucketCors: { isEcho: true },

@@ -11,6 +11,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Unsaved, useSaving } from '../../parts/saved-form.tsx'
+import { TabRow } from '../../parts/tab-row.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { Addresses } from '../publishing/addresses.tsx'
@@ -154,13 +155,7 @@ function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) 
   }
   return (
     <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false}>
-      <Tabs.List mb="md">
-        {shown.map(([name, label]) => (
-          <Tabs.Tab key={name} value={name}>
-            {label}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
           <form onSubmit={onSave}>{panel}</form>
