@@ -14,7 +14,9 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, url, admin, browser, signIn } = await startConsole(t)
+  const { server, url, admin, browser, signIn } = await startConsole(t, {
+    environment: { SVC_S3_DISTRIBUTIONS: 'on' },
+  })
   await admin.call('POST', '/buckets', { name: 'site' })
   await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
   const host = 'www.example.test'

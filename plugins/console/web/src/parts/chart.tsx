@@ -46,27 +46,35 @@ export function Chart({ label, lines, format }: ChartProps) {
         // Room above the peak: a line at the very edge looks cut off.
         scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
         axes: [
-          { ...axis, space: 64, values: (_, ticks) => ticks.map(hour) },
+          { ...axis, space: 64, size: 28, values: (_, ticks) => ticks.map(hour) },
           { ...axis, size: 64, values: (_, ticks) => distinct(ticks.map(format)) },
         ],
         series: [
-          { value: (_: uPlot, seconds: number | null) => (seconds === null ? '–' : hour(seconds)) },
+          { value: (_: uPlot, seconds: number | null | undefined) => (seconds == null ? '–' : hour(seconds)) },
           ...lines.map((line, index) => ({
             label: line.label,
             stroke: colours[index % colours.length]!,
             width: 1.5,
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+            // Undefined where another line has a time that this one lacks.
+            value: (_: uPlot, value: number | null | undefined) => (value == null ? '–' : format(value)),
           })),
         ],
       },
       dataOf(lines),
       place.current,
     )
-    // Where nobody points at a time the legend has the last one.
-    const showLast = () => plot.setLegend({ idx: plot.data[0].length - 1 })
+    // Where nobody points at a time the legend has the last one. The library clears it when it has drawn, and when the pointer leaves.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const last = lastMeasured(plot.data)
+    const showLast = () => {
+      timer = setTimeout(() => last >= 0 && plot.setLegend({ idx: last }))
+    }
     showLast()
     plot.over.addEventListener('mouseleave', showLast)
-    return () => plot.destroy()
+    return () => {
+      clearTimeout(timer)
+      plot.destroy()
+    }
   }, [lines, format, width, scheme])
   return (
     // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
@@ -78,6 +86,10 @@ export function Chart({ label, lines, format }: ChartProps) {
     </Box>
   )
 }
+
+/** The last time at which some line has a value; -1 where there is none. */
+const lastMeasured = ([times, ...lines]: uPlot.AlignedData): number =>
+  Array.from(times).findLastIndex((_, index) => lines.some(values => values[index] != null))
 
 type Format = ChartProps['format']
 

@@ -40,7 +40,7 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
             {columns.map(({ title, isNumber, isActions }) => (
-              <Table.Th role="columnheader" key={title} ta={isNumber === true ? 'right' : 'left'}>
+              <Table.Th role="columnheader" key={title} {...(isNumber === true && { className: 'item-number' })}>
                 {isActions === true ? <VisuallyHidden>{title}</VisuallyHidden> : title}
               </Table.Th>
             ))}
@@ -79,12 +79,7 @@ function Cell<Item>({ column: { title, isNumber, isActions, render }, item }: { 
     )
   }
   return (
-    <Table.Td
-      role="cell"
-      data-title={title}
-      ta={isNumber === true ? 'right' : 'left'}
-      {...(isNumber === true && { className: 'numbers' })}
-    >
+    <Table.Td role="cell" data-title={title} {...(isNumber === true && { className: 'item-number' })}>
       {render(item)}
     </Table.Td>
   )
