@@ -45,6 +45,8 @@ export interface CommandDeclaration<O = Record<string, unknown>> {
   readonly options: readonly OptionDeclaration[]
   /** Said where there are more arguments than it takes: a sentence. */
   readonly excessHint?: string
+  /** How people typed what the request has at a place, for the server's words about it: `body/expiresInSeconds` is `--expire`. */
+  readonly typed?: Readonly<Record<string, string>>
   readonly examples: readonly [string, ...string[]]
   /** Arguments as given; a variadic argument is a list. */
   run(context: Context, args: readonly string[], options: O): Promise<void>

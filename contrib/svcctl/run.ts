@@ -1,5 +1,6 @@
 /** One command, from its arguments to its exit code. */
 import { CommanderError } from 'commander'
+import type { CommandDeclaration } from './command.ts'
 import { commandsFor } from './commands/index.ts'
 import { type Context, createContext, type GlobalOptions } from './context.ts'
 import { type ExitCode, exitCodeOfError, exitCodes, Interrupted } from './errors.ts'
@@ -8,6 +9,7 @@ import type { Io } from './io.ts'
 import manifest from './package.json' with { type: 'json' }
 import { createParser, withoutVainHelp } from './parser.ts'
 import { removeUnfinished } from './transfer/local-file.ts'
+import { inTypedWords } from './typed-words.ts'
 
 /** Never throws. Errors have been told when it resolves. */
 export async function runSvcctl(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -18,7 +20,7 @@ export async function runSvcctl(argv: readonly string[], io: Io): Promise<ExitCo
     io,
     async (command, args, options, global) => {
       context = createContext(io, global)
-      await withInterrupt(io.signal, context, command.run(context, args, options))
+      await withInterrupt(io.signal, context, runInTypedWords(command, context, args, options))
     },
   )
   try {
@@ -37,6 +39,19 @@ export async function runSvcctl(argv: readonly string[], io: Io): Promise<ExitCo
     return exitCodeOfError(error)
   } finally {
     await context?.close()
+  }
+}
+
+async function runInTypedWords(
+  command: CommandDeclaration,
+  context: Context,
+  args: readonly string[],
+  options: Record<string, unknown>,
+): Promise<void> {
+  try {
+    await command.run(context, args, options)
+  } catch (error) {
+    throw inTypedWords(error, new Map(Object.entries(command.typed ?? {})))
   }
 }
 

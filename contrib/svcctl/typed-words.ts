@@ -1,11 +1,11 @@
 /** Translates places of a request in messages of the server into the words that the user typed. */
 import { AdminError } from './errors.ts'
 
-/** By place and field: `body/secretKey`, `query/limit`, `path/user`. */
+/** By place and field: `body/secretKey`, `body/origin/bucket`, `query/limit`, `path/user`. */
 export type TypedWords = ReadonlyMap<string, string>
 
 /** A place of the request as the server writes it: `/policyNames/0`, `query/limit`, `path/user`. */
-const placePattern = /(?<![\w/])(query|path)?\/([A-Za-z]\w*)(\/\d+)?(?![\w/])/g
+const placePattern = /(?<![\w/])(query|path)?\/([A-Za-z]\w*(?:\/[A-Za-z]\w*)*)(\/\d+)?(?![\w/])/g
 /** A field of the body with the value that the server requires: `"confirm": true`. */
 const memberPattern = /"([A-Za-z]\w*)": true/g
 

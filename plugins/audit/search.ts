@@ -16,6 +16,8 @@ export interface AuditSearch {
   readonly since?: string
   readonly until?: string
   readonly errors?: boolean
+  /** Without reads that succeeded. */
+  readonly changes?: boolean
   /** `403`, `5xx`. */
   readonly statuses?: readonly string[]
   readonly requestId?: string
@@ -89,8 +91,10 @@ function mayMatch(line: string, { requestId, action, bucket }: AuditSearch): boo
 
 const isPlain = (text: string): boolean => /^[\w.-]*$/.test(text)
 
+const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
 function matches(record: AuditRecord, search: AuditSearch): boolean {
-  const { user, action, bucket, since, until, errors, statuses, requestId, node, after } = search
+  const { user, action, bucket, since, until, errors, changes, statuses, requestId, node, after } = search
   return (
     (user === undefined || record.identity.accessKey === user || record.identity.user === user) &&
     (action === undefined || matchesName(action, record.api)) &&
@@ -98,6 +102,7 @@ function matches(record: AuditRecord, search: AuditSearch): boolean {
     (since === undefined || record.event_time >= since) &&
     (until === undefined || record.event_time <= until) &&
     (errors !== true || record.status >= 400) &&
+    (changes !== true || record.status >= 400 || !readMethods.has(record.method)) &&
     (statuses === undefined || statuses.some(wanted => matchesStatus(wanted, record.status))) &&
     (requestId === undefined || record.requestId === requestId) &&
     (node === undefined || record.node === node) &&

@@ -31,6 +31,9 @@ export function createConsoleRoutes({ folder, publicUrl, random, version }: Cons
       const fastifyStatic = createRequire(import.meta.url)(
         '@fastify/static',
       ) as typeof import('@fastify/static').default
+      fastify.addHook('onRoute', route => {
+        route.config = { operation: 'ConsoleFile', ...route.config }
+      })
       await fastify.register(fastifyStatic, {
         root: fileURLToPath(new URL('assets/', folder)),
         prefix: '/assets/',

@@ -60,7 +60,7 @@ function requireFitting({ name, type }: HeldFamily, { fn, agg, by }: MetricsQuer
   if ((fn === 'rate' || fn === 'increase') && type === 'gauge') {
     throw invalid(`query/fn: ${name} is a gauge: it goes up and down, and has no ${fn}.`)
   }
-  if (by.length > 0 && agg === 'none') throw invalid('query/by goes with agg.')
+  if (by.length > 0 && agg === 'none') throw invalid('query/by goes with query/agg.')
 }
 
 function windowOf({ start, end, step }: MetricsQuery): Window {

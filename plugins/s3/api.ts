@@ -348,6 +348,23 @@ export interface OriginRequest {
   readonly bucket: string
 }
 
+/**
+ * A page for people instead of the document of an error, for requests that a browser made of a link. Undefined for every other request: S3
+ * clients read the document. The status and the headers stay. Must not throw.
+ */
+export type ErrorPage = (request: FailedRequest) => string | undefined
+
+export interface FailedRequest {
+  readonly method: string
+  /** Path and query, as received. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly status: number
+  /** Of S3. */
+  readonly code: string
+  readonly requestId: string
+}
+
 /** One finished request. Observers are called once after the answer; they must not throw. */
 export interface S3RequestRecord {
   readonly operation: string
@@ -411,5 +428,7 @@ declare module 'svc/kernel' {
     's3.observer': (record: S3RequestRecord) => void
     /** Headers of answers to pages of other origins. */
     's3.origin-answer': OriginAnswer
+    /** A page for browsers that open a link which does not work. One plugin. */
+    's3.error-page': ErrorPage
   }
 }

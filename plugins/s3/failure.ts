@@ -40,11 +40,24 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
     )
   }
   try {
-    sendDocument(context, error.status, headers, errorDocument(context, error))
+    const page = errorPage(context, error)
+    if (page === undefined) sendDocument(context, error.status, headers, errorDocument(context, error))
+    else sendDocument(context, error.status, [...headers, ...pageHeaders], page, 'text/html; charset=utf-8')
   } catch (err) {
     context.environment.log.error({ err, requestId: context.requestId }, 'an error could not be answered')
     response.destroy()
   }
+}
+
+/** Runs nothing and loads nothing; the next attempt may work, and other clients get the document. */
+const pageHeaders = [
+  ...['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"],
+  ...['Cache-Control', 'no-store', 'Vary', 'Accept'],
+]
+
+function errorPage({ environment, exchange, method, headers, requestId }: S3RequestContext, error: CatalogError) {
+  const { status, code } = error
+  return environment.errorPage?.({ method, url: exchange.request.url!, headers, status, code, requestId })
 }
 
 /**

@@ -25,6 +25,7 @@ export default definePlugin({
     const attributes = point('s3.attribute')
     const observers = point('s3.observer')
     const originAnswers = point('s3.origin-answer')
+    const errorPages = point('s3.error-page')
     const queryApis = point('s3.query-api')
     // The points can be read only after set-up, and requests come only after `start`.
     let environment: S3Environment | undefined
@@ -65,6 +66,7 @@ export default definePlugin({
           attributeHeaders: new Set(attributes.list().flatMap(({ value }) => value.headers)),
           observers: observers.list().map(({ value }) => value),
           originAnswers: originAnswers.list().map(({ value }) => value),
+          errorPage: errorPages.list()[0]?.value,
           queryApi: queryApis.list()[0]?.value,
           requestLimit,
           isRootDenied,

@@ -52,6 +52,12 @@ export const s3Points = {
       description: 'Headers for the answer to a request from a page of some origin.',
     }),
   },
+  's3.error-page': {
+    cardinality: 'one',
+    schema: Type.Function([], Type.Unknown(), {
+      description: 'A page of HTML for people, instead of the document of an error.',
+    }),
+  },
   's3.query-api': {
     cardinality: 'one',
     schema: Type.Object(

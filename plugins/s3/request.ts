@@ -23,6 +23,7 @@ import { asksForAcl, type IsAclIgnored, refuseAcl } from './acl.ts'
 import type {
   BodyKind,
   BucketDomain,
+  ErrorPage,
   Level,
   OriginAnswer,
   PostForm,
@@ -62,6 +63,7 @@ export interface S3Environment {
   readonly attributeHeaders: ReadonlySet<string>
   readonly observers: readonly ((record: S3RequestRecord) => void)[]
   readonly originAnswers: readonly OriginAnswer[]
+  readonly errorPage: ErrorPage | undefined
   readonly queryApi: S3QueryApi | undefined
   readonly requestLimit: RequestLimit
   readonly rateLimits?: RateLimitsService

@@ -10,6 +10,7 @@ import type { PolicyDocument } from 'svc/plugins/policy/api'
 import type { AccessKeyDocument, GroupDocument, UserDocument } from './documents.ts'
 
 export { noUser, usersErrors } from './errors.ts'
+export { sharePrefix } from './names.ts'
 
 export type Status = 'enabled' | 'disabled'
 
@@ -235,6 +236,8 @@ export interface UsersService {
 
   /** Includes built-in policies. */
   listPolicies(request?: PageRequest): Promise<Page<NamedPolicy>>
+  /** Who has each of these policies. Reads all users and groups, once. */
+  attachments(names: readonly string[]): Promise<ReadonlyMap<string, AttachedTo>>
   getPolicy(name: string): Promise<NamedPolicy & { readonly attachedTo: AttachedTo }>
   /** `malformed_policy` with `errors` as cause, `builtin_policy`, `precondition_failed`. */
   putPolicy(

@@ -12,7 +12,7 @@ import { requireGroup, requireUser } from './views.ts'
 
 type PolicyMethods = Pick<
   UsersService,
-  'listPolicies' | 'getPolicy' | 'putPolicy' | 'deletePolicy' | 'attachPolicies' | 'detachPolicies'
+  'attachments' | 'listPolicies' | 'getPolicy' | 'putPolicy' | 'deletePolicy' | 'attachPolicies' | 'detachPolicies'
 >
 
 export function createPolicyDirectory(context: Context): PolicyMethods {
@@ -37,12 +37,17 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
     return found
   }
 
-  const attachedTo = async (name: string): Promise<AttachedTo> => {
-    const found = { users: [] as string[], groups: [] as string[] }
-    for await (const { id, value } of allOf(users)) if (value.policyNames.includes(name)) found.users.push(id)
-    for await (const { id, value } of allOf(groups)) if (value.policyNames.includes(name)) found.groups.push(id)
+  /** Reads all users and groups once, however many policies are asked for. */
+  const attachments = async (names: readonly string[]): Promise<ReadonlyMap<string, AttachedTo>> => {
+    const found = new Map(names.map(name => [name, { users: [] as string[], groups: [] as string[] }]))
+    for await (const { id, value } of allOf(users))
+      for (const name of value.policyNames) found.get(name)?.users.push(id)
+    for await (const { id, value } of allOf(groups))
+      for (const name of value.policyNames) found.get(name)?.groups.push(id)
     return found
   }
+
+  const attachedTo = async (name: string): Promise<AttachedTo> => (await attachments([name])).get(name)!
 
   const requireChangeable = (name: string): void => {
     if (policy.builtIn().has(name)) throw usersErrors.builtin_policy(undefined, { extra: { Policy: name } })
@@ -71,6 +76,8 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
   }
 
   return {
+    attachments,
+
     async listPolicies(request = {}) {
       const { prefix = '', startAfter = '' } = request
       const limit = readLimit(request.limit)

@@ -163,6 +163,7 @@ if (withoutBrowser !== false) {
     })
     await signIn(page, '/distributions')
     await page.getByRole('row', { name: new RegExp(`^${host}.*none: plain HTTP only`) }).waitFor()
+    t.equal(await page.getByRole('link', { name: `${host}:` }).count(), 0, 'nothing listens for it')
     const downloading = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export' }).click()
     const yaml = readFileSync(await (await downloading).path(), 'utf8')

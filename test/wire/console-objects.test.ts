@@ -39,24 +39,31 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('a deleted object is found by its key, and is back when its delete marker is deleted', async t => {
-    await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
-    await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'lost' }] })
-    const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
-    await signIn(page, '/buckets/photos')
-    await page.getByLabel('Filter by prefix').fill('lost')
-    await page.getByRole('button', { name: 'Show old versions of “lost”' }).click()
-    await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
-    await page.getByText('deleted here').waitFor()
-    await page
-      .getByRole('button', { name: /^Delete version/ })
-      .first()
-      .click()
-    await page.getByRole('button', { name: 'Delete', exact: true }).last().click()
-    await page.getByText('deleted here').waitFor({ state: 'detached' })
-    t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
-    t.same(flaws, [])
-  })
+  t.test(
+    'an object is deleted in its panel, found by its key, and is back when its delete marker is deleted',
+    async t => {
+      await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
+      const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
+      await signIn(page, '/buckets/photos')
+      await page.getByRole('button', { name: 'lost', exact: true }).click()
+      await page.getByRole('dialog', { name: 'lost' }).getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('dialog', { name: 'Delete lost?' }).getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('button', { name: 'lost', exact: true }).waitFor({ state: 'detached' })
+      t.same(await keysOf(admin, 'photos', 'lost'), [])
+      await page.getByLabel('Filter by prefix').fill('lost')
+      await page.getByRole('button', { name: 'Show old versions of “lost”' }).click()
+      await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
+      await page.getByText('deleted here').waitFor()
+      await page
+        .getByRole('button', { name: /^Delete version/ })
+        .first()
+        .click()
+      await page.getByRole('button', { name: 'Delete', exact: true }).last().click()
+      await page.getByText('deleted here').waitFor({ state: 'detached' })
+      t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
+      t.same(flaws, [])
+    },
+  )
 
   t.test('metadata and tags are changed, and a file is renamed and moved', async t => {
     await admin.call('POST', '/buckets', { name: 'archive' })
@@ -208,7 +215,7 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
     await page
-      .getByRole('button', { name: /^Delete/ })
+      .getByRole('button', { name: /^Delete version/ })
       .first()
       .click()
     const dialog = page.getByRole('dialog', { name: /Delete/ })

@@ -22,6 +22,8 @@ const folder = resolve(import.meta.dirname, '../../.tap/pictures')
 const widths = [3840, 1440, 360] as const
 /** Of what is read, in pixels: some 150 letters. */
 const lineWidthMax = 1320
+/** Two rows are higher. */
+const tabHeightMax = 60
 const schemes = ['light', 'dark'] as const
 const takesPictures = process.env.TEST_PICTURES !== undefined
 /** A page that nobody looks at need not be drawn in full. */
@@ -44,8 +46,19 @@ async function flawsOf(page: Page, without: readonly string[] = []): Promise<str
 /** Pixels by which the page is wider than its window, and the width of its widest line of text. */
 const measure = `({
   overflow: document.documentElement.scrollWidth - innerWidth,
+  tabs: Math.max(0, ...Array.from(document.querySelectorAll('[role=tablist]'), one => one.offsetHeight)),
+  outside: Array.from(document.querySelectorAll('main button:not([role=tab])'))
+    .filter(one => one.getBoundingClientRect().right > innerWidth)
+    .map(one => one.ariaLabel ?? one.textContent),
   line: Math.max(0, ...Array.from(document.querySelectorAll('main p, main td, main [role=tabpanel]'), one => one.clientWidth)),
 })`
+
+interface Measured {
+  readonly overflow: number
+  readonly tabs: number
+  readonly outside: readonly string[]
+  readonly line: number
+}
 
 /** Whether a page fits its window, and what it looks like. */
 async function look(t: Test, page: Page, name: string): Promise<void> {
@@ -54,8 +67,10 @@ async function look(t: Test, page: Page, name: string): Promise<void> {
   for (const width of widths) {
     await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
     await comesToRest(page)
-    const { overflow, line } = (await page.evaluate(measure)) as { overflow: number; line: number }
+    const { overflow, tabs, outside, line } = (await page.evaluate(measure)) as Measured
     t.ok(overflow <= 0, `${name} is as wide as a window of ${width} px`)
+    t.same(outside, [], `every button of ${name} is in view`)
+    t.ok(tabs < tabHeightMax, `the tabs of ${name} are one row`)
     t.ok(line <= lineWidthMax, `a line of ${name} is ${line} px wide`)
     if (takesPictures && width < 3840) await photograph(page, `${name}-${width}`)
   }

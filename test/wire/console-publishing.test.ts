@@ -14,7 +14,9 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, url, admin, browser, signIn } = await startConsole(t)
+  const { server, url, admin, browser, signIn } = await startConsole(t, {
+    environment: { SVC_S3_DISTRIBUTIONS: 'on' },
+  })
   await admin.call('POST', '/buckets', { name: 'site' })
   await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
   const host = 'www.example.test'
@@ -34,6 +36,10 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('heading', { name: host, level: 1 }).waitFor()
+    const { port } = new URL(server.endpoint)
+    const address = page.getByRole('link', { name: `http://${host}:${port}/` })
+    await address.waitFor()
+    await page.getByText(`the server listens on port ${port}`).waitFor()
 
     await page.getByRole('tab', { name: 'Behaviours' }).click()
     await page.getByRole('button', { name: 'Add behaviour' }).click()
@@ -59,6 +65,7 @@ if (withoutBrowser !== false) {
     await page.getByText(`${host} is saved`).waitFor()
     await page.goto(`${url}/buckets/site?tab=distributions`)
     await page.getByRole('row', { name: new RegExp(`^${host}`) }).waitFor()
+    t.equal(await page.getByRole('link', { name: `${host}:${port}` }).getAttribute('href'), `http://${host}:${port}/`)
     t.match(await admin.call('GET', `/distributions/${host}`), {
       defaultBehavior: { access: 'public', indexDocument: 'index.html' },
       behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],
@@ -190,7 +197,7 @@ if (withoutBrowser !== false) {
 
     t.equal((await fetchSite('/site/draft.html')).status, 403)
     await page.getByRole('link', { name: 'Audit' }).click()
-    await page.getByLabel('Only errors').check()
+    await page.getByLabel('Show').selectOption('only errors')
     await page
       .getByRole('row', { name: /GetObject site\/draft\.html .*no-drafts/ })
       .first()

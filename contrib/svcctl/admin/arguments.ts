@@ -33,8 +33,10 @@ export interface Plan {
 
 export function planOf(operation: Operation): Plan {
   const { id, path, pathParameters, body, isBodyRequired } = operation
-  const { hidden = [], bucketField } = overrides[id] ?? {}
-  const query = operation.query.map(({ name, isRequired, schema }) => fieldOf(name, isRequired, schema))
+  const { hidden = [], bucketField, query: sent = {} } = overrides[id] ?? {}
+  const query = operation.query
+    .filter(({ name }) => sent[name] === undefined)
+    .map(({ name, isRequired, schema }) => fieldOf(name, isRequired, schema))
   const isPaged = query.some(({ name }) => name === 'cursor')
   const inBody = (body === undefined ? [] : fieldsOf(body)).filter(({ name }) => !hidden.includes(name))
   const isOfBucket = path.startsWith('/buckets/{bucket}')

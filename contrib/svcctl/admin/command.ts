@@ -275,7 +275,7 @@ async function showAnswer(
   { name, label, check, waits }: AnswerOptions,
 ): Promise<void> {
   const { output } = context
-  const { job, isEcho, notesOf, failureOf, columns, defaults } = overrides[request.operation] ?? {}
+  const { job, isEcho, notesOf, failureOf, columns, defaults, shown } = overrides[request.operation] ?? {}
   const { body, etag } = await client.send(request).catch(async error => {
     throw check !== undefined && error instanceof AdminError && error.code === 'malformed_policy'
       ? await withPlaces(client, check, error)
@@ -290,7 +290,11 @@ async function showAnswer(
   if (isEcho) output.done(answer, `${question(name, label)}: done.`)
   else if (columns !== undefined && Array.isArray(answer.items) && answer.items.length > 0)
     output.result(answer, ...tableOf(answer.items, { columns, defaults, width: output.options.width }))
-  else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer, output.options.width)))
+  else {
+    const lines = isDocument ? documentLines(answer) : linesOf(shown?.(answer) ?? answer, output.options.width)
+    output.result(answer, ...lines)
+    if (shown !== undefined) output.note('All that is known, each field of it: --json.')
+  }
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {
     output.note(`Stored, but without effect until a restart, or permanently: ${notApplied.join(', ')}. See the schema.`)

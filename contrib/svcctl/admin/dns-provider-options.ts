@@ -45,6 +45,19 @@ const tokens: Readonly<Record<string, string>> = {
   rfc2136: 'tsigSecret',
 }
 
+/** For the server's words about a document of these options. */
+export const dnsProviderWords: Readonly<Record<string, string>> = {
+  'body/name': 'NAME',
+  'body/type': '--type',
+  'body/comment': '--comment',
+  'body/ttl': '--ttl',
+  'body/propagationTimeout': '--propagation-timeout',
+  'body/pollingInterval': '--polling-interval',
+  ...Object.fromEntries(
+    Object.keys(tokens).flatMap(kind => blockOptions.map(([field, flag]) => [`body/${kind}/${field}`, `--${flag}`])),
+  ),
+}
+
 /** Text that is a duration, as the Admin API takes it. */
 const duration = (text: string): string => {
   parseDuration(text)

@@ -1,8 +1,12 @@
 /** Exceptions to the derived commands: better names, and operations that other commands perform. Keep it short. */
+import { inspectionForPeople } from './cache-view.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
 import { configNotes } from './config-notes.ts'
 import type { EventLine } from './events.ts'
 import type { JobFacts } from './waiting.ts'
+
+/** Of the server: JSON. */
+export type Answer = Readonly<Record<string, unknown>>
 
 export interface Override {
   /** Of the command, without `admin`; with `dist` where it is of that group. */
@@ -13,6 +17,8 @@ export interface Override {
   readonly bucketField?: string
   /** Fields that the command does not ask for. */
   readonly hidden?: readonly string[]
+  /** Parameters of the query that it always sends, and that are no options. */
+  readonly query?: Readonly<Record<string, string>>
   /** Makes hidden fields of the others. */
   complete?(body: Record<string, unknown>): Record<string, unknown>
   /** The whole body is a file, though its fields could be options: fields that are left out would be reset. */
@@ -37,6 +43,8 @@ export interface Override {
   readonly defaults?: Readonly<Record<string, unknown>>
   /** The kind that the answer has among the documents of `dist export`: `-o yaml` prints it as one. */
   readonly exportKind?: string
+  /** What people read of an answer; all of it is in `--json`. */
+  shown?(answer: Answer): Answer
   /** It answers with the document that it was given: people hear that it is stored. */
   readonly isEcho?: boolean
 }
@@ -223,7 +231,11 @@ export const overrides: Readonly<Record<string, Override>> = {
     isEcho: true,
     example: 'svcctl cache dist set home site cache.json',
   },
-  inspectCache: { name: 'cache inspect', example: 'svcctl cache inspect home https://www.example.org/docs/' },
+  inspectCache: {
+    name: 'cache inspect',
+    example: 'svcctl cache inspect home https://www.example.org/docs/',
+    shown: inspectionForPeople,
+  },
   getCacheStats: { elsewhere: 'cache stats' },
   createInvalidation: { elsewhere: 'cache purge' },
   createDistributionInvalidation: { elsewhere: 'cache purge' },
@@ -243,6 +255,10 @@ export const overrides: Readonly<Record<string, Override>> = {
     example: 'svcctl admin policy simulate home s3:GetObject --user ada --bucket photos --object a.jpg',
   },
   updateUser: { example: 'svcctl admin user update home ada --status disabled' },
+  listPolicies: {
+    query: { attachedTo: 'true' },
+    columns: ['name', 'builtIn', 'attachedTo.users', 'attachedTo.groups', 'updatedAt'],
+  },
   putPolicy: { isEcho: true },
   putBucketLifecycle: { isEcho: true },
   putBucketCors: { isEcho: true },
@@ -296,8 +312,6 @@ export const overrides: Readonly<Record<string, Override>> = {
   deleteCertificate: { elsewhere: 'dist cert remove' },
   renewCertificate: { elsewhere: 'dist cert renew' },
 }
-
-type Answer = Readonly<Record<string, unknown>>
 
 /** Of a message that may be none yet. */
 function sentenceOf(message: unknown): string {

@@ -78,7 +78,7 @@ export async function requestOf(
       operation: id,
       method,
       path: names.reduce((text, name) => text.replace(`{${name}}`, encodeName(String(values.path[name]))), path),
-      query: Object.entries(values.query).flatMap(([name, value]) =>
+      query: Object.entries({ ...overrides[id]?.query, ...values.query }).flatMap(([name, value]) =>
         (Array.isArray(value) ? value : [value]).map(one => [name, String(one)] as const),
       ),
       body:

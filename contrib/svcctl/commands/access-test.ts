@@ -78,6 +78,18 @@ export default defineCommand<Options>({
     { flags: '--distribution <id>', summary: 'through which it comes' },
     { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now', parse: parseTime },
   ],
+  typed: {
+    'body/keys': 'KEY',
+    'body/action': '--action',
+    'body/principal': '--principal',
+    'body/ip': '--ip',
+    'body/host': '--host',
+    'body/method': '--method',
+    'body/referer': '--referer',
+    'body/headers': '--header',
+    'body/distribution': '--distribution',
+    'body/time': '--time',
+  },
   examples: [
     'svcctl access test home/photos public/a.jpg secret/b.jpg',
     'svcctl access test home/photos public/a.jpg --rules rules.json',

@@ -1,6 +1,7 @@
 import {
   type DnsProviderOptions,
   dnsProviderOptions,
+  dnsProviderWords,
   documentOfOptions,
   linesOfProvider,
 } from '../admin/dns-provider-options.ts'
@@ -17,6 +18,7 @@ export default defineCommand<DnsProviderOptions>({
     { name: 'name', summary: 'of the provider', kind: 'text' },
   ],
   options: dnsProviderOptions,
+  typed: dnsProviderWords,
   examples: [
     'svcctl admin dns-provider add home main --type hosted_dns --token-file token.txt',
     'svcctl admin dns-provider add home main --type cloud_dns --access-key-id AKIAEXAMPLE --token-file secret.txt',

@@ -2,6 +2,7 @@ import {
   type DnsProviderDocument,
   type DnsProviderOptions,
   dnsProviderOptions,
+  dnsProviderWords,
   documentOfOptions,
   linesOfProvider,
 } from '../admin/dns-provider-options.ts'
@@ -23,6 +24,7 @@ export default defineCommand<Options>({
     { name: 'name', summary: 'of the provider', kind: 'text' },
   ],
   options: [...dnsProviderOptions, { flags: '--if-match <etag>', summary: 'only if the provider has this ETag' }],
+  typed: dnsProviderWords,
   examples: [
     'svcctl admin dns-provider set home main --token-file new-token.txt',
     'svcctl admin dns-provider set home main --propagation-timeout 5m',

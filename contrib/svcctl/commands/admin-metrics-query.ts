@@ -57,6 +57,18 @@ export default defineCommand<Options>({
     { flags: '--agg <function>', summary: 'over all series', choices: ['none', 'sum', 'avg', 'min', 'max'] },
     { flags: '--by <labels>', summary: 'that --agg keeps, separated by commas' },
   ],
+  typed: {
+    'query/name': 'NAME',
+    'query/start': 'the beginning (--since, --from)',
+    'query/end': '--to',
+    'query/step': '--step',
+    'query/fn': '--fn',
+    'query/q': '--quantile',
+    'query/agg': '--agg',
+    'query/by': '--by',
+    'query/label': '--label',
+    'query/node': '--node',
+  },
   examples: [
     'svcctl admin metrics query home svc_s3_requests_total --fn rate --agg sum',
     'svcctl admin metrics query home svc_s3_request_duration_seconds --fn quantile --label api=GetObject --since 6h',

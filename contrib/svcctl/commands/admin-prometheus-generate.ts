@@ -22,6 +22,10 @@ export default defineCommand<Options>({
     },
   ],
   options: [{ flags: '--expiry <duration>', summary: 'of the token; without it 365 days', parse: parseSeconds }],
+  typed: {
+    'body/expiresInSeconds': '--expiry (in seconds)',
+    'body/targets': 'ENDPOINT',
+  },
   examples: [
     'svcctl admin prometheus generate home > prometheus.yml',
     'svcctl admin prometheus generate home cluster bucket --expiry 30d',

@@ -44,6 +44,12 @@ export default defineCommand<Options>({
     { flags: '--concurrency <count>', summary: 'objects at a time (default 32)', parse: parsePositive },
     { flags: '--nodes <node>', summary: 'only these (default all)', isRepeatable: true },
   ],
+  typed: {
+    'body/durationSeconds': '--duration (in seconds)',
+    'body/size': '--size',
+    'body/concurrency': '--concurrency',
+    'body/nodes': '--nodes',
+  },
   examples: ['svcctl admin speedtest home drive', 'svcctl admin speedtest home object --size 1MiB --duration 5s'],
   async run(context, [alias, kind], { duration, durationSeconds, size, concurrency, nodes }) {
     const seconds = duration ?? durationSeconds ?? defaultSeconds

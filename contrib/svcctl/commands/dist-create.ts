@@ -25,6 +25,14 @@ export default defineCommand<Options>({
     { flags: '--spa <path>', summary: 'of a website: the page that is served with 200 for missing keys' },
     { flags: '--dry-run', summary: 'check everything and store nothing' },
   ],
+  typed: {
+    'body/id': 'the ID',
+    'body/aliases': '--alias',
+    'body/origin/bucket': '--bucket',
+    'body/origin/pathPrefix': '--prefix',
+    'body/defaultBehavior/indexDocument': '--index',
+    'body/defaultBehavior/spaFallback': '--spa',
+  },
   examples: [
     'svcctl dist create home/site --bucket site --alias www.example.test',
     'svcctl dist create home/media --bucket media --alias media.example.test --mode s3',

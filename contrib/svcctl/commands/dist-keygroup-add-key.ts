@@ -32,6 +32,11 @@ export default defineCommand<Options>({
     { flags: '--no-store-private', summary: 'the server forgets the private key of the pair' },
     { flags: '--private-key-out <file>', summary: 'a new file, where the private key of the pair goes' },
   ],
+  typed: {
+    'body/publicKey': '--public',
+    'body/algorithm': '--algorithm',
+    'body/name': '--name',
+  },
   examples: [
     'svcctl dist keygroup add-key home/films --generate --private-key-out films-key.pem',
     'svcctl dist keygroup add-key home/films --public player.pem --name player',

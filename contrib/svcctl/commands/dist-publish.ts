@@ -51,6 +51,12 @@ export default defineCommand<Options>({
     { flags: '--spa', summary: 'serve index.html with 200 for missing keys' },
     { flags: '--id <id>', summary: 'of the distribution (default: the first domain)' },
   ],
+  typed: {
+    'body/id': '--id',
+    'body/aliases': '--domain',
+    'body/origin/bucket': '--bucket',
+    'body/origin/pathPrefix': '--prefix',
+  },
   examples: [
     'svcctl dist publish ./site --domain www.example.test',
     'svcctl dist publish ./app home --domain app.example.test --spa',

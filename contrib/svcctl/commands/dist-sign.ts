@@ -69,6 +69,14 @@ export default defineCommand<Options>({
     { flags: '--key-id <id>', summary: 'default: the newest enabled key' },
     { flags: '--cookies', summary: 'cookies instead of a URL' },
   ],
+  typed: {
+    'body/expiresInSeconds': '--expire (in seconds)',
+    'body/url': 'URL',
+    'body/ip': '--ip',
+    'body/resource': '--resource',
+    'body/keyId': '--key-id',
+    'body/startsAt': '--start',
+  },
   examples: [
     'svcctl dist sign home/site https://www.example.test/films/a.mp4 --expire 2h',
     "svcctl dist sign home/site /films/ --cookies --resource 'https://www.example.test/films/*'",

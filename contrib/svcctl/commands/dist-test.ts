@@ -43,6 +43,14 @@ export default defineCommand<Options>({
       summary: 'a document that is tested instead of the stored one; - reads it from the input',
     },
   ],
+  typed: {
+    'body/url': 'URL',
+    'body/method': '--method',
+    'body/ip': '--ip',
+    'body/principal': '--principal',
+    'body/time': '--time',
+    'body/headers': '--header',
+  },
   examples: [
     'svcctl dist test home/site /docs/',
     'svcctl dist test home/site / --draft site.json',

@@ -34,6 +34,13 @@ export default defineCommand<Options>({
     { flags: '--filename <name>', summary: 'under which browsers save it' },
     { flags: '--raw', summary: 'a presigned URL that cannot be revoked' },
   ],
+  typed: {
+    'body/expiresInSeconds': '--expire (in seconds)',
+    'body/versionId': '--version-id',
+    'body/description': '--description',
+    'body/filename': '--filename',
+    'body/key': 'the key',
+  },
   examples: [
     'svcctl share download home/photos/a.jpg --expire 2h',
     'svcctl share download --raw --expire 7d home/photos/a.jpg',

@@ -239,7 +239,7 @@ t.test('policies come from files and pipes, and errors name their place', async 
   ])
   t.match(await json(t, 'policy detach home everything --user bob'), [{ policyNames: [] }])
   await admin(t, 'policy delete home everything -y')
-  t.match((await admin(t, 'policy list home')).stdout, /NAME +BUILT IN[\s\S]*readonly +yes/)
+  t.match((await admin(t, 'policy list home')).stdout, /NAME +BUILT IN +USERS[\s\S]*readonly +yes/)
   await fails(t, 4, /access_denied/, 'policy list bob')
 })
 

@@ -92,7 +92,11 @@ t.test('purges of a distribution and of all, with their state', async t => {
   t.match((await cache('purge home/site --path docs')).stderr, /--path must begin with \//)
   t.match((await cache('status home inv-1 --json')).records, [{ id: 'inv-1', state: 'completed' }])
   t.match((await cache('stats home --json')).records, [{ requests: {}, nodes: [{ mode: 'local' }] }])
-  t.match((await cache('inspect home http://www.example.test/a --json')).records, [{ key: 'a' }])
+  const inspect = 'inspect home http://www.example.test/a'
+  t.match((await cache(`${inspect} --json`)).records, [{ key: 'a', policy: { policy: { ttl: {} } } }])
+  const { stdout } = await cache(inspect)
+  t.match(stdout, /cached: +yes\n[\s\S]*object: +pages\/a\n[\s\S]*policy: +short \(distribution\)/)
+  t.ok(stdout.split('\n').length < 25, stdout)
 })
 
 t.test('pages are warmed, with their errors told', async t => {

@@ -50,6 +50,10 @@ const AuditQuery = Type.Object({
   since: Type.Optional(Type.String({ description: 'A date, or a duration before now: `2h`.' })),
   until: Type.Optional(Type.String({ description: 'A date, or a duration before now.' })),
   errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
+  changes: Type.Boolean({
+    default: false,
+    description: 'Leaves out reads that succeeded: GET, HEAD and OPTIONS with a status below 400.',
+  }),
   status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
   requestId: Type.Optional(
     Type.String({ description: 'Only this request: the header x-amz-request-id or x-request-id.' }),

@@ -130,7 +130,7 @@ t.test('queries that cannot be answered are refused with the reason', async t =>
   t.same(await valuesOf(history, { name: 'g', agg: 'sum' }), [[201]], 'their sum is one')
   await refuses(t, history, { name: 'g', fn: 'rate' }, /is a gauge/)
   await refuses(t, history, { name: 'c', fn: 'quantile' }, /is no histogram/)
-  await refuses(t, history, { name: 'c', by: ['a'] }, /goes with agg/)
+  await refuses(t, history, { name: 'c', by: ['a'] }, /query\/by goes with query\/agg/)
   await refuses(t, history, { name: 'c', start: 20, end: 10 }, /later/)
   for (const hours of [1, 24]) {
     const { step, series } = await ask(history, {

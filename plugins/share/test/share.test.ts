@@ -305,3 +305,24 @@ t.test('a form uploads only objects that its policy allows', async t => {
   jump(3601_000)
   t.equal(code(await post(fixed, 'x')), '403 AccessDenied', 'expired')
 })
+
+t.test('whoever opens a link that does not work reads words, and programs read the document of S3', async t => {
+  const { id, url } = (await share({ key })).json
+  const browser = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } }
+  t.equal((await use(url, browser)).text, 'second')
+  const cut = await use(url.slice(0, -9), browser)
+  t.match(cut.text, /<h1>This link is not complete<\/h1>/)
+  t.equal(outcome(await revoke(id)), '204')
+  const page = await use(url, browser)
+  t.equal(page.status, 403)
+  t.match(page.text, /<h1>This link does not work any more<\/h1>[\s\S]*403 \w+, request \w+/)
+  t.notMatch(page.text, 'photos', 'nothing is told of what it was')
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  t.match(page.headers.get('content-security-policy'), "default-src 'none'")
+  t.match(page.headers.get('cache-control'), 'no-store')
+  const java = { headers: { accept: 'text/html, image/gif, image/jpeg, */*; q=0.2' } }
+  for (const program of [java, undefined])
+    t.match(await use(url, program), { status: 403, text: /^<\?xml [\s\S]*<Error>/ })
+  const stranger = url.replace(/Credential=[^%]+/, 'Credential=AKIAIOSFODNN7EXAMPLE')
+  t.match((await use(stranger, browser)).text, /^<\?xml /, 'what is not a share link is S3 to browsers too')
+})

@@ -23,9 +23,7 @@ export default defineAdminOperation({
     const mayReadAll = request.isAllowed('admin:GetPolicy')
     if (!mayReadAll && !(await hasPolicy(users, ownUserOf(request), name))) throw adminErrors.access_denied()
     const { attachedTo, ...policy } = await users.getPolicy(name)
-    const described = describeNamedPolicy(policy)
-    if (!mayReadAll) return described
-    return { ...described, attachedTo: { users: [...attachedTo.users], groups: [...attachedTo.groups] } }
+    return describeNamedPolicy(policy, mayReadAll ? attachedTo : undefined)
   },
 })
 

@@ -9,11 +9,26 @@ export default defineAdminOperation({
   tag: 'policies',
   summary: 'Lists named policies by name, including built-in ones.',
   authorize: ['admin:ListUserPolicies'],
-  query: Type.Object({ prefix: Type.String({ default: '', maxLength: 128 }), ...pageParameters }),
+  query: Type.Object({
+    prefix: Type.String({ default: '', maxLength: 128 }),
+    attachedTo: Type.Boolean({
+      default: false,
+      description: 'Also who has each, for callers who may read all policies (admin:GetPolicy).',
+    }),
+    ...pageParameters,
+  }),
   response: pageOf(NamedPolicy),
   uses: ['users'],
-  async handle({ query: { cursor, ...wanted } }, { users }) {
+  async handle(request, { users }) {
+    const { cursor, attachedTo, ...wanted } = request.query
     const { items, next } = await users.listPolicies({ ...wanted, startAfter: decodeCursor(cursor) })
-    return { items: items.map(describeNamedPolicy), nextCursor: encodeCursor(next) }
+    const attached =
+      attachedTo && request.isAllowed('admin:GetPolicy')
+        ? await users.attachments(items.map(({ name }) => name))
+        : undefined
+    return {
+      items: items.map(policy => describeNamedPolicy(policy, attached?.get(policy.name))),
+      nextCursor: encodeCursor(next),
+    }
   },
 })

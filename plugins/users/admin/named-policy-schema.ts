@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { NamedPolicy as NamedPolicyOfService } from '../api.ts'
+import type { AttachedTo, NamedPolicy as NamedPolicyOfService } from '../api.ts'
 import { StoredPolicy } from './policy-document-schema.ts'
 
 export const PolicyParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }) })
@@ -19,7 +19,7 @@ export const NamedPolicy = Type.Object(
         { users: Type.Array(Type.String()), groups: Type.Array(Type.String()) },
         {
           readOnly: true,
-          description: 'Only in the answer for a single policy, to callers who may read all policies.',
+          description: 'Of a single policy, and of a list where it is asked for; to callers who may read all policies.',
         },
       ),
     ),
@@ -27,8 +27,10 @@ export const NamedPolicy = Type.Object(
   { $id: 'NamedPolicy' },
 )
 
-export function describeNamedPolicy(policy: NamedPolicyOfService): Static<typeof NamedPolicy> {
+/** `attached`: who has it, where that is told. */
+export function describeNamedPolicy(policy: NamedPolicyOfService, attached?: AttachedTo): Static<typeof NamedPolicy> {
   const { name, document, builtIn, etag, updatedMs } = policy
   const updatedAt = builtIn ? null : new Date(updatedMs).toISOString()
-  return { name, document: { ...document }, builtIn, etag, updatedAt }
+  const attachedTo = attached && { users: [...attached.users], groups: [...attached.groups] }
+  return { name, document: { ...document }, builtIn, etag, updatedAt, ...(attachedTo && { attachedTo }) }
 }

@@ -310,7 +310,13 @@ t.test('policies: built-in ones and others, ETags, and attachments', async t => 
   t.equal(outcome(await attach({ user: 'gina', policyNames: ['none'] })), '404 policy_not_found')
   t.equal(outcome(await attach({ user: 'none', policyNames: ['readers'] })), '404 user_not_found')
   t.equal(outcome(await attach({ group: 'none', policyNames: ['readers'] })), '404 group_not_found')
-  t.same((await call('getPolicy', path)).json.attachedTo, { users: ['gina'], groups: ['team'] })
+  const attachedTo = { users: ['gina'], groups: ['team'] }
+  t.same((await call('getPolicy', path)).json.attachedTo, attachedTo)
+  const all = (await call('listPolicies', '/policies?attachedTo=true&prefix=read')).json.items
+  t.match(all, [
+    { name: 'readers', attachedTo },
+    { name: 'readonly', attachedTo: { users: [], groups: ['team'] } },
+  ])
   t.equal(await outcomeOf('deletePolicy', path), '409 policy_in_use')
 
   const gina = as({ accessKey: 'gina', secretKey })

@@ -1,15 +1,18 @@
 /** Lines over time, drawn by uPlot. */
 import 'uplot/dist/uPlot.min.css'
-import { Box, useComputedColorScheme } from '@mantine/core'
+import { Box, Text, useComputedColorScheme } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
+import { texts } from '../texts/index.ts'
 
 export interface Line {
   readonly label: string
   /** Seconds since 1970 and a value; null where nothing was measured. */
   readonly points: readonly (readonly [number, number | null])[]
 }
+
+const words = texts.chart
 
 const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
@@ -40,33 +43,71 @@ export function Chart({ label, lines, format }: ChartProps) {
         width,
         height,
         cursor: { y: false },
-        legend: { show: lines.length > 1 },
-        scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), max || 1] } },
+        // Room above the peak: a line at the very edge looks cut off.
+        scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
         axes: [
-          { ...axis, space: 64, values: (_, ticks) => ticks.map(hour) },
+          { ...axis, space: 64, size: 28, values: (_, ticks) => ticks.map(hour) },
           { ...axis, size: 64, values: (_, ticks) => distinct(ticks.map(format)) },
         ],
         series: [
-          { value: (_: uPlot, seconds: number | null) => (seconds === null ? '–' : hour(seconds)) },
+          { value: (_: uPlot, seconds: number | null | undefined) => (seconds == null ? '–' : hour(seconds)) },
           ...lines.map((line, index) => ({
             label: line.label,
             stroke: colours[index % colours.length]!,
             width: 1.5,
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+            // Undefined where another line has a time that this one lacks.
+            value: (_: uPlot, value: number | null | undefined) => (value == null ? '–' : format(value)),
           })),
         ],
       },
       dataOf(lines),
       place.current,
     )
-    return () => plot.destroy()
+    // Where nobody points at a time the legend has the last one. The library clears it when it has drawn, and when the pointer leaves.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const last = lastMeasured(plot.data)
+    const showLast = () => {
+      timer = setTimeout(() => last >= 0 && plot.setLegend({ idx: last }))
+    }
+    showLast()
+    plot.over.addEventListener('mouseleave', showLast)
+    return () => {
+      clearTimeout(timer)
+      plot.destroy()
+    }
   }, [lines, format, width, scheme])
   return (
     // Until it is drawn anew a chart is as wide as the window was before: that must not widen the page.
-    <Box ref={ref} role="img" aria-label={label} style={{ overflow: 'hidden' }}>
-      <div ref={place} />
+    <Box ref={ref} style={{ overflow: 'hidden' }}>
+      <div ref={place} role="img" aria-label={`${label}. ${lines.map(line => summaryOf(line, format)).join('; ')}`} />
+      <Text size="xs" c="dimmed" className="numbers">
+        {words.highest(lines.flatMap(line => highestOf(line, format)).join(' · '))}
+      </Text>
     </Box>
   )
+}
+
+/** The last time at which some line has a value; -1 where there is none. */
+const lastMeasured = ([times, ...lines]: uPlot.AlignedData): number =>
+  Array.from(times).findLastIndex((_, index) => lines.some(values => values[index] != null))
+
+type Format = ChartProps['format']
+
+const measuredOf = ({ points }: Line) => points.flatMap(([time, value]) => (value === null ? [] : [{ time, value }]))
+
+/** Of no line, or of one. */
+function highestOf(line: Line, format: Format): string[] {
+  const [first, ...rest] = measuredOf(line)
+  if (first === undefined) return []
+  const { value, time } = rest.reduce((highest, one) => (one.value > highest.value ? one : highest), first)
+  return [words.peak(line.label, format(value), hour(time))]
+}
+
+/** What a chart shows to whoever cannot see it. */
+function summaryOf(line: Line, format: Format): string {
+  const last = measuredOf(line).at(-1)
+  if (last === undefined) return words.nothing(line.label)
+  return `${words.now(line.label, format(last.value))}, ${words.highest(highestOf(line, format).join(''))}`
 }
 
 /** The lines come from the same server clock: most of their times are the same. */

@@ -13,11 +13,32 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en')
 }
 
+/** Of measurements: whole numbers as they are, others with three digits. */
+export function formatNumber(value: number): string {
+  return Number.isInteger(value) || value >= 1000
+    ? formatCount(Math.round(value))
+    : String(Number(value.toPrecision(3)))
+}
+
+/** `0.0123` is `12.3 ms`. */
+export function formatSeconds(seconds: number): string {
+  return seconds < 1 ? `${Number((seconds * 1000).toPrecision(3))}\u00a0ms` : `${formatNumber(seconds)}\u00a0s`
+}
+
+export const perSecond = (text: string): string => `${text}/s`
+
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** It stays on one line. */
 export function formatDate(date: string): string {
   return dates.format(new Date(date)).replaceAll(' ', '\u00a0')
+}
+
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** With seconds; it stays on one line. */
+export function formatMoment(date: string): string {
+  return moments.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
 /** The time of the day, with seconds; it stays on one line. */

@@ -1,19 +1,12 @@
 /** A page that is one long table: loads page by page, filters by prefix, says what to do when there is nothing. */
-import { Button, Group, Skeleton, Stack, Table, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
+import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
-
-export interface Column<Item> {
-  readonly title: string
-  readonly isNumber?: boolean
-  /** What the last column has: buttons, and no title to see. */
-  readonly isActions?: boolean
-  readonly render: (item: Item) => ReactNode
-}
+import { type Column, ItemTable } from './item-table.tsx'
 
 export interface ListPageProps<Item> {
   readonly title: string
@@ -53,6 +46,8 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
     initialPageParam: '',
     getNextPageParam: page => page.nextCursor || undefined,
     placeholderData: keepPreviousData,
+    // Other pages and programs change what is listed.
+    refetchOnMount: 'always',
     ...(refetchInterval !== undefined && {
       refetchInterval:
         typeof refetchInterval === 'number'
@@ -93,76 +88,5 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
         </Button>
       )}
     </Stack>
-  )
-}
-
-/** Who scrolls by keyboard has to get there first. */
-export const focusable = { viewportProps: { tabIndex: 0 } }
-
-export interface ItemTableProps<Item> extends Pick<ListPageProps<Item>, 'columns' | 'idOf'> {
-  readonly label: string
-  readonly items: readonly Item[]
-  readonly isLoading?: boolean
-  /** Pixels: where there is less the table scrolls. */
-  readonly minWidth?: number
-}
-
-export function ItemTable<Item>({
-  label,
-  items,
-  columns,
-  idOf,
-  isLoading = false,
-  minWidth = 640,
-}: ItemTableProps<Item>) {
-  return (
-    <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={focusable}>
-      <Table verticalSpacing="xs" highlightOnHover aria-label={label}>
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ title, isNumber, isActions }) =>
-              isActions === true ? (
-                <Table.Th key={title}>
-                  <VisuallyHidden>{title}</VisuallyHidden>
-                </Table.Th>
-              ) : (
-                <Table.Th key={title} ta={isNumber === true ? 'right' : 'left'}>
-                  {title}
-                </Table.Th>
-              ),
-            )}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {isLoading &&
-            [1, 2, 3].map(row => (
-              <Table.Tr key={row}>
-                <Table.Td colSpan={columns.length}>
-                  <Skeleton h={22} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          {items.map(item => (
-            <Table.Tr key={idOf(item)}>
-              {columns.map(({ title, isNumber, isActions, render }) => (
-                <Table.Td
-                  key={title}
-                  ta={isNumber === true || isActions === true ? 'right' : 'left'}
-                  {...(isNumber === true && { className: 'numbers' })}
-                >
-                  {isActions === true ? (
-                    <Group gap={4} justify="flex-end" wrap="nowrap">
-                      {render(item)}
-                    </Group>
-                  ) : (
-                    render(item)
-                  )}
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
   )
 }

@@ -3,7 +3,7 @@ import { Button, Drawer, Stack, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
-import { focusable } from './list-page.tsx'
+import { focusable } from './item-table.tsx'
 
 export interface QuestionProps {
   /** What the button says. */

@@ -18,7 +18,7 @@ import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
-import { account, metrics, server } from './en/server.ts'
+import { account, chart, metrics, server } from './en/server.ts'
 import { settings } from './en/settings.ts'
 
 /** What the state of a set means for what is stored in it. */
@@ -121,7 +121,10 @@ export const en = {
     errors: 'Errors per second',
     latency: 'Time to answer',
     half: 'half of the requests (p50)',
-    most: '99 of 100 requests (p99)',
+    most: '99 of 100 (p99)',
+    s3: 'S3',
+    published: 'Distributions',
+    of: (what: string, name: string) => `${what}, ${name}`,
     usage: 'Stored',
     objectsOverTime: 'Objects',
     traffic: 'Traffic',
@@ -146,7 +149,7 @@ export const en = {
       `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should; repair is under way`,
     chart: 'A chart of the last hour',
     counted:
-      'Requests, errors, time and traffic are those of the S3 port: what this console sends and fetches is not among them. Charts begin anew when the server restarts.',
+      'S3 is what clients ask the S3 API; Distributions is what visitors ask published domains, and of distributions in mode s3 it is in S3 as well. What this console sends and fetches is in neither. Charts begin anew when the server restarts.',
   },
   buckets: {
     title: 'Buckets',
@@ -168,6 +171,8 @@ export const en = {
     objectLock: 'Object lock: versions can be protected from deletion (also keeps old versions)',
     quota: 'Quota in GiB (empty: no limit)',
     created: (name: string) => `Bucket ${name} is created.`,
+    createdInPart: (name: string) =>
+      `Bucket ${name} is created, but what is below could not be set. Try again, or close this and set it in the settings of the bucket.`,
     deleted: (name: string) => `Bucket ${name} is deleted.`,
     delete: 'Delete bucket',
     deleteTitle: (name: string) => `Delete ${name}?`,
@@ -205,6 +210,7 @@ export const en = {
   settings,
   account,
   metrics,
+  chart,
   bucket,
   bucketUploads,
   bucketVersions,

@@ -3,6 +3,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
 import { useRights } from '../../parts/rights.ts'
+import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
 
@@ -51,13 +52,7 @@ export function Bucket() {
         {bucket}
       </Title>
       <Tabs value={tab} onChange={choose} keepMounted={false}>
-        <Tabs.List mb="md">
-          {bucketTabs.filter(isShown).map(name => (
-            <Tabs.Tab key={name} value={name}>
-              {texts.bucket.tabs[name]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <TabRow chosen={tab} tabs={bucketTabs.filter(isShown).map(name => [name, texts.bucket.tabs[name]])} />
         <Suspense fallback={<Skeleton h={240} />}>
           <Tabs.Panel value="objects">
             <Stack>

@@ -1,7 +1,7 @@
-import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
+import { NumberInput, SimpleGrid, Switch } from '@mantine/core'
 import { call } from '../../api/client.ts'
-import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
+import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from './bucket-setting.tsx'
@@ -69,42 +69,24 @@ function Quota({ bucket }: { bucket: string }) {
   )
 }
 
-type Encrypted = Answer<'getBucketEncryption'> | { readonly algorithm: 'none'; readonly kmsKeyId?: string }
-
 function Encryption({ bucket }: { bucket: string }) {
-  const params = { bucket }
   const load = async (signal: AbortSignal): Promise<Encrypted> => {
     try {
-      return await call('getBucketEncryption', { params, signal })
+      return await call('getBucketEncryption', { params: { bucket }, signal })
     } catch (error) {
       if (error instanceof Problem && error.status === 404) return { algorithm: 'none' }
       throw error
     }
   }
-  const save = async ({ algorithm, kmsKeyId = '' }: Encrypted) => {
-    if (algorithm === 'none') return call('deleteBucketEncryption', { params })
-    const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
-    return call('setBucketEncryption', { params, body })
-  }
   return (
-    <BucketSetting bucket={bucket} id="encryption" title={texts.bucket.encryption} load={load} save={save}>
-      {({ algorithm, kmsKeyId = '' }, change) => (
-        <Stack gap="xs">
-          <NativeSelect
-            aria-label={texts.bucket.encryption}
-            data={Object.entries(texts.bucket.encryptions).map(([value, label]) => ({ value, label }))}
-            value={algorithm}
-            onChange={event => change({ algorithm: event.currentTarget.value as Encrypted['algorithm'] } as Encrypted)}
-          />
-          {algorithm === 'aws:kms' && (
-            <TextInput
-              label={texts.bucket.key}
-              value={kmsKeyId}
-              onChange={event => change({ algorithm, kmsKeyId: event.currentTarget.value })}
-            />
-          )}
-        </Stack>
-      )}
+    <BucketSetting
+      bucket={bucket}
+      id="encryption"
+      title={texts.bucket.encryption}
+      load={load}
+      save={value => saveEncryption(bucket, value)}
+    >
+      {(value, change) => <EncryptionInput value={value} onChange={change} />}
     </BucketSetting>
   )
 }

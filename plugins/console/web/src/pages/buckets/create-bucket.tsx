@@ -1,53 +1,117 @@
-import { Checkbox, NumberInput, TextInput } from '@mantine/core'
+/** Name, versions, lock and quota are one request; encryption and tags are requests of their own, behind it. */
+import { Alert, Checkbox, NumberInput, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 
-const initialValues = { name: '', versioning: false, objectLock: false, quotaGiB: '' as number | string }
+const words = texts.buckets
+
+const initialValues = {
+  name: '',
+  versioning: false,
+  objectLock: false,
+  quotaGiB: '' as number | string,
+  encryption: { algorithm: 'none' } as Encryption,
+  tags: [] as readonly Pair[],
+}
+
+/** Whoever may make buckets of certain names alone is asked about them when one is typed. */
+const anyName = 'a-new-bucket'
 
 export function CreateBucket({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const form = useForm({ initialValues })
-  const { name, versioning, objectLock, quotaGiB } = form.values
+  const { name, versioning, objectLock, encryption, tags } = form.values
+  const [asked] = useDebouncedValue(name.trim(), 300)
+  const rights = [useRights(anyName), useRights(asked === '' ? anyName : asked)]
+  const may = (action: string) => rights.some(one => one.has(action))
+  /** The name of the bucket, where it exists and not all that was wanted could be set. */
+  const [made, setMade] = useState<string>()
+
   const create = async () => {
-    const made = await call('createBucket', {
-      body: {
-        name: name.trim(),
-        ...((versioning || objectLock) && { versioning: true }),
-        ...(objectLock && { objectLock }),
-        ...(quotaGiB !== '' && { quotaBytes: Math.round(Number(quotaGiB) * 1024 ** 3) }),
-      },
-    })
-    notifications.show({ color: 'teal', message: texts.buckets.created(made.name) })
+    if (made === undefined) {
+      await call('createBucket', { body: bodyOf(form.getValues()) })
+      setMade(name.trim())
+      await queryClient.invalidateQueries({ queryKey: ['buckets'] })
+    }
+    await setRest(name.trim(), encryption, tags)
+    notifications.show({ color: 'teal', message: words.created(name.trim()) })
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
   }
   return (
     <FormDialog
       form={form}
-      title={texts.buckets.create}
-      submit={texts.common.create}
+      title={words.create}
+      submit={made === undefined ? texts.common.create : texts.common.retry}
       onSubmit={create}
       onClose={onClose}
     >
-      <TextInput
-        label={texts.buckets.name}
-        description={texts.buckets.nameHint}
-        required
-        autoComplete="off"
-        data-autofocus
-        {...form.getInputProps('name')}
-      />
-      <Checkbox
-        label={texts.buckets.versioning}
-        {...form.getInputProps('versioning', { type: 'checkbox' })}
-        disabled={objectLock}
-        checked={versioning || objectLock}
-      />
-      <Checkbox label={texts.buckets.objectLock} {...form.getInputProps('objectLock', { type: 'checkbox' })} />
-      <NumberInput label={texts.buckets.quota} min={0} {...form.getInputProps('quotaGiB')} />
+      {made !== undefined && <Alert color="orange">{words.createdInPart(made)}</Alert>}
+      {made === undefined && (
+        <>
+          <TextInput
+            label={words.name}
+            description={words.nameHint}
+            required
+            autoComplete="off"
+            data-autofocus
+            {...form.getInputProps('name')}
+          />
+          {may('s3:PutBucketVersioning') && (
+            <Checkbox
+              label={words.versioning}
+              {...form.getInputProps('versioning', { type: 'checkbox' })}
+              disabled={objectLock}
+              checked={versioning || objectLock}
+            />
+          )}
+          {may('s3:PutBucketVersioning') && may('s3:PutBucketObjectLockConfiguration') && (
+            <Checkbox label={words.objectLock} {...form.getInputProps('objectLock', { type: 'checkbox' })} />
+          )}
+          {may('admin:SetBucketQuota') && (
+            <NumberInput label={words.quota} min={0} {...form.getInputProps('quotaGiB')} />
+          )}
+        </>
+      )}
+      {may('s3:PutEncryptionConfiguration') && (
+        <EncryptionInput
+          label={texts.bucket.encryption}
+          value={encryption}
+          onChange={value => form.setFieldValue('encryption', value)}
+        />
+      )}
+      {may('s3:PutBucketTagging') && (
+        <PairsInput
+          of={texts.bucket.tag}
+          label={texts.bucket.tags}
+          value={tags}
+          onChange={value => form.setFieldValue('tags', value)}
+        />
+      )}
     </FormDialog>
   )
+}
+
+function bodyOf({ name, versioning, objectLock, quotaGiB }: typeof initialValues) {
+  return {
+    name: name.trim(),
+    ...((versioning || objectLock) && { versioning: true }),
+    ...(objectLock && { objectLock }),
+    ...(quotaGiB !== '' && { quotaBytes: Math.round(Number(quotaGiB) * 1024 ** 3) }),
+  }
+}
+
+/** Of a bucket that has neither. */
+async function setRest(bucket: string, encryption: Encryption, tags: readonly Pair[]): Promise<void> {
+  if (encryption.algorithm !== 'none') await saveEncryption(bucket, encryption)
+  const body = { tags: objectOf(tags) }
+  if (Object.keys(body.tags).length > 0) await call('setBucketTags', { params: { bucket }, body })
 }

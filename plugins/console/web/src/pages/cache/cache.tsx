@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { type CacheTab, cacheTabs, needsOf } from '../../app/cache-tabs.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
+import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
 import { Inspect } from './inspect.tsx'
 import { Purge } from './purge.tsx'
@@ -25,13 +26,7 @@ export function Cache() {
         {texts.cache.title}
       </Title>
       <Tabs value={tab} onChange={choose} keepMounted={false}>
-        <Tabs.List mb="md">
-          {shown.map(name => (
-            <Tabs.Tab key={name} value={name}>
-              {texts.cache.tabs[name]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <TabRow chosen={tab} tabs={shown.map(name => [name, texts.cache.tabs[name]])} />
         <Suspense fallback={<Skeleton h={240} />}>
           <Tabs.Panel value="statistics">
             <Statistics />

@@ -3,7 +3,7 @@ import { Accordion, Code, Group, Stack, Table, Text, Title } from '@mantine/core
 import type { Answer } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
-import { type Column, focusable, ItemTable } from '../../parts/list-page.tsx'
+import { type Column, focusable, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { allFields, textOf, valueAt } from './fields.ts'

@@ -11,8 +11,10 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Unsaved, useSaving } from '../../parts/saved-form.tsx'
+import { TabRow } from '../../parts/tab-row.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
+import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
@@ -80,9 +82,12 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
     <DraftProvider form={form}>
       <Stack>
         <Group justify="space-between">
-          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-            {id}
-          </Title>
+          <div>
+            <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+              {id}
+            </Title>
+            <Addresses of={stored} isLong />
+          </div>
           <Group gap="xs">
             {maySign && isSigned && (
               <Button
@@ -150,13 +155,7 @@ function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) 
   }
   return (
     <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false}>
-      <Tabs.List mb="md">
-        {shown.map(([name, label]) => (
-          <Tabs.Tab key={name} value={name}>
-            {label}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
           <form onSubmit={onSave}>{panel}</form>

@@ -33,11 +33,12 @@ export function useRestore(bucket: string): (version: ListedVersion) => Promise<
 
 export interface DeleteVersionProps {
   readonly bucket: string
-  readonly version: ListedVersion
+  readonly version: Pick<ListedVersion, 'key' | 'versionId' | 'isDeleteMarker' | 'lastModified'>
   readonly onClose: () => void
+  readonly onDeleted?: () => void
 }
 
-export function DeleteVersion({ bucket, version, onClose }: DeleteVersionProps) {
+export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVersionProps) {
   const { key, versionId, isDeleteMarker, lastModified } = version
   const refresh = useRefresh(bucket)
   return (
@@ -50,6 +51,7 @@ export function DeleteVersion({ bucket, version, onClose }: DeleteVersionProps) 
         })
         await refresh()
         if (errors[0] !== undefined) throw new Error(errors[0].message)
+        onDeleted?.()
       }}
       onClose={onClose}
     >

@@ -12,9 +12,9 @@ const keysMax = 1000
 
 export interface DeleteEntriesProps {
   readonly bucket: string
-  readonly entries: readonly Entry[]
+  readonly entries: readonly Pick<Entry, 'kind' | 'id'>[]
   readonly onClose: () => void
-  readonly onDeleted: () => void
+  readonly onDeleted?: () => void
 }
 
 export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEntriesProps) {
@@ -30,11 +30,11 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
     } finally {
       await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
     }
-    onDeleted()
+    onDeleted?.()
   }
   return (
     <ConfirmDeletion
-      title={texts.objects.deleteTitle(entries.length)}
+      title={texts.objects.deleteTitle(entries.length, entries[0]!.id)}
       onConfirm={remove}
       onClose={onClose}
       {...(folders.length > 0 && !isUndoable && { typed: bucket })}

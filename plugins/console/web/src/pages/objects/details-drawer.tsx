@@ -1,6 +1,6 @@
 /** One object: what is known of it, how it looks, its versions, and what can be done with it. */
 import { Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/core'
-import { IconCopy, IconDownload, IconLink, IconPencil, IconSignature } from '@tabler/icons-react'
+import { IconCopy, IconDownload, IconLink, IconPencil, IconSignature, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { urlOf } from '../../api/client.ts'
@@ -11,6 +11,7 @@ import { formatBytes, formatDate } from '../../parts/format.ts'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
+import { DeleteVersion } from './change-versions.tsx'
 import { Preview } from './preview.tsx'
 import { Protection } from './protection.tsx'
 import { detailsQuery } from './queries.ts'
@@ -19,6 +20,7 @@ import { Versions } from './versions.tsx'
 const ShareObject = lazy(async () => ({ default: (await import('../shares/share-object.tsx')).ShareObject }))
 const PresignUrl = lazy(async () => ({ default: (await import('../shares/presign-url.tsx')).PresignUrl }))
 const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
+const DeleteEntries = lazy(async () => ({ default: (await import('./delete-entries.tsx')).DeleteEntries }))
 const EditDescription = lazy(async () => ({ default: (await import('./edit-description.tsx')).EditDescription }))
 
 export interface DetailsDrawerProps {
@@ -30,11 +32,12 @@ export interface DetailsDrawerProps {
 export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps) {
   const [versionId, setVersionId] = useState<string>()
   const [tab, setTab] = useState<string | null>('details')
-  const [open, setOpen] = useState<'share' | 'presign' | 'copy' | 'edit'>()
+  const [open, setOpen] = useState<'share' | 'presign' | 'copy' | 'edit' | 'delete'>()
   const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
   const rights = useRights(bucket, objectKey)
   const mayWrite = rights.has('s3:PutObject')
   const mayTag = rights.has('s3:PutObjectTagging')
+  const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const close = () => setOpen(undefined)
   const show = (version: string) => {
@@ -68,6 +71,16 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           {mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
           {(mayWrite || mayTag) && data !== undefined && (
             <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
+          )}
+          {mayDelete && data !== undefined && (
+            <Button
+              variant="light"
+              color="red"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={() => setOpen('delete')}
+            >
+              {versionId === undefined ? texts.common.delete : texts.objects.deleteShown}
+            </Button>
           )}
         </Group>
         <Tabs value={tab} onChange={setTab} keepMounted={false}>
@@ -110,6 +123,23 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             onMoved={onClose}
           />
         )}
+        {open === 'delete' &&
+          data !== undefined &&
+          (versionId === undefined ? (
+            <DeleteEntries
+              bucket={bucket}
+              entries={[{ kind: 'object', id: objectKey }]}
+              onClose={close}
+              onDeleted={onClose}
+            />
+          ) : (
+            <DeleteVersion
+              bucket={bucket}
+              version={{ key: objectKey, versionId, isDeleteMarker: false, lastModified: data.lastModified }}
+              onClose={close}
+              onDeleted={() => setVersionId(undefined)}
+            />
+          ))}
         {open === 'edit' && data !== undefined && (
           <EditDescription
             bucket={bucket}

@@ -1,66 +1,90 @@
-import { Button, Checkbox, Group, TextInput } from '@mantine/core'
+import { Button, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
 import { call, withoutEmpty } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { choicesOf } from '../../parts/choices.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
-import { formatDate } from '../../parts/format.ts'
-import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { formatMoment } from '../../parts/format.ts'
+import type { Column } from '../../parts/item-table.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
+
+const words = texts.operate
 
 type Entry = Answer<'searchAudit'>['items'][number]
 
 /** An export has so many records at most; svcctl has all. */
 const exportedMax = 10_000
 
+/** What is shown: the console itself reads all the time. */
+const queriesOf = { changes: { changes: true }, errors: { errors: true }, all: {} } as const
+
+const nothing = { user: '', action: '', bucket: '', requestId: '', since: '', until: '' }
+
 export function Audit() {
-  const [given, setGiven] = useState({ user: '', action: '', bucket: '', errors: false })
-  const [filter] = useDebouncedValue(given, 300)
-  const { errors, ...fields } = filter
-  const query = { ...withoutEmpty(fields), ...(errors && { errors }) }
-  const field = (name: 'user' | 'action' | 'bucket', label: string) => (
+  const [shown, setShown] = useState<keyof typeof queriesOf>('changes')
+  const [given, setGiven] = useState(nothing)
+  const [{ since, until, ...fields }] = useDebouncedValue(given, 300)
+  const query = {
+    ...withoutEmpty({ ...fields, since: timeOf(since), until: timeOf(until) }),
+    ...queriesOf[shown],
+  }
+  const field = (name: keyof typeof nothing, label: string, type = 'text') => (
     <TextInput
       label={label}
+      type={type}
       value={given[name]}
       onChange={event => setGiven({ ...given, [name]: event.currentTarget.value.trim() })}
     />
   )
   return (
     <ListPage
-      title={texts.operate.audit}
+      title={words.audit}
       actions={
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden />}
           onClick={() => exportRecords(query).catch(notifyFailure)}
         >
-          {texts.operate.export}
+          {words.export}
         </Button>
       }
       head={
-        <Group align="flex-end">
-          {field('user', texts.operate.user)}
-          {field('action', texts.operate.operation)}
-          {field('bucket', texts.operate.bucket)}
-          <Checkbox
-            label={texts.operate.onlyErrors}
-            checked={given.errors}
-            onChange={event => setGiven({ ...given, errors: event.currentTarget.checked })}
-            mb={8}
-          />
-        </Group>
+        <>
+          <Text size="sm" c="dimmed">
+            {words.auditHint}
+          </Text>
+          <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+            <NativeSelect
+              label={words.shown}
+              data={choicesOf(words.auditShown)}
+              value={shown}
+              onChange={event => setShown(event.currentTarget.value as keyof typeof queriesOf)}
+            />
+            {field('since', words.from, 'datetime-local')}
+            {field('until', words.until, 'datetime-local')}
+            {field('user', words.user)}
+            {field('action', words.operation)}
+            {field('bucket', words.bucket)}
+            {field('requestId', words.requestId)}
+          </SimpleGrid>
+        </>
       }
       queryKey={['audit', query]}
       load={({ cursor, signal }) => call('searchAudit', { query: { ...query, cursor, limit: 100 }, signal })}
       columns={columns}
       idOf={({ requestId, time }) => `${requestId} ${time}`}
-      none={texts.operate.noRecords}
+      none={words.noRecords}
     />
   )
 }
+
+/** Of the field's time in this place; empty where there is none. */
+const timeOf = (local: string) => (local === '' ? '' : new Date(local).toISOString())
 
 async function exportRecords(query: object): Promise<void> {
   const lines: string[] = []
@@ -74,19 +98,19 @@ async function exportRecords(query: object): Promise<void> {
 }
 
 const columns: Column<Entry>[] = [
-  { title: texts.operate.time, render: entry => formatDate(entry.event_time) },
-  { title: texts.operate.operation, render: ({ api }) => api },
+  { title: words.time, render: entry => formatMoment(entry.event_time) },
+  { title: words.operation, render: ({ api }) => api },
   {
-    title: texts.operate.bucket,
+    title: words.bucket,
     render: ({ bucket = '', object = '' }) => (object === '' ? bucket : `${bucket}/${object}`),
   },
   {
-    title: texts.operate.user,
-    render: ({ identity }) => identity.user || identity.accessKey || texts.operate.anonymous,
+    title: words.user,
+    render: ({ identity }) => identity.user || identity.accessKey || words.anonymous,
   },
-  { title: texts.operate.client, render: ({ clientIp }) => clientIp },
+  { title: words.client, render: ({ clientIp }) => clientIp },
   {
-    title: texts.operate.status,
+    title: words.status,
     render: ({ status, errorCode }) => (
       <State
         text={errorCode === undefined ? String(status) : `${status} ${errorCode}`}
@@ -95,7 +119,7 @@ const columns: Column<Entry>[] = [
     ),
   },
   {
-    title: texts.operate.decidedBy,
+    title: words.decidedBy,
     render: ({ tags }) => {
       const { deniedBy = '', accessRule = '' } = tags as Readonly<Record<string, string>>
       return accessRule === '' ? deniedBy : <Titled name={accessRule} note={deniedBy} />

@@ -1,9 +1,9 @@
 /** A live list of lines: filters above, the newest line first, with a pause. */
-import { Button, Group, Stack, Table, Text, Title } from '@mantine/core'
+import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { formatCount } from '../../parts/format.ts'
-import { type Column, focusable } from '../../parts/list-page.tsx'
+import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { texts } from '../../texts/index.ts'
 import { useEventStream } from './event-stream.ts'
 
@@ -41,30 +41,14 @@ export function LivePage<Line>({ title, operation, event, query, filters, column
       {lines.length === 0 ? (
         <Text c="dimmed">{texts.operate.noLines}</Text>
       ) : (
-        <Table.ScrollContainer minWidth={720} scrollAreaProps={focusable}>
-          <Table verticalSpacing={4} aria-label={title}>
-            <Table.Thead>
-              <Table.Tr>
-                {columns.map(({ title, isNumber }) => (
-                  <Table.Th key={title} ta={isNumber === true ? 'right' : 'left'}>
-                    {title}
-                  </Table.Th>
-                ))}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {lines.toReversed().map(line => (
-                <Table.Tr key={line.id}>
-                  {columns.map(({ title, isNumber, render }) => (
-                    <Table.Td key={title} fz="sm" ta={isNumber === true ? 'right' : 'left'}>
-                      {render(line)}
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <ItemTable
+          label={title}
+          items={lines.toReversed()}
+          columns={columns}
+          idOf={({ id }) => String(id)}
+          isDense
+          minWidth={720}
+        />
       )}
     </Stack>
   )

@@ -1,14 +1,14 @@
 /** Any metric of the last 24 hours as a chart, and the token that lets Prometheus read them. */
 import { Autocomplete, Button, Group, NativeSelect, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { Chart, type Line } from '../../parts/chart.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatCount } from '../../parts/format.ts'
+import { formatBytes, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { PrometheusToken } from './prometheus-token.tsx'
@@ -61,7 +61,7 @@ export function Metrics() {
 const fnOf = ({ type }: Family): Fn => (type === 'counter' ? 'rate' : type === 'histogram' ? 'quantile' : 'raw')
 
 function FamilyChart({ family }: { family: Family }) {
-  const { name, help, labels, unit } = family
+  const { name, help, labels } = family
   const [span, setSpan] = useState<Span>('1h')
   const [fn, setFn] = useState<Fn>(fnOf(family))
   const [by, setBy] = useState('')
@@ -81,6 +81,8 @@ function FamilyChart({ family }: { family: Family }) {
       }
     },
   })
+  // A chart is drawn anew where its format is another one.
+  const format = useMemo(() => formatOf(family, fn), [family, fn])
   const isEmpty = data?.lines.every(({ points }) => points.every(([, value]) => value === null)) ?? false
   return (
     <Section title={name} hint={help}>
@@ -113,11 +115,7 @@ function FamilyChart({ family }: { family: Family }) {
       )}
       {data !== undefined && !isEmpty && (
         <>
-          <Chart
-            label={words.chart(name)}
-            lines={data.lines}
-            format={unit === 'bytes' ? formatBytes : unit === 'seconds' && fn !== 'rate' ? formatSeconds : formatValue}
-          />
+          <Chart label={words.chart(name)} lines={data.lines} format={format} />
           {data.count > linesMax && (
             <Text size="sm" c="dimmed">
               {words.rest(linesMax)}
@@ -129,7 +127,15 @@ function FamilyChart({ family }: { family: Family }) {
   )
 }
 
-const formatValue = (value: number) =>
-  Number.isInteger(value) ? formatCount(value) : String(Number(value.toPrecision(3)))
-const formatSeconds = (value: number) =>
-  value < 1 ? `${Number((value * 1000).toPrecision(3))} ms` : `${formatValue(value)} s`
+/** Values of a histogram are numbers of observations, whatever it measures. */
+function formatOf({ type, unit }: Family, fn: Fn): (value: number) => string {
+  const isMeasured = type !== 'histogram' || fn === 'quantile'
+  const format = !isMeasured
+    ? formatNumber
+    : unit === 'bytes'
+      ? formatBytes
+      : unit === 'seconds'
+        ? formatSeconds
+        : formatNumber
+  return fn === 'rate' ? value => perSecond(format(value)) : format
+}

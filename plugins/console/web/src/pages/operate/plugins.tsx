@@ -1,6 +1,7 @@
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { type Column, ListPage } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/item-table.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 

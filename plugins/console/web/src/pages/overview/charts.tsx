@@ -3,9 +3,9 @@ import { Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Chart } from '../../parts/chart.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatCount } from '../../parts/format.ts'
+import { formatBytes, formatCount, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import { linesQuery, type Series } from './queries.ts'
+import { hasValues, linesQuery, type Series } from './queries.ts'
 
 interface Panel {
   readonly title: string
@@ -13,51 +13,75 @@ interface Panel {
   readonly format: (value: number) => string
 }
 
-const rate = (value: number) => (value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(2))
-const time = (seconds: number) => (seconds >= 1 ? `${seconds.toFixed(1)} s` : `${(seconds * 1000).toFixed(0)} ms`)
-const traffic = (bytes: number) => texts.uploads.rate(formatBytes(bytes))
+const words = texts.overview
+const traffic = (bytes: number) => perSecond(formatBytes(bytes))
+const rate = (value: number) => perSecond(formatNumber(value))
+const ofDistributions = { isOptional: true } as const
 
 const panels: readonly Panel[] = [
   {
-    title: texts.overview.requests,
-    format: rate,
-    series: [{ label: texts.overview.requests, name: 'svc_s3_requests_total', fn: 'rate' }],
-  },
-  {
-    title: texts.overview.errors,
+    title: words.requests,
     format: rate,
     series: [
-      { label: '4xx', name: 'svc_s3_requests_4xx_errors_total', fn: 'rate' },
-      { label: '5xx', name: 'svc_s3_requests_5xx_errors_total', fn: 'rate' },
+      { label: words.s3, name: 'svc_s3_requests_total', fn: 'rate' },
+      { label: words.published, name: 'svc_distribution_requests_total', fn: 'rate', ...ofDistributions },
     ],
   },
   {
-    title: texts.overview.latency,
-    format: time,
+    title: words.errors,
+    format: rate,
     series: [
-      { label: texts.overview.half, name: 'svc_s3_request_duration_seconds', fn: 'quantile', q: 0.5 },
-      { label: texts.overview.most, name: 'svc_s3_request_duration_seconds', fn: 'quantile', q: 0.99 },
+      { label: words.of(words.s3, '4xx'), name: 'svc_s3_requests_4xx_errors_total', fn: 'rate' },
+      { label: words.of(words.s3, '5xx'), name: 'svc_s3_requests_5xx_errors_total', fn: 'rate' },
+      ...(['4', '5'] as const).map(status => ({
+        label: words.of(words.published, `${status}xx`),
+        name: 'svc_distribution_requests_total',
+        fn: 'rate' as const,
+        status,
+        ...ofDistributions,
+      })),
     ],
   },
   {
-    title: texts.overview.traffic,
+    title: words.latency,
+    format: formatSeconds,
+    series: [
+      ...quantilesOf(words.s3, 'svc_s3_request_duration_seconds'),
+      ...quantilesOf(words.published, 'svc_distribution_request_duration_seconds', true),
+    ],
+  },
+  {
+    title: words.traffic,
     format: traffic,
     series: [
-      { label: texts.overview.sent, name: 'svc_s3_traffic_sent_bytes_total', fn: 'rate' },
-      { label: texts.overview.received, name: 'svc_s3_traffic_received_bytes_total', fn: 'rate' },
+      { label: words.of(words.s3, words.sent), name: 'svc_s3_traffic_sent_bytes_total', fn: 'rate' },
+      { label: words.of(words.s3, words.received), name: 'svc_s3_traffic_received_bytes_total', fn: 'rate' },
+      {
+        label: words.of(words.published, words.sent),
+        name: 'svc_distribution_bytes_served_total',
+        fn: 'rate',
+        ...ofDistributions,
+      },
     ],
   },
   {
-    title: texts.overview.usage,
+    title: words.usage,
     format: formatBytes,
-    series: [{ label: texts.overview.usage, name: 'svc_cluster_usage_bytes', fn: 'raw' }],
+    series: [{ label: words.usage, name: 'svc_cluster_usage_bytes', fn: 'raw' }],
   },
   {
-    title: texts.overview.objectsOverTime,
+    title: words.objectsOverTime,
     format: formatCount,
-    series: [{ label: texts.overview.objectsOverTime, name: 'svc_cluster_objects', fn: 'raw' }],
+    series: [{ label: words.objectsOverTime, name: 'svc_cluster_objects', fn: 'raw' }],
   },
 ]
+
+function quantilesOf(what: string, name: string, isOptional = false): Series[] {
+  return [
+    { label: words.of(what, words.half), name, fn: 'quantile', q: 0.5, isOptional },
+    { label: words.of(what, words.most), name, fn: 'quantile', q: 0.99, isOptional },
+  ]
+}
 
 export function Charts() {
   return (
@@ -68,7 +92,7 @@ export function Charts() {
         ))}
       </SimpleGrid>
       <Text size="sm" c="dimmed">
-        {texts.overview.counted}
+        {words.counted}
       </Text>
     </>
   )
@@ -76,7 +100,7 @@ export function Charts() {
 
 function ChartPanel({ title, series, format }: Panel) {
   const { data, error, refetch } = useQuery(linesQuery(series))
-  const isEmpty = data?.every(({ points }) => points.every(([, value]) => value === null)) ?? false
+  const isEmpty = data?.every(({ points }) => !hasValues(points)) ?? false
   return (
     <Paper withBorder p="md" miw={0}>
       <Title order={2} size="h5" mb="xs">
@@ -86,12 +110,10 @@ function ChartPanel({ title, series, format }: Panel) {
       {data === undefined && error === null && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {texts.overview.noData}
+          {words.noData}
         </Text>
       )}
-      {data !== undefined && !isEmpty && (
-        <Chart label={`${title}: ${texts.overview.chart}`} lines={data} format={format} />
-      )}
+      {data !== undefined && !isEmpty && <Chart label={`${title}: ${words.chart}`} lines={data} format={format} />}
     </Paper>
   )
 }

@@ -2,6 +2,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import type { Line } from '../../parts/chart.tsx'
 
 const refetchInterval = 10_000
@@ -30,9 +31,12 @@ export const usageQuery = queryOptions({
 export interface Series {
   readonly label: string
   readonly name: string
-  readonly labels?: readonly string[]
   readonly fn: 'raw' | 'rate' | 'quantile'
   readonly q?: number
+  /** Only statuses that begin so, of a family that counts by status. */
+  readonly status?: '4' | '5'
+  /** Left out where nothing was measured: not every server publishes something, and a plugin that is not loaded has no such family. */
+  readonly isOptional?: boolean
 }
 
 /** One line for each series, summed over what it counts by. */
@@ -40,19 +44,38 @@ export const linesQuery = (series: readonly Series[]) =>
   queryOptions({
     queryKey: ['metrics', series],
     refetchInterval,
-    queryFn: ({ signal }): Promise<Line[]> =>
-      Promise.all(
-        series.map(async ({ label, name, labels, fn, q }) => {
-          const query = {
-            name,
-            fn,
-            agg: 'sum' as const,
-            start: '1h',
-            ...(labels && { label: [...labels] }),
-            ...(q !== undefined && { q }),
-          }
-          const { series: found } = await call('queryMetrics', { query, signal })
-          return { label, points: (found[0]?.points ?? []) as Line['points'] }
-        }),
-      ),
+    queryFn: async ({ signal }): Promise<Line[]> => {
+      const lines = await Promise.all(series.map(one => lineOf(one, signal)))
+      return lines.filter(({ points }, index) => series[index]?.isOptional !== true || hasValues(points))
+    },
   })
+
+export const hasValues = (points: Line['points']): boolean => points.some(([, value]) => value !== null)
+
+async function lineOf({ label, name, fn, q, status, isOptional }: Series, signal: AbortSignal): Promise<Line> {
+  const query = {
+    name,
+    fn,
+    agg: 'sum' as const,
+    start: '1h',
+    ...(q !== undefined && { q }),
+    ...(status !== undefined && { by: 'status' }),
+  }
+  try {
+    const { series } = await call('queryMetrics', { query, signal })
+    const kept = series.filter(({ labels }) => status === undefined || labels.status?.startsWith(status))
+    return { label, points: sumOf(kept.map(({ points }) => points as Line['points'])) }
+  } catch (error) {
+    if (isOptional === true && error instanceof Problem && error.status === 400) return { label, points: [] }
+    throw error
+  }
+}
+
+/** All of one answer: their times are the same. */
+function sumOf(all: readonly Line['points'][]): Line['points'] {
+  const [first = [], ...rest] = all
+  return first.map(([time, value], index) => {
+    const values = [value, ...rest.map(points => points[index]?.[1] ?? null)].filter(one => one !== null)
+    return [time, values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0)]
+  })
+}

@@ -1,13 +1,14 @@
 import { Button, Text } from '@mantine/core'
 import { IconEye, IconPencil, IconPlus, IconQuestionMark, IconTrash } from '@tabler/icons-react'
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
-import { type Column, ListPage } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/item-table.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
 import { Names, State } from '../../parts/names.tsx'
 import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
@@ -46,7 +47,9 @@ export function Policies() {
         }
         queryKey={['policies']}
         hasFilter
-        load={({ prefix, cursor, signal }) => call('listPolicies', { query: { prefix, cursor }, signal })}
+        load={({ prefix, cursor, signal }) =>
+          call('listPolicies', { query: { prefix, cursor, attachedTo: true }, signal })
+        }
         columns={columnsOf(setOpen)}
         idOf={({ name }) => name}
         none={texts.policies.none}
@@ -61,27 +64,13 @@ export function Policies() {
   )
 }
 
-/** Users and groups that have the policy: only the answer for one policy has them, for callers who may read all policies. */
-const attachmentsQuery = (name: string) =>
-  queryOptions({
-    queryKey: ['policy-attachments', name],
-    // Other pages change it.
-    staleTime: 0,
-    queryFn: async ({ signal }) => {
-      const { attachedTo } = await call('getPolicy', { params: { name }, signal })
-      return [...(attachedTo?.users ?? []), ...(attachedTo?.groups ?? [])]
-    },
-  })
-
-function UsedBy({ name }: { name: string }) {
-  const { data = [] } = useQuery({ ...attachmentsQuery(name), enabled: useMay('admin:GetPolicy') })
-  return <Names names={data} />
-}
+/** Users and groups that have it; undefined for callers who may not read all policies. */
+const namesOf = ({ attachedTo }: Policy) => attachedTo && [...attachedTo.users, ...attachedTo.groups]
 
 function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
   return [
     { title: texts.common.name, render: ({ name }) => name },
-    { title: texts.common.used, render: ({ name }) => <UsedBy name={name} /> },
+    { title: texts.common.used, render: policy => <Names names={namesOf(policy) ?? []} /> },
     {
       title: texts.policies.kind,
       render: ({ builtIn }) => <State text={builtIn ? texts.policies.builtIn : texts.policies.own} is="neutral" />,
@@ -114,7 +103,14 @@ function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
 function DeletePolicy({ policy, onClose }: { policy: Policy; onClose: () => void }) {
   const queryClient = useQueryClient()
   const mayAsk = useMay('admin:GetPolicy')
-  const { data } = useQuery({ ...attachmentsQuery(policy.name), enabled: mayAsk, refetchOnMount: 'always' })
+  // The list may be old.
+  const { data } = useQuery({
+    queryKey: ['policies', 'one', policy.name],
+    queryFn: async ({ signal }) => namesOf(await call('getPolicy', { params: { name: policy.name }, signal })),
+    enabled: mayAsk,
+    staleTime: 0,
+    refetchOnMount: 'always',
+  })
   const remove = async () => {
     await call('deletePolicy', { params: { name: policy.name } })
     await queryClient.invalidateQueries({ queryKey: ['policies'] })

@@ -15,13 +15,22 @@ const certificatesRead = 1000
 
 type Distribution = Answer<'listDistributions'>['items'][number]
 
-export function CertificateState({ of: { id, tls } }: { of: Distribution }) {
+/** Undefined where there is none, and for whoever may not see certificates. */
+export function useCertificateOf({ id, tls }: Distribution) {
   const { data: certificates = [] } = useQuery({
     queryKey: ['certificates', 'all'],
     queryFn: async ({ signal }) =>
       (await call('listCertificates', { query: { limit: certificatesRead }, signal })).items,
     enabled: useMay('admin:ManageCertificates') && tls.certificate !== 'none',
   })
+  // One that is ordered for a distribution has its name.
+  const name = tls.certificate === 'auto' ? id : tls.certificate
+  return tls.certificate === 'none' ? undefined : certificates.find(certificate => certificate.id === name)
+}
+
+export function CertificateState({ of }: { of: Distribution }) {
+  const { tls } = of
+  const found = useCertificateOf(of)
   if (tls.certificate === 'none') {
     return (
       <Text size="sm" c="dimmed">
@@ -29,9 +38,6 @@ export function CertificateState({ of: { id, tls } }: { of: Distribution }) {
       </Text>
     )
   }
-  // One that is ordered for a distribution has its name.
-  const name = tls.certificate === 'auto' ? id : tls.certificate
-  const found = certificates.find(certificate => certificate.id === name)
   if (found === undefined) return <Text size="sm">{tls.certificate}</Text>
   const { state, notAfter, acme } = found
   const note =

@@ -1,4 +1,4 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Text } from '@mantine/core'
 import { IconDownload, IconPlayerPause, IconPlayerPlay, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -7,10 +7,12 @@ import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
-import { type Column, ListPage } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/item-table.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { Addresses } from './addresses.tsx'
 import { CertificateState } from './certificate-state.tsx'
 import { CreateDistribution } from './create-distribution.tsx'
 
@@ -130,15 +132,7 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
     },
     {
       title: texts.publishing.domains,
-      render: ({ aliases }) => (
-        <Stack gap={0}>
-          {aliases.map(alias => (
-            <Text key={alias} size="sm">
-              {alias}
-            </Text>
-          ))}
-        </Stack>
-      ),
+      render: distribution => <Addresses of={distribution} />,
     },
     {
       title: texts.publishing.origin,

@@ -59,7 +59,12 @@ export function Settings() {
       {error === null && (schema.data === undefined || config.data === undefined) && <Skeleton h={320} />}
       <BlockPublicEverywhere />
       {schema.data !== undefined && config.data !== undefined && (
-        <Accordion key={open} variant="separated" {...(open !== undefined && { defaultValue: open })}>
+        <Accordion
+          key={open}
+          variant="contained"
+          chevronPosition="left"
+          {...(open !== undefined && { defaultValue: open })}
+        >
           {schema.data.flatMap(subsystem =>
             instancesOf(subsystem, [...Object.keys(values), ...added]).map(name => (
               <Accordion.Item key={name} value={name}>

@@ -1,9 +1,9 @@
 /** The keys of one subsystem with their descriptions and defaults. */
-import { Badge, Button, Code, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Code, Group, NativeSelect, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -14,6 +14,9 @@ import type { Subsystem, Values } from './settings.tsx'
 const words = texts.settings
 
 type Key = Subsystem['keys'][number]
+
+/** Of what is never long: numbers, times, one of a few words. */
+const fieldWidth = 320
 
 export interface SubsystemFormProps {
   readonly name: string
@@ -120,15 +123,51 @@ function Field({ of: key, isReadOnly, value, onChange }: FieldProps) {
       />
     )
   }
+  const given = { label: key.name, description, value, readOnly: isReadOnly }
+  if (key.type === 'choice') {
+    // What is stored may be older than the choices.
+    const choices = key.values.includes(value) ? key.values : [value, ...key.values]
+    return (
+      <NativeSelect
+        {...given}
+        data={choices.map(choice => ({ value: choice, label: choice === '' ? words.noChoice : choice }))}
+        disabled={isReadOnly}
+        onChange={event => onChange(event.currentTarget.value)}
+        maw={fieldWidth}
+      />
+    )
+  }
+  if (key.type === 'list') return <List {...given} values={key.values} onChange={onChange} />
   return (
     <TextInput
-      label={key.name}
-      description={description}
-      value={value}
-      readOnly={isReadOnly}
+      {...given}
       autoComplete="off"
       onChange={event => onChange(event.currentTarget.value)}
-      {...(key.values.length > 0 && { placeholder: key.values.join(', ') })}
+      {...(key.type !== 'string' && { maw: fieldWidth })}
+    />
+  )
+}
+
+interface ListProps {
+  readonly label: string
+  readonly description: ReactNode
+  readonly value: string
+  readonly readOnly: boolean
+  /** Empty: any text. */
+  readonly values: readonly string[]
+  readonly onChange: (value: string) => void
+}
+
+/** The server keeps a list as one text, with commas. */
+function List({ value, values, onChange, ...rest }: ListProps) {
+  return (
+    <TagsInput
+      {...rest}
+      placeholder={words.listHint}
+      data={[...values]}
+      value={value.split(',').filter(one => one !== '')}
+      splitChars={[',']}
+      onChange={chosen => onChange(chosen.join(','))}
     />
   )
 }

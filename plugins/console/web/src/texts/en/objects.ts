@@ -16,7 +16,8 @@ export const objects = {
     `The first ${count.toLocaleString('en')} are listed. There are more: filter by the beginning of their names.`,
   selectAll: 'Select all that are loaded',
   select: (key: string) => `Select ${key}`,
-  deleteTitle: (count: number) => `Delete ${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}?`,
+  deleteTitle: (count: number, first: string) =>
+    count === 1 ? `Delete ${first}?` : `Delete ${count.toLocaleString('en')} entries?`,
   deleteText: (objects: number, folders: number) =>
     [
       objects > 0 && `${objects.toLocaleString('en')} ${objects === 1 ? 'object' : 'objects'}`,
@@ -65,6 +66,7 @@ export const objects = {
   downloadVersion: (date: string) => `Download version of ${date}`,
   deleteVersion: (date: string) => `Delete version of ${date}`,
   restoreVersion: (date: string) => `Restore version of ${date}`,
+  deleteShown: 'Delete this version',
   deleteVersionTitle: 'Delete this version for good?',
   deleteVersionText: (key: string, date: string) =>
     `The version of ${key} of ${date} is gone then. Other versions stay.`,

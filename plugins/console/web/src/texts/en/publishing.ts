@@ -4,6 +4,12 @@ export const publishing = {
   noneOfBucket: 'The bucket is published on no domain.',
   noDistributions: 'Nothing is published yet. A distribution puts a bucket, or a folder of it, on a domain.',
   domains: 'Domains',
+  noListener:
+    'No listener of this server answers for distributions: start it with SVC_WEB_ADDRESS, or with SVC_S3_DISTRIBUTIONS=on to answer on the S3 port.',
+  addressHint: (port: string) =>
+    port === ''
+      ? 'The name must resolve to this server, or to a proxy in front of it.'
+      : `Without a proxy: the server listens on port ${port}. The name must resolve to it. Behind a proxy or a port mapping the port is theirs.`,
   origin: 'Origin',
   mode: 'Mode',
   deleteTitle: (id: string) => `Delete ${id}?`,

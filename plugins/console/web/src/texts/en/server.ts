@@ -94,3 +94,10 @@ export const metrics = {
   onlyNow: 'It is shown once, with the token in it.',
   everybody: 'Everybody may scrape this server: no token is needed.',
 }
+
+export const chart = {
+  highest: (peaks: string) => `Highest: ${peaks}`,
+  peak: (line: string, value: string, time: string) => `${line} ${value} at ${time}`,
+  now: (line: string, value: string) => `${line}: ${value} now`,
+  nothing: (line: string) => `${line}: nothing measured`,
+}

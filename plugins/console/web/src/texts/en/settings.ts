@@ -3,6 +3,8 @@ export const settings = {
   title: 'Settings',
   noDefault: 'no default',
   default: (value: string) => `default ${value}`,
+  noChoice: 'none',
+  listHint: 'Type one and press Enter',
   needsRestart: 'needs a restart',
   afterRestart: (keys: string) => `Saved. Not in force before a restart: ${keys}.`,
   reset: 'Reset to defaults',

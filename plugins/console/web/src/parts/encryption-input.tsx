@@ -1,0 +1,42 @@
+/** How new objects of a bucket are encrypted. */
+import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { call } from '../api/client.ts'
+import type { Answer } from '../api/operations.ts'
+import { texts } from '../texts/index.ts'
+import { choicesOf } from './choices.ts'
+
+export type Encryption = Answer<'getBucketEncryption'> | { readonly algorithm: 'none'; readonly kmsKeyId?: string }
+
+export interface EncryptionInputProps {
+  /** Absent where a title says what it is. */
+  readonly label?: string
+  readonly value: Encryption
+  readonly onChange: (value: Encryption) => void
+}
+
+export function EncryptionInput({ label, value: { algorithm, kmsKeyId = '' }, onChange }: EncryptionInputProps) {
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        {...(label === undefined ? { 'aria-label': texts.bucket.encryption } : { label })}
+        data={choicesOf(texts.bucket.encryptions)}
+        value={algorithm}
+        onChange={event => onChange({ algorithm: event.currentTarget.value as Encryption['algorithm'] } as Encryption)}
+      />
+      {algorithm === 'aws:kms' && (
+        <TextInput
+          label={texts.bucket.key}
+          value={kmsKeyId}
+          onChange={event => onChange({ algorithm, kmsKeyId: event.currentTarget.value })}
+        />
+      )}
+    </Stack>
+  )
+}
+
+export async function saveEncryption(bucket: string, { algorithm, kmsKeyId = '' }: Encryption): Promise<unknown> {
+  const params = { bucket }
+  if (algorithm === 'none') return call('deleteBucketEncryption', { params })
+  const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
+  return call('setBucketEncryption', { params, body })
+}
