@@ -199,7 +199,7 @@ if (withoutBrowser !== false) {
     t.not(await visit('/'), 'HIT', 'nothing else was fetched')
 
     await page.getByRole('link', { name: 'Distributions' }).click()
-    await page.getByRole('link', { name: 'www' }).click()
+    await page.getByRole('link', { name: 'www', exact: true }).click()
     await page.getByRole('tab', { name: 'Warm up' }).click()
     await page.getByLabel('Paths').fill('/docs/a.html')
     await submit.click()
