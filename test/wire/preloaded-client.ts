@@ -1,5 +1,5 @@
 /** Clients that are programs of Python, with their modules loaded once for all commands of a test: see preloaded-client.py. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -54,7 +54,7 @@ function start(python: string, program: string, secondsMax: number, modules: rea
   const waiting = new Map<number, { done(code: number): void; fail(error: Error): void }>()
   // Only a command that runs keeps this process.
   const keep = (isKept: boolean) => {
-    for (const one of [parent, parent.stdin, parent.stdout] as (ChildProcess & { ref(): void; unref(): void })[])
+    for (const one of [parent, parent.stdin, parent.stdout] as unknown as { ref(): void; unref(): void }[])
       isKept ? one.ref() : one.unref()
   }
   keep(false)
