@@ -1,10 +1,11 @@
 /**
  * The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. Answers of objects lie there packed
- * (`packed.ts`); of those that were asked for lately, what was read out of them is kept.
+ * (`packed.ts`), small ones together in pages (`../memory/pages.ts`); of those that were asked for lately, what was read out of them is kept.
  */
 import { hash } from 'node:crypto'
 import { Ghosts } from '../memory/ghosts.ts'
 import { atOnceBytesMax, entryOverheadBytes } from '../memory/memory-tier.ts'
+import { type Owners, Pages, pagedBytes, recordBytesMax } from '../memory/pages.ts'
 import { Sieve, type SieveQueue } from '../memory/sieve.ts'
 import type { Quota } from '../policy/policy.ts'
 import { PackedVariant, pack } from './packed.ts'
@@ -35,6 +36,8 @@ export interface Memory {
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
+  /** Of the pages that small answers lie in, filled or not. */
+  readonly pageBytes: number
   readonly budgetBytes: number
 }
 
@@ -52,13 +55,20 @@ const droppedAtOnce = 16
 
 /** What a packed answer costs beside its buffer: its key and place, the object of the buffer, what the allocator needs for it. */
 const packedOverheadBytes = 448
+/** The same of one in a page, which has no buffer of its own. */
+const pagedOverheadBytes = 144
+
+/** Used again for each that goes into a page. */
+const scratch = new ArrayBuffer(recordBytesMax)
+const forPacking = (bytes: number) => (bytes <= recordBytesMax ? scratch : new ArrayBuffer(bytes))
 
 /** In memory of their own, of no pool: what an origin has given may be shared with others, and one small body would keep a whole slab. */
 const withOwnBodies = (entry: Entry): Entry => entryOf(variantsOf(entry).map(withOwnBody))
 
 function withOwnBody(variant: Variant): Variant {
   const { body } = variant
-  if (variant instanceof PackedVariant || body === undefined || body.length === body.buffer.byteLength) return variant
+  if (variant instanceof PackedVariant) return variant.own()
+  if (body === undefined || body.length === body.buffer.byteLength) return variant
   return { ...variant, body: ownBytes(body) }
 }
 
@@ -73,7 +83,8 @@ function copyOf(bytes: Buffer): Buffer {
 /** Of the queue of a quota. One that is within another is another one. */
 const queueId = ({ id, within }: Quota): string => `${within?.id ?? ''} ${id}`
 
-type Stored = ArrayBuffer | Buffer | Entry
+/** A number is the place of a packed answer in the pages. */
+type Stored = number | ArrayBuffer | Buffer | Entry
 
 /** `share`: of quotas, which are of all threads. */
 export function createMemory(budgetBytes: number, share = 1): Memory {
@@ -82,7 +93,17 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
   const all = new Sieve<Stored>({
     budgetBytes: budgetBytes - viewCount * viewBytes,
     onEvict: id => void views.delete(id),
+    onRemove: value => typeof value === 'number' && pages.remove(value),
   })
+  const pages = new Pages()
+  const owners: Owners = {
+    isAt: (owner, location) => all.at(owner)?.value === location,
+    moved(owner, location) {
+      // Views of the place before are of bytes that nobody writes to any more.
+      views.delete((all.at(owner) as { readonly key: string }).key)
+      all.changeAt(owner, location)
+    },
+  }
   const ghosts = new Ghosts(budgetBytes)
   const queues = new Map<string, SieveQueue>()
   let dropped: readonly SieveQueue[] = []
@@ -120,29 +141,53 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
     if (freed.size > 0) dropped = dropped.filter(queue => !freed.has(queue))
   }
 
+  const isPacked = (found: Stored | undefined): found is number | ArrayBuffer =>
+    typeof found === 'number' || found instanceof ArrayBuffer
+
+  function viewOf(found: number | ArrayBuffer): PackedVariant {
+    if (typeof found !== 'number') return new PackedVariant(found)
+    const { buffer, offset, length } = pages.get(found)
+    return new PackedVariant(buffer, offset, length)
+  }
+
+  function putIntoPage(id: string, bytes: Buffer, queue: SieveQueue | undefined): boolean {
+    const location = pages.add(bytes)
+    const costBytes = pagedBytes(bytes.length) + pagedOverheadBytes
+    const isKept = all.set(id, location, costBytes, queue)
+    if (isKept) pages.own(location, all.placeOf(id) as number)
+    else pages.remove(location)
+    pages.tidy(owners, costBytes)
+    return isKept
+  }
+
   const blockOf = (found: Stored | undefined) => (Buffer.isBuffer(found) ? found : undefined)
 
   return {
     entry(id) {
       const found = all.get(id)
-      if (!(found instanceof ArrayBuffer)) return Buffer.isBuffer(found) ? undefined : found
+      if (!isPacked(found)) return Buffer.isBuffer(found) ? undefined : found
       const known = views.get(id)
-      if (known?.buffer === found) return known
-      const view = new PackedVariant(found)
+      if (known !== undefined) return known
+      const view = viewOf(found)
       views.set(id, view, 1)
       return view
     },
     peek(id) {
       const found = all.peek(id)
-      if (!(found instanceof ArrayBuffer)) return Buffer.isBuffer(found) ? undefined : found
-      return views.peek(id) ?? new PackedVariant(found)
+      if (!isPacked(found)) return Buffer.isBuffer(found) ? undefined : found
+      return views.peek(id) ?? viewOf(found)
     },
     put(id, entry, quota) {
       dropSome()
       views.delete(id)
-      const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry)
+      const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry, forPacking)
       if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry), queueOf(quota))
-      return all.set(id, packed.buffer, packed.buffer.byteLength + packedOverheadBytes, queueOf(quota))
+      if (packed.bytes.length <= recordBytesMax) return putIntoPage(id, packed.bytes, queueOf(quota))
+      const { buffer } = packed.own()
+      const costBytes = buffer.byteLength + packedOverheadBytes
+      const isKept = all.set(id, buffer, costBytes, queueOf(quota))
+      pages.tidy(owners, costBytes)
+      return isKept
     },
     delete(id) {
       views.delete(id)
@@ -157,13 +202,19 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       const isFree = all.hasRoom(costBytes, queue)
       const isKnown = bytes.length <= atOnceBytesMax || ghosts.remember(Buffer.from(id, 'latin1'), bytes.length)
       if (!isFree && !isKnown) return false
-      return all.set(id, isLent ? copyOf(bytes) : ownBytes(bytes), costBytes, queue)
+      const isKept = all.set(id, isLent ? copyOf(bytes) : ownBytes(bytes), costBytes, queue)
+      // What gave way to it may have lain in pages.
+      pages.tidy(owners, costBytes)
+      return isKept
     },
     keepQuotas(quotas) {
       const kept = new Set(quotas.map(queueId))
       const gone = [...queues].filter(([id]) => !kept.has(id))
       for (const [id] of gone) queues.delete(id)
       dropped = [...dropped, ...gone.map(([, queue]) => queue)]
+    },
+    get pageBytes() {
+      return pages.bytes
     },
     get queueCount() {
       return all.queueCount

@@ -69,8 +69,13 @@ function repeated(path: string): string | undefined {
   return inner.length > 1 ? inner : undefined
 }
 
-/** Undefined: not of an object, or one of too many kinds; it stays as it is. */
-export function pack(variant: Variant): PackedVariant | undefined {
+/**
+ * Undefined: not of an object, or one of too many kinds; it stays as it is. `allocate`: memory of so many bytes or more, with anything in it.
+ */
+export function pack(
+  variant: Variant,
+  allocate: (bytes: number) => ArrayBuffer = bytes => new ArrayBuffer(bytes),
+): PackedVariant | undefined {
   const { record, body, path, vary, lines, etag, lastModified } = variant
   if (record === undefined || vary.length > 0 || lines.length > 0 || record.fences.length / 2 > fencesMax)
     return undefined
@@ -99,8 +104,9 @@ export function pack(variant: Variant): PackedVariant | undefined {
   const fenceRoom = record.fences.length / 2
   const [placeBytes, valueBytes] = [Buffer.byteLength(place), Buffer.byteLength(value)]
   const textsAt = at.fences + fenceRoom * fenceBytes
-  const buffer = new ArrayBuffer(textsAt + placeBytes + valueBytes + (body?.length ?? 0))
-  const bytes = Buffer.from(buffer)
+  const length = textsAt + placeBytes + valueBytes + (body?.length ?? 0)
+  const buffer = allocate(length)
+  const bytes = Buffer.from(buffer, 0, length)
   bytes.write(place, textsAt)
   bytes.write(value, textsAt + placeBytes)
   body?.copy(bytes, textsAt + placeBytes + valueBytes)
@@ -112,7 +118,7 @@ export function pack(variant: Variant): PackedVariant | undefined {
   view.setUint32(at.kind, kindNumber)
   view.setUint16(at.host, host ?? ownHost)
   view.setUint8(at.fenceRoom, fenceRoom)
-  const packed = new PackedVariant(buffer)
+  const packed = new PackedVariant(buffer, 0, length)
   packed.receivedMs = variant.receivedMs
   packed.initialAgeMs = variant.initialAgeMs
   packed.freshMs = variant.freshMs
@@ -138,11 +144,24 @@ export class PackedVariant implements Variant {
   #record: PackedRecord | undefined
   #fences: FenceList | undefined
 
-  constructor(buffer: ArrayBuffer) {
+  /** Of a part of a buffer that others share. */
+  constructor(buffer: ArrayBuffer, offset = 0, length = buffer.byteLength) {
     this.buffer = buffer
-    this.#view = new DataView(buffer)
-    this.#bytes = Buffer.from(buffer)
+    this.#view = new DataView(buffer, offset, length)
+    this.#bytes = Buffer.from(buffer, offset, length)
     this.#kind = kinds[this.#view.getUint32(at.kind)] as Kind
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
+  /** In a buffer that nobody shares. */
+  own(): PackedVariant {
+    if (this.#bytes.length === this.buffer.byteLength) return this
+    const buffer = new ArrayBuffer(this.#bytes.length)
+    this.#bytes.copy(new Uint8Array(buffer))
+    return new PackedVariant(buffer)
   }
 
   get space(): string {

@@ -21,6 +21,8 @@ export interface SieveOptions<Value> {
   readonly budgetBytes: number
   /** Called after an entry has given way to others; neither for deleted nor for replaced entries. */
   readonly onEvict?: (key: string, value: Value) => void
+  /** Called with each value that goes: evicted, deleted or replaced. */
+  readonly onRemove?: (value: Value) => void
 }
 
 /** No place: before the oldest, behind the newest. */
@@ -63,6 +65,7 @@ const queuesMax = 65_536
 export class Sieve<Value> {
   readonly #places = new Map<string, number>()
   readonly #onEvict: SieveOptions<Value>['onEvict']
+  readonly #onRemove: SieveOptions<Value>['onRemove']
   readonly #all: SieveQueue
   /** By number; undefined: freed. */
   readonly #queues: (SieveQueue | undefined)[]
@@ -79,10 +82,11 @@ export class Sieve<Value> {
   #newer = new Int32Array(firstPlaces)
   #free = nowhere
 
-  constructor({ budgetBytes, onEvict }: SieveOptions<Value>) {
+  constructor({ budgetBytes, onEvict, onRemove }: SieveOptions<Value>) {
     this.#all = new SieveQueue(0, budgetBytes, undefined)
     this.#queues = [this.#all]
     this.#onEvict = onEvict
+    this.#onRemove = onRemove
   }
 
   get size(): number {
@@ -159,6 +163,22 @@ export class Sieve<Value> {
     if (place === undefined) return undefined
     this.#marks[place] = 1
     return this.#values[place]
+  }
+
+  /** A number below 2³² that the entry has until it is set again. */
+  placeOf(key: string): number | undefined {
+    return this.#places.get(key)
+  }
+
+  /** Undefined: no entry is there. */
+  at(place: number): { readonly key: string; readonly value: Value } | undefined {
+    const key = this.#keys[place]
+    return key === undefined ? undefined : { key, value: this.#values[place] as Value }
+  }
+
+  /** The same entry in another form. */
+  changeAt(place: number, value: Value): void {
+    this.#values[place] = value
   }
 
   /** Without marking it. */
@@ -270,10 +290,12 @@ export class Sieve<Value> {
     this.#places.delete(this.#keys[place] as string)
     queue.ownBytes -= bytes
     queue.add(-bytes)
+    const value = this.#values[place] as Value
     this.#keys[place] = undefined
     this.#values[place] = undefined
     this.#newer[place] = this.#free
     this.#free = place
+    this.#onRemove?.(value)
   }
 
   #queueOf(place: number): SieveQueue {

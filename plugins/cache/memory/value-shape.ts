@@ -1,14 +1,43 @@
 /**
  * Plain JSON values, taken apart into their shape, which many values share, and what differs: their texts and numbers. `{"a":[1,"x"],"b":true}`
- * has the shape `{"a":[0,0],"b":true}` and the leaves `[1,"x"]`.
+ * has the shape `{"a":[0,0],"b":true}` and the leaves `[1,"x"]`. Texts that very many have are part of the shape, too; these are a fixed list, so
+ * that nobody can make shapes without end.
  */
 
-/** `0` stands for a leaf. */
-export type Shape = 0 | boolean | null | readonly Shape[] | { readonly [name: string]: Shape }
+/** `0` stands for a leaf, a text for itself. */
+export type Shape = 0 | string | boolean | null | readonly Shape[] | { readonly [name: string]: Shape }
 export type Leaf = string | number
+
+const common: ReadonlySet<string> = new Set([
+  'object',
+  'null',
+  'application/javascript',
+  'application/json',
+  'application/octet-stream',
+  'application/pdf',
+  'application/xml',
+  'binary/octet-stream',
+  'font/woff2',
+  'image/avif',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/svg+xml',
+  'image/webp',
+  'text/css',
+  'text/css; charset=utf-8',
+  'text/html',
+  'text/html; charset=utf-8',
+  'text/javascript',
+  'text/javascript; charset=utf-8',
+  'text/plain',
+  'text/plain; charset=utf-8',
+  'video/mp4',
+])
 
 /** Appends its leaves. Undefined fields are left out, as JSON does. */
 export function takeApart(value: unknown, leaves: Leaf[]): Shape {
+  if (typeof value === 'string' && common.has(value)) return value
   if (typeof value === 'string' || typeof value === 'number') {
     leaves.push(value)
     return 0
@@ -27,7 +56,7 @@ export function putTogether(shape: Shape, leaves: readonly Leaf[], first = 0): u
   let next = first
   const build = (part: Shape): unknown => {
     if (part === 0) return leaves[next++]
-    if (part === null || typeof part === 'boolean') return part
+    if (part === null || typeof part === 'boolean' || typeof part === 'string') return part
     if (Array.isArray(part)) return part.map(build)
     const value: Record<string, unknown> = {}
     for (const name in part) set(value, name, build((part as Record<string, Shape>)[name] as Shape))

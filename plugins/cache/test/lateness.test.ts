@@ -1,14 +1,7 @@
 /** Late answers of tiers: whose fault they are. The bound of 50 ms holds whoever is to blame. */
-import { pbkdf2 } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { CacheTier } from 'svc/plugins/cache/api'
-import { createFakeClock, createSeededRandom, createSystemPorts } from 'svc/testing'
+import { createFakeClock } from 'svc/testing'
 import t from 'tap'
-import { createDiskKind } from '../../cache-disk/kind.ts'
-import { alone } from '../../cache-disk/test/tier.ts'
 import { createMemoryTier } from '../memory/memory-tier.ts'
 import { guardTier } from '../tiers/guarded-tier.ts'
 
@@ -28,7 +21,7 @@ function setUp() {
     ...{ name: 'shelf', tier, budgetBytes: MiB, clock, log, onFailure },
     witness: () => state.trip(),
   })
-  /** The moment of its answer, and of its failure if there is one within two seconds. */
+  /** The moment of its answer, and of its failure if there is one within six seconds. */
   async function ask(work: () => unknown = () => guarded.get(id)) {
     const before = state.failures
     const found: { answeredMs?: number; failedMs?: number } = {}
@@ -36,7 +29,7 @@ function setUp() {
     void Promise.resolve(work()).then(() => {
       found.answeredMs = nowMs
     })
-    for (nowMs = 1; nowMs <= 2000; nowMs++) {
+    for (nowMs = 1; nowMs <= 6000; nowMs++) {
       await fake.advance(1)
       if (state.failures > before) found.failedMs ??= nowMs
     }
@@ -58,9 +51,10 @@ t.test('where the witness is stuck, it is to blame after 250 ms: the process doe
 
 t.test('where trips take long, as many are granted as a look-up needs', async t => {
   for (const [tripMs, failedMs] of [
-    [5, 50],
-    [30, 250],
-    [90, 1000],
+    [1, 50],
+    [15, 250],
+    [60, 1000],
+    [200, 5000],
   ] as const) {
     const { state, ask, fake } = setUp()
     state.trip = () => new Promise(done => void fake.after(tripMs, done))
@@ -68,70 +62,26 @@ t.test('where trips take long, as many are granted as a look-up needs', async t 
   }
 })
 
-t.test('an event loop that comes late says nothing of the tier, up to a second', async t => {
+t.test('an event loop that comes late says nothing of the tier, up to five seconds', async t => {
   const { state, ask, guarded, fake } = setUp()
   let answeredMs = 0
   let nowMs = 0
   void Promise.resolve(guarded.get(id)).then(() => {
     answeredMs = nowMs
   })
-  for (nowMs = 1; nowMs <= 900; nowMs++) {
+  for (nowMs = 1; nowMs <= 1500; nowMs++) {
     // Each timer is 20 ms late.
-    if ([20, 45, 220].includes(nowMs)) state.lateMs += 20
+    if ([20, 45, 200, 900].includes(nowMs)) state.lateMs += 20
     await fake.advance(1)
   }
   t.ok(answeredMs <= 50, `${answeredMs}`)
-  t.ok(state.failures <= 1)
-  await fake.advance(200)
+  t.equal(state.failures, 0)
+  await fake.advance(4000)
   t.equal(state.failures, 1)
   t.same(await ask(), { answeredMs: 50, failedMs: 50 })
 })
 
-t.test('whether the tier has records is no I/O: only a second without an answer counts', async t => {
+t.test('whether the tier has records is no I/O: only five seconds without an answer count', async t => {
   const { ask, guarded } = setUp()
-  t.same(await ask(() => guarded.hasAll([id])), { answeredMs: 50, failedMs: 1000 })
-})
-
-t.test('a busy process leaves a fast disk switched on', { timeout: 120_000 }, async t => {
-  const dir = mkdtempSync(join(tmpdir(), 'svc-busy-'))
-  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-  const { clock } = createSystemPorts()
-  const random = createSeededRandom(1)
-  const budgetBytes = 256 * MiB
-  const context = { log, clock, random, budgetBytes, deploymentId: 'one' }
-  const tier = createDiskKind({ dir, size: budgetBytes }, alone).create(context)
-  await tier.start()
-  t.teardown(() => tier.stop())
-  const ids = Array.from({ length: 16 }, () => random.bytes(32))
-  const body = random.bytes(MiB)
-  for (const one of ids) t.ok(await tier.put(one, { head: Buffer.from('head'), body }))
-  const guarded = guardTier({ name: 'disk', tier, budgetBytes, clock, log, onFailure() {} })
-
-  const derive = promisify(pbkdf2)
-  const began = performance.now()
-  await derive('x', 'y', 10_000, 32, 'sha256')
-  const iterations = Math.ceil((10_000 * 15) / Math.max(1, performance.now() - began))
-  let isBusy = true
-  /** Three times as much as the pool has threads. */
-  const fillPool = async () => {
-    while (isBusy) await derive('x', 'y', iterations, 32, 'sha256')
-  }
-  const pool = Promise.all(Array.from({ length: 12 }, fillPool))
-  let late = 0
-  let isSwitchedOff = false
-  for (let round = 0; round < 40; round++) {
-    const asked = Promise.all(ids.map(async one => (await guarded.get(one)) ?? late++))
-    // Now and then the event loop does something else, too.
-    if (round % 4 === 0) for (const until = performance.now() + 80; performance.now() < until; );
-    await asked
-    isSwitchedOff ||= guarded.isPaused
-  }
-  isBusy = false
-  await pool
-  t.comment(`${late} of ${40 * ids.length} were late`)
-  t.ok(late > 20, 'so busy that answers are late')
-  t.notOk(isSwitchedOff)
-  let isThere = false
-  for (let i = 0; i < 50 && !isThere; i++) isThere = (await guarded.get(ids[0] as Buffer)) !== undefined
-  t.ok(isThere, 'and it answers')
+  t.same(await ask(() => guarded.hasAll([id])), { answeredMs: 50, failedMs: 5000 })
 })

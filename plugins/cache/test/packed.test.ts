@@ -5,7 +5,20 @@ import { createMemory } from '../engine/memory.ts'
 import { PackedVariant, pack } from '../engine/packed.ts'
 import { unconfirmed, type Variant } from '../engine/variant.ts'
 
-const texts = ['', 'a', 'docs/index.html', 'ä€😀', '"\\\n\u0001\u0002', '$& $1', '\ud800', 'n', '0', 'null']
+const texts = [
+  '',
+  'a',
+  'object',
+  'text/css',
+  'docs/index.html',
+  'ä€😀',
+  '"\\\n\u0001\u0002',
+  '$& $1',
+  '\ud800',
+  'n',
+  '0',
+  'null',
+]
 
 function jsonOf(random: SeededRandom, path: string, depth = 0): unknown {
   const kind = random.integer(depth > 2 ? 5 : 7)
@@ -130,7 +143,7 @@ t.test(
 
 t.test('the memory stays within its budget, views and all', async t => {
   await seeded(t, random => {
-    const budgetBytes = 256 * 1024
+    const budgetBytes = 128 * 1024
     const memory = createMemory(budgetBytes)
     for (let step = 0; step < 3000; step++) {
       const id = String(random.integer(600))

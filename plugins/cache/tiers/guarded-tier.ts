@@ -1,7 +1,7 @@
 /**
  * A tier that cannot harm whoever asks it: a look-up that is rejected or takes 50 ms is a miss; after 5 failures in a row nothing is asked
- * of the tier for 10 s, and nothing while more than 1000 calls have no answer: what hangs for hours would fill the memory. A late answer is a
- * failure where the tier is to blame for it (`lateness.ts`).
+ * of the tier for 10 s, and nothing while 64 calls that nobody waits for have no answer: what hangs for hours would fill the memory, and what is overloaded
+ * gets no more to do. A late answer is a failure where the tier is to blame for it (`lateness.ts`).
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { CacheTier, FoundRecord, TierRecord, TierUsage } from '../api.ts'
@@ -10,7 +10,7 @@ import { answerMsMax, createLateness, type Watched } from './lateness.ts'
 const failuresMax = 5
 export const pauseMs = 10_000
 /** Calls that nobody waits for any more, and that the tier has not ended. */
-const unansweredMax = 1000
+const unansweredMax = 64
 
 export interface GuardedTier {
   /** Of its kind. */
