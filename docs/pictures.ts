@@ -26,7 +26,7 @@ const pictures: readonly Picture[] = [
     path: 'buckets/photos?prefix=2026/',
     async show(page) {
       await page.getByRole('button', { name: 'letter.txt', exact: true }).click()
-      await page.getByRole('tab', { name: 'Versions' }).click()
+      await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
       await page.getByText('current', { exact: true }).waitFor()
     },
   },
