@@ -20,13 +20,14 @@ interface Picture {
 const heading = (name: string) => (page: Page) => page.getByRole('heading', { name, level: 1 }).waitFor()
 
 const pictures: readonly Picture[] = [
-  { name: 'overview', path: '', show: page => page.getByText('All drives work').waitFor() },
+  // Two measurements after the start the charts have something.
+  { name: 'overview', path: '', show: page => page.getByText(/^Highest: .*\d\/s at/).first().waitFor() },
   {
     name: 'object',
     path: 'buckets/photos?prefix=2026/',
     async show(page) {
       await page.getByRole('button', { name: 'letter.txt', exact: true }).click()
-      await page.getByRole('tab', { name: 'Versions' }).click()
+      await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
       await page.getByText('current', { exact: true }).waitFor()
     },
   },

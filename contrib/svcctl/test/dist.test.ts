@@ -300,3 +300,25 @@ t.test('what a server has is named in one way: ALIAS/NAME', async t => {
   t.match(await run(['dist', 'cert', 'get', 'home']), { code: 2, stderr: /missing required argument 'id'/ })
   t.match(await run(['dist', 'cert', 'get', 'home/a', 'b']), { code: 2, stderr: /too many arguments/ })
 })
+
+t.test('what the server says of a request names the options that people typed', async t => {
+  const create = ['dist', 'create', 'home/words', '--bucket', 'www.example.test', '--alias']
+  const cases = [
+    [[...create, 'no_name..x'], /--alias is no DNS name/],
+    [[...create, 'words.example.test', '--prefix', '/x'], /--prefix begins with a slash/],
+    [
+      ['dist', 'sign', 'home/www.example.test', '/a', '--expire', '400d'],
+      /--expire \(in seconds\) must be <= 31536000/,
+    ],
+    [
+      ['share', 'download', 'home/www.example.test/index.html', '--expire', '30d'],
+      /--expire \(in seconds\) must be <= 604800/,
+    ],
+    [
+      ['admin', 'metrics', 'query', 'home', 'svc_s3_requests_total', '--fn', 'quantile'],
+      /--fn: svc_s3_requests_total is/,
+    ],
+    [['admin', 'dns-provider', 'add', 'home', 'main', '--type', 'rfc2136'], /--nameserver: is missing/],
+  ] as const
+  for (const [args, stderr] of cases) t.match(await run(args), { code: 1, stderr }, args.join(' '))
+})

@@ -16,6 +16,7 @@ const words = texts.chart
 
 const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
+const dotsMax = 10
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const hour = (seconds: number) => clock.format(seconds * 1000)
@@ -55,6 +56,8 @@ export function Chart({ label, lines, format }: ChartProps) {
             label: line.label,
             stroke: colours[index % colours.length]!,
             width: 1.5,
+            // Of a server that has just started: one point makes no line.
+            ...(measuredOf(line).length < dotsMax && { points: { show: true, size: 4 } }),
             // Undefined where another line has a time that this one lacks.
             value: (_: uPlot, value: number | null | undefined) => (value == null ? '–' : format(value)),
           })),

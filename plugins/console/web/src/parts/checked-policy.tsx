@@ -15,10 +15,13 @@ export interface CheckedPolicyProps {
   /** Of a bucket's own policy, whose resources have to be in it. */
   readonly bucket?: string
   readonly isReadOnly?: boolean
+  /** Nobody has written it yet: what is to be replaced in it is no error. */
+  readonly isExample?: boolean
 }
 
-export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: CheckedPolicyProps) {
-  const findings = useFindings(text, bucket)
+export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, isExample = false }: CheckedPolicyProps) {
+  const found = useFindings(text, bucket)
+  const findings = isExample ? noFindings : found
   const complete = useCompletion(bucket)
   return (
     <Stack gap="xs">
@@ -30,6 +33,11 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: Ch
         isReadOnly={isReadOnly}
         complete={complete}
       />
+      {isExample && (
+        <Text size="sm" c="dimmed">
+          {texts.policies.example}
+        </Text>
+      )}
       {findings.map(({ line, column, message, isError }) => (
         <Alert key={`${line} ${column} ${message}`} color={isError ? 'red' : 'yellow'} p="xs">
           <Text size="sm">
@@ -41,6 +49,7 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: Ch
   )
 }
 
+const noFindings: readonly Finding[] = []
 const bucketsOffered = 200
 
 function useCompletion(bucket: string | undefined): (text: string, at: number) => CompletionResult | null {

@@ -10,7 +10,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
           .filter(([, value]) => value !== undefined && value !== '')
           .map(([name, value]) => (
             <Table.Tr key={name}>
-              <Table.Th w={130}>{name}</Table.Th>
+              <Table.Th w={150}>{name}</Table.Th>
               <Table.Td>
                 <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
               </Table.Td>

@@ -3,6 +3,7 @@ import { Badge, Group, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 export function Names({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null
   return (
     <Group gap={4}>
       {names.map(name => (

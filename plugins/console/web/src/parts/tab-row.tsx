@@ -18,11 +18,14 @@ export function TabRow({ chosen, tabs }: TabRowProps) {
   useEffect(() => {
     const list = row.current
     if (list === null) return
-    const tab = list.querySelector<HTMLElement>('[aria-selected=true]')
-    // The page itself must not scroll.
-    if (tab !== null) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2
-    look()
-    const observer = new ResizeObserver(look)
+    const show = () => {
+      const tab = list.querySelector<HTMLElement>('[aria-selected=true]')
+      // The page itself must not scroll.
+      if (tab !== null) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2
+      look()
+    }
+    show()
+    const observer = new ResizeObserver(show)
     observer.observe(list)
     return () => observer.disconnect()
   }, [chosen, tabs.length])

@@ -69,7 +69,9 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const queryClient = useQueryClient()
   // Where there is none, there is no ETag to name.
   const given = etag === undefined ? {} : { ifMatch: etag }
-  const [text, setText] = useState(() => JSON.stringify(document ?? templateOf(bucket), undefined, 2))
+  const initial = JSON.stringify(document ?? templateOf(bucket), undefined, 2)
+  const [text, setText] = useState(initial)
+  const isExample = document === undefined && text === initial
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
     mutationFn: () => call('putBucketPolicy', { params, body: JSON.parse(text), ...given }),
@@ -83,9 +85,9 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
       <Conflict error={saving.error} onLoad={onChanged} />
-      <CheckedPolicy text={text} onChange={setText} bucket={bucket} />
+      <CheckedPolicy text={text} onChange={setText} bucket={bucket} isExample={isExample} />
       <Group>
-        <Button onClick={() => saving.mutate()} loading={saving.isPending}>
+        <Button onClick={() => saving.mutate()} loading={saving.isPending} disabled={isExample}>
           {texts.common.save}
         </Button>
         {document !== undefined && (

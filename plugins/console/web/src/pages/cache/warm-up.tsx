@@ -72,7 +72,14 @@ function Targets({ form, isFixed }: PartProps & { isFixed: boolean }) {
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        {!isFixed && <DistributionName required withAsterisk={false} {...form.getInputProps('distribution')} />}
+        {!isFixed && (
+          <DistributionName
+            description={words.distributionHint}
+            required
+            withAsterisk={false}
+            {...form.getInputProps('distribution')}
+          />
+        )}
         <TagsInput
           label={words.domains}
           description={words.domainsHint}

@@ -40,6 +40,7 @@ export const policies = {
   own: 'own',
   view: 'View',
   document: 'Document',
+  example: 'This is an example: put the name of a user in the place of USER, and choose actions and keys.',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
   deleteTitle: (name: string) => `Delete policy ${name}?`,

@@ -114,6 +114,7 @@ export const cachePurge = {
 }
 
 export const cacheWarmup = {
+  distributionHint: 'Its pages are fetched.',
   hint: 'Pages are fetched into the cache before anybody asks for them: after a start, a purge, a deployment.',
   paths: 'Paths',
   pathsHint: 'One a line, as visitors ask for them: /, /docs/, /news?page=2',
