@@ -21,7 +21,15 @@ const heading = (name: string) => (page: Page) => page.getByRole('heading', { na
 
 const pictures: readonly Picture[] = [
   // Two measurements after the start the charts have something.
-  { name: 'overview', path: '', show: page => page.getByText(/^Highest: .*\d\/s at/).first().waitFor() },
+  {
+    name: 'overview',
+    path: '',
+    show: page =>
+      page
+        .getByText(/^Highest: .*\d\/s at/)
+        .first()
+        .waitFor(),
+  },
   {
     name: 'object',
     path: 'buckets/photos?prefix=2026/',
