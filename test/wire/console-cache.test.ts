@@ -64,7 +64,6 @@ if (withoutBrowser !== false) {
 
   t.test('levels of a distribution inherit, and each field says where it is from', async t => {
     const { page, flaws } = await browser.open(t, {}, /400 PUT .*cache|412 PUT .*cache/)
-    // What no form shows.
     const others = { quota: '64MiB', purgeWebhooks: [] }
     await admin.call('PUT', '/distributions/www/cache/settings', { cache: others })
     await signIn(page, '/distributions/www')
@@ -75,11 +74,14 @@ if (withoutBrowser !== false) {
     await domain.getByRole('combobox', { name: 'Domain' }).fill('other.example.test')
     await domain.getByRole('button', { name: /^How long/ }).click()
     await domain.getByLabel('At most').fill('3d')
+    await domain.getByLabel('Memory that its answers may take').fill('16MiB')
     await page.getByRole('button', { name: 'Add behaviour' }).click()
     const behavior = page.getByRole('group', { name: 'behaviour 1' })
     await behavior.getByRole('combobox', { name: 'Path' }).fill('/docs/')
     await behavior.getByRole('button', { name: /^What makes/ }).click()
     await behavior.getByLabel('Request headers: none at all').check()
+    t.equal(await behavior.getByLabel('Memory that its answers may take').count(), 0)
+    await behavior.getByLabel('Caches in front that are told what to forget: none of them').check()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('/domains/0/host').first().waitFor()
     t.equal(await domain.getByRole('combobox', { name: 'Domain' }).getAttribute('aria-invalid'), 'true')
@@ -88,8 +90,10 @@ if (withoutBrowser !== false) {
     await page.getByText('The settings of the cache are saved').waitFor()
     t.match(await admin.call('GET', '/distributions/www/cache/settings'), {
       cache: { policy: 'news', ...others },
-      domains: [{ host, cache: { ttl: { max: '3d' } } }],
-      behaviors: [{ pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] } } }],
+      domains: [{ host, cache: { ttl: { max: '3d' }, quota: '16MiB' } }],
+      behaviors: [
+        { pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] }, purgeWebhooks: [] } },
+      ],
     })
     await page.getByRole('row', { name: /^Fresh for, where.* 2m distribution/ }).waitFor()
     await page.getByRole('row', { name: /^At most 3d domain/ }).waitFor()

@@ -164,7 +164,7 @@ if (withoutBrowser !== false) {
 
     await page.getByRole('button', { name: 'Add rule' }).click()
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('no-drafts')
-    await dialog.getByLabel('It', { exact: true }).selectOption('denies')
+    await dialog.getByLabel('The rule', { exact: true }).selectOption('denies')
     await dialog.getByLabel('Keys').selectOption('that fit an expression (RE2)')
     await dialog.getByLabel('Pattern').fill('^(draft')
     await dialog.getByRole('button', { name: 'Save' }).click()

@@ -82,7 +82,7 @@ export const en = {
   problems: {
     failed: 'The request failed',
     unreachable: 'The server cannot be reached. Check your connection; what you see may be old.',
-    strangeAnswer: (status: number) => `Something between this page and the server answered ${status}.`,
+    strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
     page: 'This page could not be shown',
     notFound: 'There is no such page.',
   },
@@ -138,7 +138,7 @@ export const en = {
       `Set ${index + 1}: ${online} of ${drives} drives work${healing === 0 ? '' : `, ${healing} being rebuilt`}`,
     driveFree: (free: string, total: string) => `${free} of ${total} free`,
     attention: 'Needs attention',
-    allWell: 'Everything is stored with full redundancy.',
+    allWell: 'All data is stored with full redundancy.',
     oneDrive:
       'All drives work. There is one drive in each set: keep a backup, because a drive that fails takes its data along.',
     driveLost: (path: string, state: string, error: string) => `${path} is ${state}${error === '' ? '' : `: ${error}`}`,
@@ -146,10 +146,10 @@ export const en = {
     setState: (pool: number, set: number, state: string) =>
       `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
-      `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should; repair is under way`,
+      `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should. They are repaired while the drives that they need work.`,
     chart: 'A chart of the last hour',
     counted:
-      'S3 is what clients ask the S3 API; Distributions is what visitors ask published domains, and of distributions in mode s3 it is in S3 as well. What this console sends and fetches is in neither. Charts begin anew when the server restarts.',
+      '“S3” counts requests to the S3 API, “Distributions” requests to published domains. Requests to a distribution in s3 mode count in both, those of this console in neither. The charts start anew when the server restarts.',
   },
   buckets: {
     title: 'Buckets',

@@ -34,7 +34,7 @@ export function RuleCard({ rule, onEdit, onRemove }: RuleCardProps) {
             </Text>
           </Group>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {words.words(words.effects[effect], who, actions.join(', '), keys)}
+            {words.words(words.verbs[effect], who, actions.join(', '), keys)}
           </Text>
           {conditions !== '' && (
             <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

@@ -56,7 +56,13 @@ function Editor({ id, stored, etag, reload }: EditorProps) {
           <Title order={2} size="h4">
             {words.level}
           </Title>
-          <LevelFields form={form} path="cache" level={form.values.cache} />
+          <LevelFields
+            form={form}
+            path="cache"
+            level={form.values.cache}
+            hasQuota
+            webhooks={form.values.webhooks.map(each => each.id)}
+          />
         </Stack>
         <Domains form={form} distribution={distribution} />
         <Behaviors form={form} distribution={distribution} />

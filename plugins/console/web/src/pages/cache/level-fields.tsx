@@ -1,10 +1,11 @@
 /** What one level says: on or off, which policy, and single fields. */
-import { Autocomplete, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Autocomplete, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { texts } from '../../texts/index.ts'
 import type { LevelDraft } from './fields.ts'
 import { documentOf, draftOf } from './fields.ts'
+import { InheritableNames } from './inheritable-names.tsx'
 import { type FieldsForm, PolicyFields } from './policy-fields.tsx'
 
 const words = texts.cacheSettings
@@ -13,8 +14,10 @@ export type Level = LevelDraft & {
   readonly enabled: string
   readonly policy: string
   readonly autoInvalidate: string
-  /** What is not edited here, and stays. */
-  readonly kept: Pick<LevelDocument, 'purgeWebhooks' | 'quota'>
+  /** Of distributions and domains. */
+  readonly quota: string
+  /** Within a distribution; null: inherited. */
+  readonly purgeWebhooks: string[] | null
 }
 
 interface LevelDocument {
@@ -30,18 +33,24 @@ export const levelDraftOf = (level: LevelDocument): Level => ({
   enabled: String(level.enabled ?? ''),
   policy: level.policy ?? '',
   autoInvalidate: String(level.autoInvalidate ?? ''),
-  kept: {
-    ...(level.quota !== undefined && { quota: level.quota }),
-    ...(level.purgeWebhooks !== undefined && { purgeWebhooks: level.purgeWebhooks }),
-  },
+  quota: String(level.quota ?? ''),
+  purgeWebhooks: level.purgeWebhooks ?? null,
 })
 
-export const levelOf = ({ enabled, policy, autoInvalidate, kept, ...fields }: Level): LevelDocument => ({
+export const levelOf = ({
+  enabled,
+  policy,
+  autoInvalidate,
+  quota,
+  purgeWebhooks,
+  ...fields
+}: Level): LevelDocument => ({
   ...documentOf(fields),
-  ...kept,
   ...(enabled !== '' && { enabled: enabled === 'true' }),
   ...(policy.trim() !== '' && { policy: policy.trim() }),
   ...(autoInvalidate !== '' && { autoInvalidate: autoInvalidate === 'true' }),
+  ...(quota.trim() !== '' && { quota: quota.trim() }),
+  ...(purgeWebhooks !== null && { purgeWebhooks }),
 })
 
 const statesOf = (isTop: boolean) =>
@@ -56,9 +65,12 @@ export interface LevelFieldsProps {
   readonly level: Level
   /** Of the whole cluster: nothing is above it. */
   readonly isTop?: boolean
+  readonly hasQuota?: boolean
+  /** Of the distribution: those that may be told. Undefined: they are not chosen here. */
+  readonly webhooks?: readonly string[]
 }
 
-export function LevelFields({ form, path, level, isTop = false }: LevelFieldsProps) {
+export function LevelFields({ form, path, level, isTop = false, hasQuota = false, webhooks }: LevelFieldsProps) {
   const { data: policies = [] } = useQuery({
     queryKey: ['names', 'cache-policies'],
     queryFn: async ({ signal }) => (await call('listCachePolicies', { signal })).items.map(({ name }) => name),
@@ -75,6 +87,27 @@ export function LevelFields({ form, path, level, isTop = false }: LevelFieldsPro
           {...form.getInputProps(`${path}.policy`)}
         />
         <NativeSelect label={words.autoInvalidate} data={states} {...form.getInputProps(`${path}.autoInvalidate`)} />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {hasQuota && (
+          <TextInput
+            label={words.quota}
+            description={texts.cache.sizeHint}
+            placeholder={words.noQuota}
+            {...form.getInputProps(`${path}.quota`)}
+          />
+        )}
+        {webhooks !== undefined && (
+          <InheritableNames
+            label={words.toldWebhooks}
+            placeholder={words.allWebhooks}
+            noneLabel={words.noWebhook}
+            data={webhooks}
+            value={level.purgeWebhooks}
+            error={form.getInputProps(`${path}.purgeWebhooks`).error}
+            onChange={next => form.setFieldValue(`${path}.purgeWebhooks`, next)}
+          />
+        )}
       </SimpleGrid>
       <Text size="sm" c="dimmed">
         {words.single}

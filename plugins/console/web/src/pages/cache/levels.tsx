@@ -34,7 +34,13 @@ export function Levels<Name extends List>({ form, list, title, add, name, initia
           <Paper key={index} withBorder p="md" role="group" aria-label={name(index + 1)}>
             <Stack gap="sm">
               {children(path)}
-              <LevelFields form={form} path={`${path}.cache`} level={cache} />
+              <LevelFields
+                form={form}
+                path={`${path}.cache`}
+                level={cache}
+                hasQuota={list === 'domains'}
+                webhooks={form.values.webhooks.map(each => each.id)}
+              />
               <Group justify="flex-end">
                 <Tool
                   label={`${texts.common.remove} ${name(index + 1)}`}

@@ -1,5 +1,5 @@
 /** The fields of a policy, or of a level that changes single ones: in sections, each empty where it is inherited. */
-import { Accordion, Checkbox, NativeSelect, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core'
+import { Accordion, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { texts } from '../../texts/index.ts'
 import {
   changedIn,
@@ -11,6 +11,7 @@ import {
   textOf,
   valueAt,
 } from './fields.ts'
+import { InheritableNames } from './inheritable-names.tsx'
 
 const words = texts.cachePolicies
 
@@ -85,28 +86,15 @@ function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
     return <NativeSelect label={label} data={data} value={value ?? ''} {...props} disabled={isReadOnly} />
   }
   if (kind === 'names') {
-    const names: readonly string[] | null = value ?? null
-    const change = (next: readonly string[] | null) => form.setFieldValue(path, next)
     return (
-      <Stack gap={4}>
-        <TagsInput
-          label={label}
-          {...(names === null && { placeholder })}
-          value={[...(names ?? [])]}
-          error={props.error}
-          onChange={next => change(next.length === 0 ? null : next)}
-          readOnly={isReadOnly}
-        />
-        {(names === null || names.length === 0) && !isReadOnly && (
-          <Checkbox
-            size="xs"
-            label={texts.cache.noneAtAll}
-            aria-label={`${label}: ${texts.cache.noneAtAll}`}
-            checked={names !== null}
-            onChange={event => change(event.currentTarget.checked ? [] : null)}
-          />
-        )}
-      </Stack>
+      <InheritableNames
+        label={label}
+        placeholder={placeholder}
+        value={value ?? null}
+        error={props.error}
+        onChange={next => form.setFieldValue(path, next)}
+        isReadOnly={isReadOnly}
+      />
     )
   }
   return (

@@ -6,7 +6,7 @@ export const distributions = {
   bucket: 'Bucket',
   prefix: 'Only this folder',
   prefixHint: 'Empty: the whole bucket. Nothing outside of it can be reached through the domain.',
-  kind: 'It is',
+  kind: 'Publish as',
   kinds: {
     website: 'a website: index.html in every folder',
     spa: 'an application of one page: unknown paths show index.html',

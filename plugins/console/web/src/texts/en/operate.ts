@@ -156,10 +156,10 @@ export const tools = {
   exportConfig: 'Export configuration',
   importTitle: 'Import',
   file: 'File',
-  kind: 'It is',
+  kind: 'Type of file',
   kinds: { cluster: 'an export of everything (ZIP)', config: 'an export of the configuration (JSON or text)' },
-  mode: 'What is here and not in the file',
-  modes: { merge: 'stays', replace: 'is removed' },
+  mode: 'Items that are not in the file',
+  modes: { merge: 'keep them', replace: 'remove them' },
   look: 'What would change',
   apply: 'Import',
   would: 'This would change:',
@@ -175,7 +175,8 @@ export const tools = {
   documentsCreated: 'Made',
   changed: 'Changed',
   removed: 'Removed',
-  replaceText: 'What is not in the file is removed from this server. It cannot be undone: export everything first.',
+  replaceText:
+    'Items that are not in the file are removed from this server. This cannot be undone: export everything first.',
   speedTitle: 'Speed test',
   speedHint: 'Writes and reads for some seconds; requests of clients are slower meanwhile.',
   speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
@@ -189,7 +190,7 @@ export const tools = {
   chart: 'Rates of the speed test',
   profileTitle: 'Profile',
   profileHint:
-    'What the server does with its time or its memory, for whoever mends it. Open it with pprof or a browser.',
+    'Records what the server spends its time or memory on, for a report of a problem. Open the file with pprof or in a browser.',
   profileKinds: { cpu: 'time (CPU)', heap: 'memory (heap)' },
   record: 'Record',
 }

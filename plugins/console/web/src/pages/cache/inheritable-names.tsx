@@ -1,0 +1,50 @@
+/** A list that is inherited where it is missing, which is not the same as an empty one. */
+import { Checkbox, Stack, TagsInput } from '@mantine/core'
+import { texts } from '../../texts/index.ts'
+
+export interface InheritableNamesProps {
+  readonly label: string
+  /** Null: inherited. */
+  readonly value: readonly string[] | null
+  readonly onChange: (value: readonly string[] | null) => void
+  /** Shown where it is inherited. */
+  readonly placeholder?: string
+  readonly noneLabel?: string
+  readonly data?: readonly string[]
+  readonly error?: unknown
+  readonly isReadOnly?: boolean
+}
+
+export function InheritableNames({
+  label,
+  value,
+  onChange,
+  placeholder = texts.cache.inherited,
+  noneLabel = texts.cache.noneAtAll,
+  data = [],
+  error,
+  isReadOnly = false,
+}: InheritableNamesProps) {
+  return (
+    <Stack gap={4}>
+      <TagsInput
+        label={label}
+        data={[...data]}
+        {...(value === null && { placeholder })}
+        value={[...(value ?? [])]}
+        error={error as string | undefined}
+        onChange={next => onChange(next.length === 0 ? null : next)}
+        readOnly={isReadOnly}
+      />
+      {(value === null || value.length === 0) && !isReadOnly && (
+        <Checkbox
+          size="xs"
+          label={noneLabel}
+          aria-label={`${label}: ${noneLabel}`}
+          checked={value !== null}
+          onChange={event => onChange(event.currentTarget.checked ? [] : null)}
+        />
+      )}
+    </Stack>
+  )
+}
