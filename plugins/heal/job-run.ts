@@ -110,15 +110,16 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     job.scanned++
     if (health === undefined || value === undefined) return
     item = judge(job, place, health, drives, dryRun)
-    if (!health.after.some(needsRebuild)) return
-    if (health.error === undefined && health.isReadable) return
+    // A blob that its set does not have any more has no shards to rebuild, and cannot be read.
+    if (health.isReadable && !(health.error !== undefined && health.after.some(needsRebuild))) return
     if (!(await redundant.isLost(key))) return
+    item ??= lostItem(job, place, dryRun)
     job.dangling++
-    item!.dangling = true
-    item!.error = 'More shards are lost than there is parity: the data cannot be read any more.'
+    item.dangling = true
+    item.error = 'More shards are lost than there is parity, or all of them: the data cannot be read any more.'
     if (dryRun) return
     if (place.kind === 'object') await notifyLost(key, value, place, options)
-    if (job.request.remove === true) await remove(job, item!, key, value, place, options)
+    if (job.request.remove === true) await remove(job, item, key, value, place, options)
   } catch (error) {
     if (!redundant.canWrite) throw error
     job.failed++
@@ -155,6 +156,13 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
     }
   }
   return item
+}
+
+/** Of a record without a damaged shard. */
+function lostItem(job: HealJob, place: RecordPlace, dryRun: boolean): HealItem {
+  job.damaged++
+  if (!dryRun) job.failed++
+  return emptyItem(place)
 }
 
 async function notifyLost(key: Buffer, value: Buffer, { bucket }: RecordPlace, { objects, origin }: JobRunOptions) {
