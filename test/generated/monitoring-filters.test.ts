@@ -17,6 +17,7 @@ interface Line {
   readonly api?: string
   readonly bucket?: string
   readonly path: string
+  readonly method?: string
   readonly user?: string
   readonly identity?: { readonly user: string }
 }
@@ -56,6 +57,9 @@ const ofAudit: Readonly<Record<string, readonly Row[]>> = {
     ['until=1h', 'none'],
   ],
   errors: [['errors=true', 'some', ({ status }) => status >= 400]],
+  changes: [
+    ['changes=true', 'some', ({ status, method }) => status >= 400 || !['GET', 'HEAD', 'OPTIONS'].includes(method!)],
+  ],
   status: [['status=4xx', 'some', ({ status }) => status >= 400 && status < 500]],
   requestId: [],
   node: [
