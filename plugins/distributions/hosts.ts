@@ -30,7 +30,7 @@ export function normalizeAlias(alias: string): string {
   const ascii = domainToASCII(given.endsWith('.') ? given.slice(0, -1) : given)
   if (isIP(ascii) !== 0 || /^[\d.]+$/.test(ascii)) throw new TypeError('is an address: only names can be aliases')
   if (ascii === '' || ascii.length > nameCharsMax || !ascii.split('.').every(part => label.test(part))) {
-    throw new TypeError('is no DNS name')
+    throw new TypeError(`is no DNS name: ${JSON.stringify(alias.slice(0, nameCharsMax + 2))}`)
   }
   return isWildcard ? `*.${ascii}` : ascii
 }

@@ -304,7 +304,7 @@ t.test('what a server has is named in one way: ALIAS/NAME', async t => {
 t.test('what the server says of a request names the options that people typed', async t => {
   const create = ['dist', 'create', 'home/words', '--bucket', 'www.example.test', '--alias']
   const cases = [
-    [[...create, 'no_name..x'], /--alias is no DNS name/],
+    [[...create, 'no_name..x'], /--alias is no DNS name: "no_name\.\.x"/],
     [[...create, 'words.example.test', '--prefix', '/x'], /--prefix begins with a slash/],
     [
       ['dist', 'sign', 'home/www.example.test', '/a', '--expire', '400d'],
