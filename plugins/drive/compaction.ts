@@ -3,13 +3,13 @@
  * beginning to end, writes the records that are still current again at the tail, and deletes the file. The moves go through the
  * commit queue in small transactions, so clients' commits wait at most for one of those. `background.ts` calls `work` in a loop.
  *
- * A segment's file is deleted only when all of these hold:
+ * These rules make the deletion of a segment's file safe:
  *
  * - A put is moved only if its record still comes from that very entry, which is checked under the commit lock.
  * - A body whose record has another key by now (`bodyOf`) is found through its forwarding entry.
  * - A delete is written again as long as an older segment may have a put of its key. Without it, a rebuild of the index would
  *   bring the record back.
- * - The count of live bytes, which every commit keeps exact, is zero.
+ * - The file is deleted only if the segment's count of live bytes, which every commit keeps exact, is zero.
  * - The index has recorded all of this on stable storage, so that a power loss right after the deletion does no harm.
  * - Readers that got a record before it moved have had `readWindowMs` to read its body. Other segments are compacted meanwhile.
  *
@@ -46,8 +46,7 @@ const rescueAgainMs = 3_600_000
 /** Bytes moved per transaction; small, so that clients' commits do not wait long. */
 const moveBytesMax = 256 * 1024
 /**
- * Bytes of source batches kept in memory until a transaction is full. Smaller transactions would waste space, as each is padded
- * to 4 KiB.
+ * Bytes of source batches kept in memory until a transaction is full. Smaller transactions would waste space, because each batch is padded to 4 KiB.
  */
 const bufferedBytesMax = 4 * 1024 * 1024
 
@@ -123,7 +122,10 @@ export class Compaction {
     }
   }
 
-  /** The segment that frees the most space in relation to the bytes that must move. */
+  /**
+   * The segment to work on: a damaged one that is due for a rescue; else the one with the largest dead share, if that is large enough; else the
+   * oldest, if needed deletes fill too much of the journal.
+   */
   pick(): number | undefined {
     const { journal, isFull } = this.#options
     for (const segment of this.#damaged.keys()) if (this.#isToRescue(segment)) return segment

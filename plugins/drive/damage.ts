@@ -12,7 +12,10 @@ const damagesMax = 10_000
 
 export type DamagedPlace = { readonly blobId: string } | { readonly segment: number; readonly offset: number }
 
-/** Notes damage and resolves with true if a record refers to the place; otherwise the bytes were deleted, or have moved. */
+/**
+ * Notes damage and resolves with true if a record refers to the blob, or if the body's segment has live bytes. Otherwise the bytes were deleted, or
+ * have moved.
+ */
 export type NoteDamage = (place: DamagedPlace, reason: string) => MaybePromise<boolean>
 
 export interface DamageOptions {
@@ -66,7 +69,10 @@ function nameOf(place: DamagedPlace): string {
   return 'blobId' in place ? place.blobId : `${place.segment}:${place.offset}`
 }
 
-/** What a reader gets: `gone` where the record is outdated, `corrupt` where the drive has lost the bytes. Without `note`: always `gone`. */
+/**
+ * The error that a reader gets: `gone` if the record is outdated, `corrupt` if the drive has lost the bytes. Without `note`: `gone` if the bytes are
+ * missing, otherwise the error itself.
+ */
 export async function explainUnreadable(error: unknown, place: DamagedPlace, note: NoteDamage | undefined) {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT' || isGone(error)
   if (note === undefined) return isMissing ? storageErrors.gone() : error

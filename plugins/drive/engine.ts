@@ -21,8 +21,9 @@
  * 2. A write that was not acknowledged is wholly visible or not at all: a batch counts only when all its checksums match.
  * 3. The index equals the replay of the journal at every checkpoint: commits and replay both go through `DriveState.apply`, and
  *    the index transaction that writes the changes also writes the journal position they reach.
- * 4. No acknowledged byte is returned wrong: every record, body and blob block is verified on read. A damaged journal refuses the
- *    start; the replay never ends early in silence.
+ * 4. No acknowledged byte is returned wrong: every record, body and blob block is verified on read. The start fails if records that it
+ *    replays from the journal are damaged. Exception: if the last batch does not verify, it counts as torn and is dropped, unless the
+ *    high-water mark proves that it was complete.
  * 5. Preconditions are evaluated under the commit lock: procedures run one at a time and see the changes of all earlier ones.
  * 6. Counters always equal the sums over the records: both change in the same call.
  * 7. A full disk refuses new writes and harms nothing stored: a failed batch is rolled back whole. Deletes go on even when other

@@ -18,7 +18,10 @@ export class FreeBuffers {
     return buffer
   }
 
-  /** Keeps the buffer if all together have at most `bytesMax` then, which those of other lengths are dropped for; else drops it. */
+  /**
+   * Keeps the buffer if all kept buffers then have at most `bytesMax` bytes; drops buffers of other lengths to make room. Otherwise drops this
+   * buffer.
+   */
   keep(buffer: Buffer, bytesMax: number): void {
     const { length } = buffer
     this.#drop(bytesMax - length, length)

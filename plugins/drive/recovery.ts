@@ -4,12 +4,13 @@
  *
  * - The last batch may be torn by a crash during its write; its checksums reveal that. A torn batch was not acknowledged, and the journal
  *   continues in its place. Whether acknowledged batches are missing at the end is judged by the high-water mark, not here.
- * - Records that do not verify anywhere else are damage: in a finished segment (its end is known from the next segment's header, or from
- *   the file's size), or before an intact batch. Damage of records refuses the start with an exact message, because going on would
- *   silently drop acknowledged writes.
+ * - Anywhere else, records that do not verify are damage: in a finished segment (its end is known from the next segment's header, or from the
+ *   file's size), or before an intact batch. Damage of records refuses the start with an exact message, because going on would silently drop
+ *   acknowledged writes.
  * - A body that does not verify does not stop the start: reading it fails later. Exception: in the last batch of the journal it means a
  *   torn write, so that batch is dropped.
- * - Segments that are gone, have live records and lie before the replayed ones are returned (`missing`); the caller decides.
+ * - Segments that are gone, have live records and lie before the replayed ones are returned (`missing`); the drive treats them as damaged
+ *   segments.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -123,7 +124,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
   return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches, missing }
 }
 
-/** Syncs what a crashed process left in the page cache only, before anything builds on it. */
+/** Syncs the last segment and its folder before anything builds on them: a crashed process may have left them in the page cache only. */
 async function makeDurable(disk: Disk, path: string, folder: string): Promise<void> {
   const file = await disk.open(path, { mode: 'write' })
   try {
@@ -236,7 +237,7 @@ async function replaySegment(
   }
 }
 
-/** Writes a checkpoint. When the index cannot be written, replayed changes stay in memory, up to the memtable's bound. */
+/** Writes a checkpoint. If the index cannot be written, replayed changes stay in memory; at the memtable's bound it rejects with `unavailable`. */
 async function bringIndexUpToDate({ checkpoints, log }: Replay): Promise<void> {
   try {
     await checkpoints.flush()

@@ -26,8 +26,8 @@
  * 3. A drive counts as having a shard only after it has confirmed it (staged and applied, or healed). A drive that finds one of its
  *    shards missing writes a note in the same change, and keeps the note until the record says so. So a drive that was restored from an
  *    old copy is never assumed to have a shard.
- * 4. A drive that was offline serves no records before it has all of the leader's changes. A drive that is only partly caught up
- *    says so on disk. It becomes the leader only if no better drive is there, and drives that then lack its changes compare all records.
+ * 4. A drive that was offline serves no records before it has all of the leader's changes. A drive that is only partly caught up says so on disk.
+ *    It becomes the leader only if no better drive is there. Drives that then catch up from it compare all records instead of using the ring.
  * 5. Shards are combined only if they belong to the same identity of the data. A body beside a record is verified as a whole. Each
  *    shard of a blob is verified by its own checksums, and has an id that is valid on its drive only (`idInSlot`).
  * 6. No two leaders have the same epoch: before its first change a leader has stored a block of epochs on a write quorum (`promise`,
@@ -112,7 +112,7 @@ export class ErasureSet implements SetView {
   #leader: Member
   /** Epoch of this leader; 0 before it has claimed one. */
   #epoch = 0
-  /** The last epoch in which a write quorum has a change. */
+  /** The last epoch in which the set document was written to a write quorum. */
   #describedEpoch = 0
   /** Errors of changes that may have been committed all the same, and the ids under which their shards are staged. */
   readonly #doubts = new WeakSet<object>()
@@ -161,7 +161,10 @@ export class ErasureSet implements SetView {
     return this.#claimingEpoch
   }
 
-  /** True when changes that no write quorum has can never be committed any more, whichever drives come back. */
+  /**
+   * True once this leader's epoch is on a write quorum. Changes of earlier leaders that no write quorum has can then never be committed, whichever
+   * drives come back.
+   */
   get isEpochClaimed(): boolean {
     return this.#epoch !== 0 && this.#describedEpoch === this.#epoch
   }
@@ -228,7 +231,7 @@ export class ErasureSet implements SetView {
     }
   }
 
-  /** All drives that are online have the current set document. */
+  /** False if the current set document still has to be written to the drives, or the last attempt failed. */
   get isDescribed(): boolean {
     return this.#isDescribed
   }
@@ -251,7 +254,7 @@ export class ErasureSet implements SetView {
     return member.takesWrites ? member.drive : undefined
   }
 
-  /** The storage thread always has its drives. */
+  /** Does nothing: the storage thread, unlike a worker, need not attach to the drives. */
   ready(): void {}
 
   leader(): Member {
@@ -361,7 +364,7 @@ export class ErasureSet implements SetView {
     return { id, head }
   }
 
-  /** A drive where this fails drops the shards when it is opened again. */
+  /** If this fails on a drive, its shards stay staged until the drive catches up or the server starts again. */
   #unstage(ids: readonly string[]): void {
     if (ids.length === 0) return
     for (const { takesWrites, drive } of this.members) {
@@ -486,7 +489,10 @@ export class ErasureSet implements SetView {
     this.#options.onMembersChanged()
   }
 
-  /** Every current drive has been passed the same changes, so any may lead. Prefers one that owes no answer, or the most recent one. */
+  /**
+   * Every current drive was passed the same changes, so any may lead. Prefers a drive without unanswered requests; otherwise the one whose oldest
+   * unanswered request is the newest.
+   */
   #chooseLeader(): void {
     const owing = ({ drive }: Member) => drive.answers.oldest?.serial ?? Number.POSITIVE_INFINITY
     const next = this.members

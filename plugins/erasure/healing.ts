@@ -40,7 +40,10 @@ function targetOf({ slot, drive, generation }: Member): Target {
   return { slot, drive, generation }
 }
 
-/** A large blob is healed in windows. While clients use the set, healing pauses after each window, for so many times its duration. */
+/**
+ * A large blob is healed in windows. While clients use the set, healing pauses after each window for twice the window's duration, at most half a
+ * second.
+ */
 const restTimes = 2
 const restMsMax = 500
 /** Clients use the set if the last request was less than this long ago. */
@@ -109,7 +112,10 @@ export class Healing {
     )
   }
 
-  /** Reads every shard that should be there, and marks those that are missing or corrupt (unless `dryRun`), so that the ledger counts them. */
+  /**
+   * Reads every shard that should be there. Unless `dryRun`, marks missing and corrupt ones so that the ledger counts them; without a write quorum it
+   * reports them to be marked later.
+   */
   async #verify(key: Buffer, head: RecordHead, states: ShardState[], dryRun: boolean): Promise<void> {
     const lost = new Map<number, number>()
     for (const member of this.#set.members) {

@@ -45,13 +45,16 @@ const recordsPerPage = 10_000
 const marksPerChange = 256
 /** A step of scrubbing ends after this time; one large body may take longer. */
 const scrubMsMax = 250
-/** Records with shards on offline drives are looked at again after this time, and so long one that failed is remembered. */
+/**
+ * Records with shards on offline drives are looked at again after this time. A failed record is forgotten when its next attempt is overdue by this
+ * time.
+ */
 const retryMs = 60_000
 /** A record that could not be healed is tried again after this time, then after twice as long each time: at most `retryMsMax`. */
 const retryMsMin = 15_000
 /** Records that lacked a shard again right after they were healed are tried again after this time. */
 const recheckMs = 2000
-/** Records that are skipped for now; of more the oldest are tried again earlier. */
+/** Most records that are skipped at a time. Beyond that the oldest entry is tried again early. */
 const skippedMax = 100_000
 
 export interface RepairLoopOptions {
@@ -130,8 +133,8 @@ export class RepairLoop {
   }
 
   /**
-   * Opens offline drives and lets drives that are behind catch up. Resolves with whether anything was done. Concurrent callers share one
-   * round; each stops waiting when its own `signal` aborts.
+   * Opens offline drives and lets drives that are behind catch up. Resolves with whether anything was done. Concurrent callers share one round. The
+   * signal of the first caller ends the round early; the others stop waiting when their own signal aborts.
    */
   bringBack(signal: AbortSignal): Promise<boolean> {
     if (this.#bringing !== undefined) return Promise.race([this.#bringing, abortOf(signal)])
@@ -308,7 +311,7 @@ export class RepairLoop {
     return this.#failing.size
   }
 
-  /** Shards that were found missing or corrupt and that no record says so of yet. */
+  /** Number of missing or corrupt shards that no record lists as missing yet. A drive that may have notes counts as one. */
   get unmarkedShardCount(): number {
     const noting = this.#options.set.members.filter(({ mayHaveNotes }) => mayHaveNotes).length
     return this.#options.set.missingShards.count + this.#beingMarked + noting
@@ -439,7 +442,7 @@ export class RepairLoop {
       return
     }
     if (error === undefined) {
-      // Nothing has failed: another shard of it was found missing in the meantime.
+      // No error was reported: another shard was found missing meanwhile, or one of several drives refused its shard.
       this.#skip(key, clock.now() + recheckMs)
       return
     }
@@ -460,7 +463,7 @@ export class RepairLoop {
     this.#skipped.set(key.latin1Slice(), untilMs)
   }
 
-  /** Ends the state `isRebuilding` of all drives, once nothing is left that can be rebuilt. */
+  /** Ends the rebuild progress of all drives once nothing is left that can be rebuilt. */
   #onRebuilt(message: string): void {
     const { set, log } = this.#options
     if (!set.members.some(({ rebuild }) => rebuild !== undefined)) return

@@ -105,7 +105,7 @@ export interface Mark {
   readonly identity: number
   /** By slot: generation of the drive that has its shards, or 0 if the slot lacks them. */
   readonly changes: ReadonlyMap<number, number>
-  /** A rebuilt shard of the body, staged on the drives of these slots. */
+  /** Rebuilt shards of the body, one on the drive of each of these slots, staged under this id. */
   readonly staged?: { readonly id: string; readonly slots: readonly number[] }
 }
 
@@ -234,7 +234,7 @@ function remember(tx: Transaction, progress: Progress, operations: readonly Oper
   )
 }
 
-/** Records that the drive has more than its progress says, until it has caught up. */
+/** Stores that the drive has changes beyond its progress. `adopt` or `describe` removes this. */
 function begin(tx: Transaction, epoch: number): void {
   if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch))
 }
@@ -382,14 +382,14 @@ function putShard(
   const from = isStaged ? stagedKey(source.staged!) : source.key
   const found = from === undefined ? undefined : tx.get(from)
   const isExpected = generationsOf(record)[slot] === generation
-  // A record that says that the shard is missing may be older than the shard.
+  // Whether the record lists the shard as missing is ignored: the record may be older than the shard.
   const hasShard = found?.body !== undefined && (isStaged || isSameBody(found.value, record))
   tx.put(key, record, hasShard ? { bodyOf: from, blobs } : { blobs })
   if (isStaged && found !== undefined) tx.delete(from!)
   if (isExpected && !hasShard) note(tx, { key, identity: identityOf(record) }, notes)
 }
 
-/** The note stays until the record says so: after a crash nothing else would tell. */
+/** Stores a note that stays until the record lists the shard as missing: after a crash nothing else would tell. */
 function note(tx: Transaction, each: ShardNote, notes: ShardNote[]): void {
   tx.put(notedKey(each.key), encodeIdentity(each.identity))
   notes.push(each)

@@ -12,7 +12,7 @@ import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
 import { checkKeyId, mayBeKeyId } from './key-id.ts'
 
-/** How long the answer of a key server that it does not have a key is trusted. */
+/** How long the service trusts a key server's answer that a key does not exist. */
 const successorMs = 60_000
 
 export interface ActiveBackend {
@@ -58,7 +58,7 @@ export function createKms({
 }: KmsOptions): Kms {
   let backends: readonly ActiveBackend[] = []
   let primaryBackend: ActiveBackend | undefined
-  /** Names of master keys for which the default key is used, with the time until which that is trusted. */
+  /** Names of master keys that the key server does not have, with the time until which this is trusted. The default key is used instead. */
   const successors = new Map<string, number>()
   const cache = createDataKeyCache(clock, cachedKeysMax, cachedKeyAgeMs)
 

@@ -6,7 +6,7 @@
  * | those of the storage's users | the record set | as they are, with a `PooledTransaction` |
  * | acquire | a blob set | writes remote references: of a blob that is complete, or of one that has a remote reference for another group |
  * | release | a blob set | deletes remote references, unless they were acquired again in the meantime |
- * | abandon | a blob set | records that the writer of a blob will not use it |
+ * | abandon | a blob set | drops, in memory, the unused fresh references of a writer that gives up its blob, and has them resolved |
  * | resolve | the record set | finds which of some references no record has, nor can get without another acquisition |
  * | describe | every set | writes the pools document |
  *
@@ -60,7 +60,7 @@ export interface Commit {
   used: readonly string[]
   /** Fresh references that any attempt of it used. */
   readonly touched: Set<string>
-  /** References that a record had before it. */
+  /** References that a record had before this transaction and no longer has. */
   dropped: readonly string[]
   /** References to acquire before it can be made. */
   missing: readonly ReferenceEntry[]

@@ -1,7 +1,8 @@
 /**
- * Remembers what was asked for lately, by hash, without keeping it: large blocks enter the memory at their second request, if not more than
- * `withinBytes` were asked for in between. What comes again only later would have left the memory before, and pushed out others. A table of
- * 65 536 cells of 64 bits (512 KiB), each of which the newest id overwrites: it forgets, and takes one id for another once in 4 billion.
+ * Remembers recently requested ids by six of their bytes, not their data. A large block is admitted to memory at its second request, if at most
+ * `withinBytes` of such blocks were requested since its first: a block that returns later would have been evicted by then, and would have evicted
+ * others. A table of 65 536 cells of 64 bits (512 KiB); a newer id overwrites the older one in its cell. One id is taken for another once in 4
+ * billion.
  */
 const cellCount = 65_536
 /** So that the clock wraps only after 256 TiB: then an old id may be remembered once more. */
@@ -17,7 +18,7 @@ export class Ghosts {
     this.#within = withinBytes / unitBytes
   }
 
-  /** Whether the id, of at least 8 random bytes, was remembered; from now on it is. `bytes`: of what is asked for. */
+  /** Whether the id was remembered; from now on it is. `id`: at least 8 random bytes. `bytes`: length of the requested block. */
   remember(id: Buffer, bytes = 0): boolean {
     const cell = id.readUInt16LE(0)
     // 0 is an empty cell.

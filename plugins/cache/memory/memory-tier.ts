@@ -3,15 +3,15 @@ import type { CacheTier, TierRecord } from '../api.ts'
 import { Ghosts } from './ghosts.ts'
 import { Sieve } from './sieve.ts'
 
-/** What an entry costs beside its bytes: objects, the key as text, its place in the map. An estimate, not measured yet. */
+/** Memory of an entry beside its bytes: objects, the key as text, its place in the map. An estimate, not measured yet. */
 export const entryOverheadBytes = 512
 /** Bodies up to this size enter at once, larger ones at their second request. */
 export const atOnceBytesMax = 64 * 1024
 
 export interface MemoryTierOptions {
-  /** Of this thread. */
+  /** Budget of this thread. */
   readonly budgetBytes: number
-  /** For records that must enter at once whatever their size. */
+  /** False: records of any size enter at once. Default: true. */
   readonly isSelective?: boolean
 }
 
@@ -41,7 +41,7 @@ export function createMemoryTier({ budgetBytes, isSelective = true }: MemoryTier
     delete(id) {
       records.delete(keyOf(id))
     },
-    /** Goes on where the listing before has ended; from any other id it begins anew, behind that id if it is still there. */
+    /** Continues the last listing if `after` is its last id. Otherwise begins right behind `after`; the list is empty if that id is gone. */
     heads(after, limit) {
       const last = after === undefined ? undefined : keyOf(after)
       let keys = records.keys()

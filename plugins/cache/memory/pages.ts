@@ -5,21 +5,23 @@
  *
  * Invariants:
  *
- * 1. The bytes of a page are given out once. Whoever still reads a record that is gone, or was moved, reads what it was; the page is garbage
- *    when nobody does.
- * 2. Of a page that is full at least seven eighths are of records that are there; otherwise it waits to be tidied: what is left of it is moved, and
- *    its memory is free.
+ * 1. Each byte of a page is allocated once. A reader that still holds a removed or moved record reads the old bytes; the page is
+ *    garbage-collected when nothing refers to it.
+ * 2. Live records fill at least seven eighths of a full page. Otherwise the page waits to be tidied: its live records are moved and the page is
+ *    released.
  */
 
 const pageBytes = 64 * 1024
 const headerBytes = 8
-/** Locations count these. */
+/** Locations count units of this many bytes. */
 const unitBytes = 8
 const unitsPerPage = pageBytes / unitBytes
-/** A page is never emptier for want of a record that fits into its end than one may be that is not tidied. */
+/** Largest record: with its header an eighth of a page. So a record that does not fit leaves less than an eighth of the page unused. */
 export const recordBytesMax = pageBytes / 8 - headerBytes
 const fullBytesMin = (pageBytes * 7) / 8
-/** Of the bytes of a record: with its share of what may be gone from its page. */
+/**
+ * Memory to count for a record of this many bytes: its size with header and padding, times 8/7, because up to an eighth of its page may be unused.
+ */
 export const pagedBytes = (bytes: number): number => Math.ceil((sizeOf(bytes) * 8) / 7)
 
 const sizeOf = (bytes: number) => Math.ceil((headerBytes + bytes) / unitBytes) * unitBytes
@@ -27,14 +29,14 @@ const sizeOf = (bytes: number) => Math.ceil((headerBytes + bytes) / unitBytes) *
 interface Page {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly words: Uint32Array
-  /** Given out. */
+  /** Bytes that are allocated. */
   end: number
-  /** Of records that are there. */
+  /** Bytes of live records, with headers and padding. */
   live: number
   isWaiting: boolean
 }
 
-/** Of whom the records are, by numbers. */
+/** The owners of records, by number. `Pages` asks them whether a record is still at a location, and tells them where it was moved. */
 export interface Owners {
   isAt(owner: number, location: number): boolean
   moved(owner: number, location: number): void
@@ -48,18 +50,18 @@ export interface Piece {
 }
 
 export class Pages {
-  /** By number; undefined: given back. */
+  /** Pages by number. Undefined: released. */
   readonly #pages: (Page | undefined)[] = []
   readonly #freeNumbers: number[] = []
   readonly #waiting: number[] = []
   #current = -1
 
-  /** Of all pages, filled or not. */
+  /** Bytes of all pages, full or not. */
   get bytes(): number {
     return (this.#pages.length - this.#freeNumbers.length) * pageBytes
   }
 
-  /** At most `recordBytesMax`, which are copied. Returns their location; `own` has to follow, or `remove`. */
+  /** Copies a record of at most `recordBytesMax` bytes and returns its location. The caller must call `own` or `remove` next. */
   add(record: Uint8Array): number {
     const size = sizeOf(record.length)
     let page = this.#pages[this.#current]
@@ -88,7 +90,7 @@ export class Pages {
     this.#look(number, page)
   }
 
-  /** Moves what is left of pages that wait for it, until so many bytes are free, or none waits. */
+  /** Moves the live records of waiting pages and releases the pages, until at least so many bytes are gained or no page waits. */
   tidy(owners: Owners, bytes = 1): void {
     for (let left = bytes; left > 0 && this.#waiting.length > 0; left -= pageBytes - fullBytesMin) this.#tidyOne(owners)
   }
@@ -117,7 +119,7 @@ export class Pages {
 
   #open(): Page {
     const full = this.#current
-    // Not cleared: what is read of it was written before.
+    // Not cleared: only bytes that were written are read.
     const { buffer } = Buffer.allocUnsafeSlow(pageBytes)
     const words = new Uint32Array(buffer)
     const page: Page = { bytes: new Uint8Array(buffer), words, end: 0, live: 0, isWaiting: false }

@@ -7,12 +7,14 @@
  *
  * Invariants:
  *
- * 1. The sum of the entries' bytes never exceeds the budget; that of a queue and of those within it never exceeds its limit.
+ * 1. The sum of the entries' bytes never exceeds the budget. The bytes of a queue with its inner queues never exceed its limit, except after the
+ *    limit was lowered and before the next `set` into one of them, or `settle`.
  * 2. The hand of a queue is nowhere, which stands for the oldest entry, or a place of the queue.
  * 3. An eviction looks at no more than every entry once, and at one entry twice.
  *
- * Entries may be in queues of their own, each with a limit, within the one that everything is in: each evicts by SIEVE. Where a queue is
- * full, its own entries give way, and those of the queues within it where it has none; where the budget is spent, those of the largest queue.
+ * Entries may be in queues with limits of their own, nested within the outermost queue, whose limit is the budget. Each queue evicts by SIEVE. When
+ * a nested queue is full, the queue that the new entry goes into evicts its own entries. If it has none, the largest queue within the full one
+ * evicts. When the budget is spent, the largest of all queues evicts. The largest is the one whose own entries have the most bytes.
  *
  * An entry is a place in arrays, not an object of its own: caches of small answers have many.
  */
@@ -21,25 +23,28 @@ export interface SieveOptions<Value> {
   readonly budgetBytes: number
   /** Called after an entry has given way to others; neither for deleted nor for replaced entries. */
   readonly onEvict?: (key: string, value: Value) => void
-  /** Called with each value that goes: evicted, deleted or replaced. */
+  /** Called with each value that is evicted, deleted or replaced. Not called by `clear`. */
   readonly onRemove?: (value: Value) => void
 }
 
 /** No place: before the oldest, behind the newest. */
 const nowhere = -1
 
-/** One of those that a sieve has made. */
+/** A queue of a sieve, created by `Sieve.queue`. */
 export class SieveQueue {
-  /** Bytes of its entries and of those of the queues within it. Lowered, it counts at the next `set`, or when it is settled. */
+  /**
+   * Limit of the bytes of its own entries and those of its inner queues. A lowered limit takes effect at the next `set` into the queue or an inner
+   * one, or by `settle`.
+   */
   limitBytes: number
   readonly within: SieveQueue | undefined
   readonly number: number
   oldest = nowhere
   newest = nowhere
   hand = nowhere
-  /** Queues within it. */
+  /** Number of queues directly within it. */
   parts = 0
-  /** Of its own entries, and with those of the queues within it. */
+  /** `ownBytes`: of its own entries. `bytes`: with those of its inner queues. */
   ownBytes = 0
   bytes = 0
 
@@ -67,16 +72,16 @@ export class Sieve<Value> {
   readonly #onEvict: SieveOptions<Value>['onEvict']
   readonly #onRemove: SieveOptions<Value>['onRemove']
   readonly #all: SieveQueue
-  /** By number; undefined: freed. */
+  /** Queues by number. Undefined: freed. */
   readonly #queues: (SieveQueue | undefined)[]
   readonly #freeNumbers: number[] = []
   #evictions = 0
-  /** By place. Free places are a list by `#newer`. */
+  /** Keys by place. Free places are linked by `#newer`. */
   readonly #keys: (string | undefined)[] = []
   readonly #values: (Value | undefined)[] = []
   #sizes = new Float64Array(firstPlaces)
   #marks = new Uint8Array(firstPlaces)
-  /** Numbers of queues. */
+  /** By place: number of the entry's queue. */
   #members = new Uint16Array(firstPlaces)
   #older = new Int32Array(firstPlaces)
   #newer = new Int32Array(firstPlaces)
@@ -93,12 +98,12 @@ export class Sieve<Value> {
     return this.#places.size
   }
 
-  /** The sum of what `set` was told. */
+  /** The sum of the `bytes` of all entries, as they were given to `set`. */
   get bytes(): number {
     return this.#all.bytes
   }
 
-  /** Entries that gave way to others. */
+  /** Number of entries that were evicted since the start. */
   get evictions(): number {
     return this.#evictions
   }
@@ -107,13 +112,13 @@ export class Sieve<Value> {
     return this.#all.limitBytes
   }
 
-  /** Evicts at once what is too much. */
+  /** Evicts at once what exceeds the new budget. */
   set budgetBytes(budgetBytes: number) {
     this.#all.limitBytes = budgetBytes
     this.#makeRoom(this.#all, 0)
   }
 
-  /** `within`: another one, which counts its entries, too. Undefined: there are as many as there can be. */
+  /** Creates a queue. Its entries count towards the limit of `within`, too. Undefined if the sieve has 65 536 queues. */
   queue(limitBytes: number, within = this.#all): SieveQueue | undefined {
     const number = this.#freeNumbers.pop() ?? this.#queues.length
     if (number >= queuesMax) return undefined
@@ -123,12 +128,12 @@ export class Sieve<Value> {
     return queue
   }
 
-  /** Beside the one that everything is in. */
+  /** Number of queues, without the outermost one. */
   get queueCount(): number {
     return this.#queues.length - this.#freeNumbers.length - 1
   }
 
-  /** False: it has entries, or queues within it. Otherwise it must not be used any more. */
+  /** Frees an empty queue, which must not be used afterwards. False, and nothing is freed, if it has entries or inner queues, or was freed before. */
   free(queue: SieveQueue): boolean {
     if (queue.oldest !== nowhere || queue.parts > 0 || this.#queues[queue.number] !== queue) return false
     this.#queues[queue.number] = undefined
@@ -146,14 +151,14 @@ export class Sieve<Value> {
     return key
   }
 
-  /** Whether so many more bytes push nobody out. */
+  /** Whether so many more bytes fit without an eviction. */
   hasRoom(bytes: number, queue = this.#all): boolean {
     for (let one: SieveQueue | undefined = queue; one !== undefined; one = one.within)
       if (one.bytes + bytes > one.limitBytes) return false
     return true
   }
 
-  /** Evicts what is above the limit of a queue that was lowered. */
+  /** Evicts what exceeds the limit of a queue, after the limit was lowered. */
   settle(queue: SieveQueue): void {
     this.#makeRoom(queue, 0)
   }
@@ -170,26 +175,26 @@ export class Sieve<Value> {
     return this.#places.get(key)
   }
 
-  /** Undefined: no entry is there. */
+  /** The entry with this number. Undefined: there is none. */
   at(place: number): { readonly key: string; readonly value: Value } | undefined {
     const key = this.#keys[place]
     return key === undefined ? undefined : { key, value: this.#values[place] as Value }
   }
 
-  /** The same entry in another form. */
+  /** Replaces the value of the entry with this number. Its bytes, mark and queue stay; `onRemove` is not called. */
   changeAt(place: number, value: Value): void {
     this.#values[place] = value
   }
 
-  /** Without marking it. */
+  /** Like `get`, but does not mark the entry. */
   peek(key: string): Value | undefined {
     const place = this.#places.get(key)
     return place === undefined ? undefined : this.#values[place]
   }
 
   /**
-   * Replaces an entry of the same key, whose mark stays, and whose queue, unless another one is named. False: larger than the budget, or than
-   * the limit of the queue; then the key has no entry.
+   * Replaces an entry of the same key. Its mark stays, and its queue too unless another is named. False if the bytes exceed the budget, or the limit
+   * of the queue or of a queue around it; then the key has no entry.
    */
   set(key: string, value: Value, bytes: number, wanted?: SieveQueue): boolean {
     const replaced = this.#places.get(key)
@@ -236,12 +241,14 @@ export class Sieve<Value> {
     }
   }
 
-  /** From the oldest to the newest by insertion. An entry that is set while this goes on comes last, and may come again. */
+  /** Keys from the oldest entry to the newest. An entry that is set during the iteration comes last, even if it came before. */
   keys(): MapIterator<string> {
     return this.#places.keys()
   }
 
-  /** For so many more bytes in a queue. False: it could never have them. */
+  /**
+   * Evicts until so many more bytes fit into the queue. False, and nothing is evicted, if they exceed the limit of the queue or of a queue around it.
+   */
   #makeRoom(queue: SieveQueue, bytes: number): boolean {
     for (let one: SieveQueue | undefined = queue; one !== undefined; one = one.within)
       if (bytes > one.limitBytes) return false
@@ -251,7 +258,7 @@ export class Sieve<Value> {
     return true
   }
 
-  /** Of which an entry gives way to one in `queue`, so that `full` has room. Only called while that has entries. */
+  /** The queue that evicts, so that `full` gets room for an entry of `queue`. Called only while `full` or a queue within it has entries. */
   #largest(queue: SieveQueue, full: SieveQueue): SieveQueue {
     if (this.queueCount === 0 || (full !== this.#all && queue.oldest !== nowhere)) return queue
     let largest: SieveQueue | undefined

@@ -1,7 +1,7 @@
 /**
- * A tier that cannot harm whoever asks it: a look-up that is rejected or takes 50 ms is a miss; after 5 failures in a row nothing is asked
- * of the tier for 10 s, and nothing while 64 calls that nobody waits for have no answer: what hangs for hours would fill the memory, and what is overloaded
- * gets no more to do. A late answer is a failure where the tier is to blame for it (`lateness.ts`).
+ * Protects callers from a slow or failing tier. A look-up that rejects or takes 50 ms is a miss. After 5 failures in a row the tier is not called
+ * for 10 s. It is not called either while 64 late look-ups and deletes are unanswered: hanging calls would fill the memory, and an overloaded tier
+ * would get more work. A late answer is a failure only if the tier is to blame for it (`lateness.ts`).
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { CacheTier, FoundRecord, TierRecord, TierUsage } from '../api.ts'
@@ -9,17 +9,17 @@ import { answerMsMax, createLateness, type Watched } from './lateness.ts'
 
 const failuresMax = 5
 export const pauseMs = 10_000
-/** Calls that nobody waits for any more, and that the tier has not ended. */
+/** Most calls without an answer: late look-ups, and deletes. Puts are not counted: `tiers.ts` bounds their bytes. */
 const unansweredMax = 64
 
 export interface GuardedTier {
-  /** Of its kind. */
+  /** Name of the tier's kind. */
   readonly name: string
   readonly budgetBytes: number
   readonly isPaused: boolean
   get(id: Buffer): MaybePromise<FoundRecord | undefined>
   hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
-  /** Resolves when it is over, whatever has become of it. */
+  /** Resolves with whether the tier took the record: false also after a failure, or while the tier is paused. Never rejects. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>
   delete(id: Buffer): MaybePromise<void>
   heads: CacheTier['heads']
@@ -34,13 +34,13 @@ export interface GuardedTierOptions {
   readonly budgetBytes: number
   readonly clock: Clock
   readonly log: Logger
-  /** Hears of each failure. */
+  /** Called at each failure. */
   readonly onFailure: () => void
-  /** A trip to the thread pool, without I/O. */
+  /** Makes a trip through the thread pool, without I/O. */
   readonly witness?: () => Promise<unknown>
 }
 
-/** `none`: nobody waits for it. */
+/** `look-up`: a miss after 50 ms. `question`: the same, but the tier is blamed only after 5 s. `none`: no time limit. */
 type Wait = 'look-up' | 'question' | 'none'
 
 export function guardTier({
@@ -75,7 +75,7 @@ export function guardTier({
     )
   }
 
-  /** What `work` says, or `otherwise`. */
+  /** The result of `work`; `otherwise` if the tier is paused, fails or is late. */
   function guarded<T>(work: () => MaybePromise<T>, otherwise: T, wait: Wait): MaybePromise<T> {
     if (isPaused()) return otherwise
     let running: MaybePromise<T>
@@ -91,7 +91,7 @@ export function guardTier({
     return running
   }
 
-  /** That it takes records says nothing of how it answers. */
+  /** A success does not reset the count of failures: a tier that takes records may still not answer look-ups. */
   async function settled<T>(running: Promise<T>, otherwise: T): Promise<T> {
     try {
       return await running
@@ -141,7 +141,7 @@ export function guardTier({
     },
     get: id => guarded(() => tier.get(id), undefined, 'look-up'),
     hasAll: ids => guarded(() => tier.hasAll(ids), false, 'question'),
-    // Nobody waits for these.
+    // No request waits for puts and deletes.
     put: (id, record) => guarded<boolean>(() => tier.put(id, record), false, 'none'),
     delete: id =>
       guarded<void>(

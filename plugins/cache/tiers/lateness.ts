@@ -1,13 +1,13 @@
 /**
- * Whose fault it is that a tier has not answered: that of the tier, or of a process that has no time for the answer. A look-up in a folder takes
- * a few trips to the thread pool; on a busy machine those take 50 ms though the disk takes none.
+ * Decides whether a late answer is the fault of the tier or of this process. A look-up in a folder makes about three trips through the thread pool;
+ * on a busy machine these can take 50 ms although the disk takes no time.
  *
  * | After | |
  * |---|---|
- * | 25 ms | a witness begins to make trips to the thread pool, without any I/O, one after the other with pauses of 3 ms |
- * | 50 ms | nobody waits any more. The tier is to blame if the event loop was punctual and the witness was there and back 4 times |
- * | 250 ms, 1 s | also if the event loop was punctual since the look before, and the witness has made more trips than any look-up needs; or none at all, though the process has used less than half a processor: it is stuck behind calls of the tier itself |
- * | 5 s | in any case |
+ * | 25 ms | a witness begins to make trips through the thread pool, without any I/O, one after the other with pauses of 3 ms |
+ * | 50 ms | the caller gets a miss. The tier is blamed if the event loop was punctual and the witness has made 4 trips |
+ * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check and the witness has made 10 trips. Without any trip it is blamed if the event loop was punctual and the process used less than half a processor: then the tier's own calls block the pool |
+ * | 5 s | the tier is blamed in any case |
  *
  * The event loop is punctual where its timers are called within 10 ms of their time.
  */
@@ -20,10 +20,10 @@ const laterLooksMs = [250, 1000] as const
 const hopelessMs = 5000
 const punctualMsMax = 10
 const pauseMs = 3
-/** Within 25 ms, and until a later look: a look-up makes about three. */
+/** Trips, counted from 25 ms on, at which the tier is blamed: at 50 ms, and at a later check. A look-up makes about three. */
 const tripsMin = { first: 4, later: 10 } as const
 
-/** Resolves after a trip to the thread pool. */
+/** Resolves after a trip through the thread pool. */
 const poolTrip = () =>
   new Promise<void>(done => {
     randomFill(Buffer.allocUnsafe(1), () => done())
@@ -34,24 +34,24 @@ export interface Watched {
   onLate(): void
   /** Called at most once, not before `onLate`. */
   onBlame(): void
-  /** Only 5 s count: it is no I/O of the tier that is waited for. */
+  /** True: the tier is blamed only after 5 s, because the call waits for no I/O of the tier. */
   readonly isPatient: boolean
 }
 
 export interface Lateness {
-  /** From now on. Returns what is to be called when the answer has come. */
+  /** Watches a call from now on. Returns a function to call when the answer has come. */
   watch(call: Watched): () => void
 }
 
-/** Makes trips for as long as somebody looks. */
+/** Makes trips through the thread pool while any watched call is older than 25 ms. */
 class Witness {
   readonly #clock: Clock
   readonly #makeTrip: () => Promise<unknown>
   #watchers = 0
   #isUnderWay = false
-  /** Since the start. */
+  /** Number of trips since the start. */
   trips = 0
-  /** Of timers that came late. */
+  /** Number of timers of this file that were called more than 10 ms late. */
   delays = 0
 
   constructor(clock: Clock, makeTrip: () => Promise<unknown>) {
@@ -68,7 +68,7 @@ class Witness {
     this.#watchers--
   }
 
-  /** Calls `step` at a time; where it was called late it counts. */
+  /** Calls `step` at this time; counts in `delays` if that is more than 10 ms late. Returns a function that cancels it. */
   at(atNs: bigint, step: () => void): () => void {
     return this.#clock.after(Math.max(0, Number(atNs - this.#clock.monotonicNs()) / 1e6), () => {
       if (Number(this.#clock.monotonicNs() - atNs) / 1e6 > punctualMsMax) this.delays++

@@ -1,6 +1,6 @@
 /**
- * What lies in tiers: records of entries and of blocks. Their head has all that decides whether they may be used: the id that they were
- * written for, checksums, lifetimes, the purge number. A record that was changed, cut or exchanged for another is none.
+ * Encodes the records of tiers: entries and blocks. The head decides whether a record may be used: it has checksums over the id, the head and the
+ * body, and those of entries have the lifetimes and the purge number. A record that was changed, cut off or swapped counts as missing.
  *
  *     <CRC-32 of the id and all that follows> <seal, or ->\n<JSON>
  *
@@ -19,7 +19,7 @@ interface BodyFacts {
   readonly crc: number
 }
 
-/** What purges compare, of an entry. */
+/** The fields of an entry that purges compare. */
 export interface HeadFacts {
   readonly space: string
   readonly host: string
@@ -45,13 +45,13 @@ type StoredVariant = Omit<
 interface Meta {
   readonly v: number
   readonly body: BodyFacts
-  /** Missing: a block. */
+  /** Missing if the record is a block. */
   readonly entry?: StoredVariant
 }
 
 const bytesOf = (id: string) => Buffer.from(id, 'latin1')
 
-/** Undefined: too large for tiers. */
+/** Undefined: head or body is too large for tiers. */
 function encode(id: string, entry: StoredVariant | undefined, plain: Buffer, seal: Seal | undefined) {
   if (plain.length > tierBodyBytesMax) return undefined
   const idBytes = bytesOf(id)
@@ -79,7 +79,7 @@ function openHead(id: Buffer, head: Buffer): { readonly meta: Meta; readonly sea
   }
 }
 
-/** The record, if it is the one that was written for this id, whole and as it was. */
+/** The decoded record, if it was written for this id and is unchanged; otherwise undefined. */
 function open(id: string, { head, body, bodyCrc }: FoundRecord, seal: Seal) {
   const idBytes = bytesOf(id)
   const opened = openHead(idBytes, head)
@@ -95,13 +95,13 @@ export function encodeBlock(id: string, bytes: Buffer, seal: Seal | undefined): 
   return encode(id, undefined, bytes, seal)
 }
 
-/** The body of the record itself, unless it was encrypted. */
+/** The block's bytes. If they were not encrypted, this is the body of the record itself, not a copy. */
 export function decodeBlock(id: string, record: FoundRecord, seal: Seal): Buffer | undefined {
   const opened = open(id, record, seal)
   return opened === undefined || opened.meta.entry !== undefined ? undefined : opened.plain
 }
 
-/** Of an answer with a record, and without `Vary`. */
+/** Encodes an answer that comes from an object's record. Answers with `Vary` are not stored in tiers. */
 export function encodeEntry(
   id: string,
   variant: Variant,
@@ -129,7 +129,7 @@ export function encodeEntry(
   return encode(id, entry, body ?? empty, seal)
 }
 
-/** With bytes of its own. Its fences never hold until it is confirmed. */
+/** Decodes an entry, with a copy of the body. Its fences never hold until the entry is confirmed. */
 export function decodeEntry(id: string, record: FoundRecord, seal: Seal): Variant | undefined {
   const opened = open(id, record, seal)
   if (opened?.meta.entry === undefined) return undefined
@@ -152,7 +152,7 @@ export function decodeEntry(id: string, record: FoundRecord, seal: Seal): Varian
   }
 }
 
-/** Undefined for a block. `damaged`: nothing that could ever be used. */
+/** Undefined for a block. `damaged`: the record can never be used. */
 export function readHead(id: Buffer, head: Buffer): HeadFacts | 'damaged' | undefined {
   const opened = openHead(id, head)
   if (opened === undefined) return 'damaged'

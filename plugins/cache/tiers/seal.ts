@@ -1,6 +1,6 @@
 /**
- * Encrypts what the storage keeps encrypted, before it leaves the memory of the process: AES-256-GCM with a key that is made at each start
- * and is nowhere but in that memory. After the process has ended nobody can read it, also not the next process, for which it is a miss.
+ * Encrypts bodies that the storage keeps encrypted, before they leave the memory of the process: AES-256-GCM with a key that is made at each start
+ * and is only in that memory. After the process has ended nobody can read it, not even the next process, which treats it as a miss.
  */
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import type { Random } from 'svc/kernel'
@@ -11,15 +11,15 @@ const nonceBytes = 12
 const tagBytes = 16
 
 export interface Seal {
-  /** `text` goes into the head. */
+  /** Encrypts. `text` has to be put into the head of the record. */
   close(id: Buffer, plain: Buffer): { readonly body: Buffer; readonly text: string }
-  /** Undefined: of another process, of another id, or changed. */
+  /** Decrypts. Undefined: written by another process or for another id, or changed. */
   open(id: Buffer, text: string, body: Buffer): Buffer | undefined
 }
 
 export const sealKeyBytes = 32
 
-/** `key`: the same in all threads of a process. */
+/** `key`: all threads of a process have the same. */
 export function createSeal(key: Buffer, random: Random): Seal {
   const run = createHash('sha256').update('run').update(key).digest().subarray(0, runBytes)
   return {

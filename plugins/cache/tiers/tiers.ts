@@ -3,9 +3,9 @@
  *
  * - Only answers of objects lie there, because only they can be confirmed: whole ones of at most 64 KiB, what is known of larger ones, and
  *   their blocks. Others are read from their origin again.
- * - A record is written when its answer is stored in memory, not when it leaves it, so that a crash loses little. It is written only while
- *   its fences hold: what is there was read after every change that they count had ended.
- * - Writes are on the way beside the requests. Beyond 16 MiB of them a record is left out.
+ * - A record is written when its answer is stored in memory, not when it leaves it, so that a crash loses little. It is written only while its
+ *   fences hold, so it has every change that they count.
+ * - Requests do not wait for writes. A record is not written if more than 16 MiB would then be under way.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { FoundRecord, TierRecord, TierUsage } from '../api.ts'
@@ -16,16 +16,16 @@ import { decodeBlock, decodeEntry, encodeBlock, encodeEntry } from './record.ts'
 import type { Seal } from './seal.ts'
 
 const writtenBytesMax = 16 * 1024 * 1024
-/** Beside head and body, while it is written. */
+/** Counted for each record that is being written, beside its head and body. */
 const writeOverheadBytes = 512
 
-/** Of a tier, and the tier's name. */
+/** A value that a tier had, and the tier's name. */
 export interface FoundIn<T> {
   readonly value: T
   readonly source: string
 }
 
-/** `release`: there if the bytes are only lent; to be called when nobody reads them any more. */
+/** `release`: set only if the bytes belong to the tier; call it when nobody reads them any more. */
 export type FoundBlock = FoundIn<Buffer> & { readonly release: (() => void) | undefined }
 
 export interface NamedUsage extends TierUsage {
@@ -56,7 +56,7 @@ export interface TiersOptions {
   readonly holds: Holds
 }
 
-/** Right checksums do not say that the fields are those of this release. */
+/** Valid checksums do not prove that the fields are those of this release: a decoding error is a miss. */
 function orNone<T>(decode: () => T | undefined): T | undefined {
   try {
     return decode()
@@ -141,7 +141,7 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
     },
     putEntry(id, variant) {
       const { record, sizeBytes, body, vary } = variant
-      // Without a body it is as quick to look it up where the objects are.
+      // An empty object is not written: reading it from its origin is as quick.
       if (tiers.length === 0 || record === undefined || sizeBytes === 0 || vary.length > 0) return
       if (!mayWrite(body?.length ?? 0, record)) return
       const encoded = encodeEntry(id, variant, record, record.isEncrypted ? seal() : undefined)
