@@ -168,7 +168,7 @@ function Details({ details }: { details: ObjectDetails }) {
     <>
       <Facts
         facts={[
-          [texts.common.size, `${formatBytes(details.size)} (${details.size.toLocaleString('en')} B)`],
+          [texts.common.size, sizeInFull(details.size)],
           [texts.common.modified, formatDate(details.lastModified)],
           [texts.objects.type, details.contentType],
           [texts.objects.contentEncoding, details.contentEncoding],
@@ -198,4 +198,10 @@ function Section({ title, of }: { title: string; of: object | undefined }) {
       <Facts facts={facts} />
     </>
   )
+}
+
+/** Rounded, and exact where that is not the same. */
+function sizeInFull(size: number): string {
+  const exact = `${size.toLocaleString('en')} B`
+  return size < 1024 ? exact : `${formatBytes(size)} (${exact})`
 }

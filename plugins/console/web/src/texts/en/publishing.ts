@@ -15,7 +15,8 @@ export const publishing = {
   deleteTitle: (id: string) => `Delete ${id}?`,
   deleteText: (domains: string) => `${domains} answer no more from then on. The bucket and its objects stay.`,
   certificates: 'Certificates',
-  noCertificates: 'There is no certificate. A distribution on a domain can order its own.',
+  noCertificates:
+    'There is no certificate yet. Upload one, or choose “ordered by itself (ACME)” as the certificate of a distribution.',
   deleteCertificate: (domains: string) =>
     `Visitors of ${domains} get another certificate that covers the name, or none.`,
   states: { pending: 'pending', valid: 'valid', expiring: 'expires soon', expired: 'expired', failed: 'failed' },
