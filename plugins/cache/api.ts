@@ -59,39 +59,39 @@ export interface Served {
   readonly path: string
   readonly result: CacheResult
   readonly sentBytes: number
-  /** Of its bytes: `memory`, the name of a tier, or `origin`. */
+  /** Where its bytes were: `memory`, the name of a tier, or `origin`. */
   readonly source: string
 }
 
-/** In every thread, each with a memory of its own. What needs nothing but memory is answered at once, without a promise. */
+/** The service `cache`: in every thread, each with a memory of its own. Answers from memory are returned at once, without a promise. */
 export interface CacheService {
   /**
-   * Answers a request from the cache, or from the origin and stores that answer if it may. Who asks has decided that the visitor may have
-   * it. Rejects with what the origin rejects with.
+   * Answers a request from the cache, or from the origin; that answer is stored if it may be. The caller has checked that the visitor may have the
+   * answer. Rejects with the error of the origin.
    */
   serve(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheAnswer>
   /** The same for GET and HEAD, leaving conditions, ranges and the form of the body to the caller. */
   lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup>
   /**
-   * Bytes that are a function of an identity and a form, such as its compressed body: kept in the cache, or made. Undefined where `make`
-   * has none, and where it says null: not now.
+   * Bytes that are computed from an identity and a form, such as a compressed body: from the cache, or from `make`. Undefined if `make` resolves with
+   * undefined (there are none) or null (not now).
    */
   derived(
     identity: string,
     form: string,
     make: () => Promise<Buffer | undefined | null>,
-    /** That counts them. */
+    /** The quota that counts the bytes. */
     quota?: Quota,
   ): MaybePromise<Buffer | undefined>
-  /** Resolves when changes of the bucket's objects are counted, in every thread: before fences of it are taken. */
+  /** Resolves when changes of the bucket's objects are counted in every thread. Must be awaited before fences of the bucket are taken. */
   watch(bucket: string): MaybePromise<void>
-  /** To be taken before the key is read. */
+  /** Takes a fence. Must be called before the key is read. */
   fence(bucket: string, key: string): Fence
-  /** Fields for operators: `X-Cache-Key` and `X-Cache-Policy` for who has the debug secret, `X-Cache-Node` where that is on. */
+  /** Fields for operators: `X-Cache-Key` and `X-Cache-Policy` for requests with the debug secret, `X-Cache-Node` if that is on. */
   debugHeaders(request: CacheRequest, configuration: CacheConfiguration): readonly HeaderLine[]
   /** Counts an answer, when it has been sent. */
   served(served: Served): void
-  /** What operators have set, as of the last acknowledged change. */
+  /** The settings of operators, as of the last acknowledged change. */
   configuration(): MaybePromise<CacheConfiguration>
   usage(): TierUsage
 }

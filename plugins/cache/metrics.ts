@@ -1,4 +1,4 @@
-/** The families of this plugin, beside those of requests (`stats/counters.ts`). */
+/** The metric families of this plugin, beside those of requests (`stats/counters.ts`). */
 import type { Threads } from 'svc/kernel'
 import type { MetricFamilies, MetricsService } from 'svc/plugins/metrics/api'
 import type { TierUsage } from './api.ts'
@@ -10,7 +10,7 @@ export interface FamiliesOptions {
   readonly metrics: MetricsService
   readonly threads: Threads
   readonly stats: ReturnType<typeof createStats>
-  /** Of this thread. */
+  /** Usage of this thread's memory. */
   readonly usage: () => TierUsage
   readonly tiers: () => readonly NamedUsage[]
   readonly purgeCount: () => Promise<number>

@@ -1,4 +1,4 @@
-/** A write was faster than the reader of an object. No fault of the server: what the object is now can be looked up. */
+/** Thrown if an object is replaced while it is read. This is no fault of the server: the caller can look up the new object. */
 export class ReplacedObject extends Error {
   constructor() {
     super('The object was replaced while it was read.')

@@ -1,4 +1,4 @@
-/** The service of the operations of this plugin. */
+/** The service that the operations of this plugin use. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { CacheConfiguration, CacheWebhooks } from './api.ts'
@@ -16,18 +16,20 @@ export interface CacheAdmin {
   readonly stats: ReturnType<typeof createStats>
   /** Undefined: no loaded plugin keeps webhooks. */
   webhooks(): CacheWebhooks | undefined
-  /** Of `SVC_CACHE_MODE`. */
+  /** Value of `SVC_CACHE_MODE`. */
   readonly mode: string
   /** Throws `distribution_not_found` and `invalid_cache_request`. */
   readonly inspect: ReturnType<typeof createInspect>
   readonly warmups: Pick<Warmups, 'get' | 'start'>
-  /** False: no queue is loaded for it. */
+  /** False: the plugin of queues is not loaded. */
   readonly warmsOnWrite: boolean
   /** Whether anything of the distribution is cached at one of these aliases. */
   caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
-  /** Of one distribution, or of all. Resolves when it is in force; with `dryRun` it only counts. Throws `invalid_cache_request`. */
+  /**
+   * Purges answers of one distribution, or of all. Resolves when the purge is in force; with `dryRun` it only counts. Throws `invalid_cache_request`.
+   */
   purge(
     input: PurgeInput & { readonly dryRun?: boolean },
     distribution: Distribution | undefined,
@@ -44,7 +46,7 @@ export interface CacheAdminOptions {
   readonly inspect: ReturnType<typeof createInspect>
   readonly distributions: DistributionsService | undefined
   readonly warmups: Pick<Warmups, 'get' | 'start'>
-  /** False: no queue is loaded for it. */
+  /** False: the plugin of queues is not loaded. */
   readonly warmsOnWrite: boolean
   readonly configuration: () => MaybePromise<CacheConfiguration>
 }
@@ -76,7 +78,7 @@ export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
 
 declare module 'svc/kernel' {
   interface Services {
-    /** Of the operations of this plugin alone. */
+    /** For the operations of this plugin only. */
     cacheAdmin: CacheAdmin
   }
 }

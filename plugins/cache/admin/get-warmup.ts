@@ -21,7 +21,7 @@ export default defineAdminOperation({
   async handle(request, { cacheAdmin }) {
     const { id, warmup } = request.params
     const { origin } = await cacheAdmin.distribution(id)
-    // It has names of objects, and headers that another caller has given.
+    // The warm-up has names of objects, and headers that another caller has given.
     await request.authorize(watch, { bucket: origin.bucket })
     return describeWarmup(await cacheAdmin.warmups.get(id, warmup))
   },

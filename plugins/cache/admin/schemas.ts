@@ -1,4 +1,4 @@
-/** What the operations of the cache take and answer with. */
+/** The schemas of the requests and answers of the cache's operations. */
 import { PathPattern } from 'svc/plugins/distributions/api'
 import { isReference } from 'svc/plugins/secret-references/api'
 import { maskedValue } from 'svc/plugins/settings/api'
@@ -22,7 +22,7 @@ const Time = Type.String({ format: 'date-time' })
 const readOnly = { readOnly: true } as const
 
 export const manage = ['admin:ManageCache']
-/** Who purges may see what becomes of it. */
+/** Callers that may purge may also read purges and warm-ups. */
 export const watch = [['admin:InvalidateCache', 'admin:ManageCache']]
 
 export const PolicyName = Type.String({
@@ -74,7 +74,7 @@ export function describePolicy({ id, value, etag, modifiedMs }: Stored<StoredPol
   return { name: id, comment, builtin: false, ...policy, updatedAt: new Date(modifiedMs).toISOString(), etag }
 }
 
-/** With all fields, times in seconds. */
+/** The policy with all fields, times in seconds. */
 export function shownPolicy(policy: ReturnType<typeof resolvePolicy>['policy']) {
   const { ttl, staleWhileRevalidate, staleIfError, negativeCaching } = policy
   const seconds = (ms: number) => ms / 1000
@@ -103,10 +103,10 @@ const level = {
   ...policyFields,
 }
 const Level = Type.Object(level, strict)
-/** Within a distribution. */
+/** Settings of any level within a distribution. */
 const levelWithWebhooks = { ...level, purgeWebhooks: Type.Optional(PurgeWebhooks) }
 const BehaviorLevel = Type.Object(levelWithWebhooks, strict)
-/** Of a distribution or a domain. */
+/** Settings of a distribution or a domain. */
 const LevelWithQuota = Type.Object({ ...levelWithWebhooks, quota: Type.Optional(Quota) }, strict)
 
 const DebugFields = Type.Object(
@@ -185,7 +185,7 @@ const webhook = {
     }),
   ),
 }
-/** Which there are, and what they may be, depends on the kind, which checks them. */
+/** The names and values of these fields depend on the kind of the webhook, which checks them. */
 const WebhookField = Type.Union([
   Type.String({ maxLength: 16_384 }),
   Type.Number(),

@@ -9,7 +9,7 @@ export interface StoredAnswer {
   readonly body: Buffer
 }
 
-/** Of a lookup, what the visitor asked for. */
+/** Makes the answer to a request from a lookup. Applies conditions and ranges, if the body is in a buffer and the cache was not bypassed. */
 export function answerOf({ method, headers }: CacheRequest, lookup: CacheLookup, nowMs: number): CacheAnswer {
   const { result, detail, ageSeconds, lines: told } = lookup
   const more: HeaderLine[] = [
@@ -32,7 +32,7 @@ const bodyFields: ReadonlySet<string> = new Set(['content-length', 'content-type
 const without = (lines: readonly HeaderLine[], names: ReadonlySet<string>) =>
   lines.filter(([name]) => !names.has(name.toLowerCase()))
 
-/** What a request gets of a stored answer: 200, 206, 304, 412 or 416 of a 200; anything else as it is. */
+/** The answer that a request gets from a stored one: 200, 206, 304, 412 or 416 if the stored status is 200; otherwise the stored answer. */
 export function selectAnswer(stored: StoredAnswer, request: RequestHeaders, nowMs: number): StoredAnswer {
   const { status, lines, body } = stored
   if (status !== 200) return stored
@@ -81,12 +81,12 @@ function checkConditions(
   const ifNoneMatch = fieldOf(request, 'if-none-match')
   if (ifNoneMatch !== undefined) return matches(ifNoneMatch, etag, true) ? 304 : 200
   const sinceMs = time(fieldOf(request, 'if-modified-since'))
-  // Without a date of its own the answer was made no later than it was sent.
+  // Without `Last-Modified` its `Date` counts: the answer was made no later than it was sent.
   const changedMs = modifiedMs ?? time(date)
   return sinceMs !== undefined && changedMs !== undefined && changedMs <= sinceMs ? 304 : 200
 }
 
-/** `W/"a"` and `"a"` are the same where the comparison is weak; a weak tag never matches otherwise. */
+/** In a weak comparison `W/"a"` and `"a"` are the same. In a strong one a weak tag never matches. */
 function matches(field: string, etag: string | undefined, isWeak: boolean): boolean {
   if (field.trim() === '*') return true
   if (etag === undefined) return false
@@ -95,7 +95,7 @@ function matches(field: string, etag: string | undefined, isWeak: boolean): bool
   return tags.some(tag => (isWeak ? opaque(tag) === opaque(etag) : tag === etag && !tag.startsWith('W/')))
 }
 
-/** Undefined: the whole. Positions are inclusive. Of several ranges the answer is the whole. */
+/** Undefined: the whole body, also if several ranges are requested or the range is malformed. Positions are inclusive. */
 function readRange(
   request: RequestHeaders,
   { etag, lastModified }: Validators,

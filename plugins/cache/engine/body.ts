@@ -1,7 +1,7 @@
 /** Bodies of origins: collected where they are small enough, handed on where they are not. */
 import type { OriginObject } from '../api.ts'
 
-/** What is collected by all reads together. */
+/** Bytes that all reads together hold until they are stored or passed on, and their limit. */
 export interface Unfinished {
   bytes: number
   readonly bytesMax: number
@@ -47,7 +47,7 @@ async function* resumed(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array
   }
 }
 
-/** Closes a body that nobody needs. Of an object nothing is open before it is read. */
+/** Closes a body that nobody needs. An object needs no closing: nothing is open before it is read. */
 export async function drained(body: Buffer | Body | OriginObject | undefined): Promise<void> {
   if (body === undefined || Buffer.isBuffer(body) || 'sizeBytes' in body) return
   await body[Symbol.asyncIterator]().return?.()

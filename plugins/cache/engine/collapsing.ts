@@ -1,17 +1,17 @@
-/** One piece of work per id at a time; who comes meanwhile waits for it, at most 5 s. */
+/** Lets one piece of work run per id at a time. Callers that come meanwhile wait for it, at most 5 s. */
 import type { Clock } from 'svc/kernel'
 import { Sieve } from '../memory/sieve.ts'
 
 const waitMsMax = 5000
-/** How long nobody waits for the read of a key after its answer could not be shared. */
+/** How long reads of a key do not wait for each other, after an answer of the key could not be shared. */
 const unsharedMs = 120_000
 const unsharedMax = 4096
 
 export interface Collapsing {
   running(id: string): Promise<void> | undefined
-  /** Whatever becomes of the work: who waited looks at what is stored. */
+  /** Registers work under an id, if none is running there. When it has ended, however it ended, waiting callers look up what is stored. */
   run(id: string, work: Promise<unknown>): void
-  /** Resolves with the work, or when that takes too long. */
+  /** Resolves when the work has ended, or after 5 s. */
   wait(work: Promise<void>): Promise<void>
   isUnshared(id: string): boolean
   markUnshared(id: string): void
@@ -25,7 +25,7 @@ export function createCollapsing(clock: Clock): Collapsing {
     running: id => works.get(id),
     run(id, work) {
       if (works.has(id)) return
-      // Who waited does the work itself after a rejection; who asked gets it.
+      // A rejection goes to the caller that began the work; waiting callers then do the work themselves.
       const ended = work.then(
         () => undefined,
         () => undefined,

@@ -1,9 +1,9 @@
-/** Bytes that follow from others, such as compressed bodies: made once, kept like blocks. */
+/** Bytes that are computed from others, such as compressed bodies: computed once, and kept like blocks. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Quota } from '../policy/policy.ts'
 import { blockId, type Memory } from './memory.ts'
 
-/** Says that there is nothing: the form is no better than what it is made of. */
+/** Stored if there are no such bytes: the form is no better than its source. */
 const none = Buffer.alloc(0)
 
 export function createDerived(memory: Memory) {

@@ -1,13 +1,13 @@
 /**
  * Serves requests from stored answers, or from their origin. It knows HTTP, and neither websites nor buckets.
  *
- * - A small answer is stored whole, in the entry of its key, one variant for each combination of the fields that `Vary` names. Larger
- *   objects are kept in blocks beside their entry; a larger answer without places to read from passes through.
- * - One read of a key at a time: who asks meanwhile waits for it at most 5 s, and goes alone where its answer cannot be shared.
- * - An answer with fences (`fence/fences.ts`) is used only while they hold. When they do not, the origin is asked what it has now: the same
- *   identity takes new fences, anything else is another answer.
- * - An unsafe request that succeeds drops the entry of its address, and of those in `Location` and `Content-Location` of the same host.
- *   No read that began before stores anything.
+ * - A small answer is stored whole, in the entry of its key, one variant for each combination of the fields that `Vary` names. Larger objects are
+ *   kept in blocks beside their entry; a larger answer that can only be read as a stream passes through.
+ * - One read of a key at a time: requests that come meanwhile wait for it at most 5 s. They do not wait if answers of the key cannot be shared.
+ * - An answer with fences (`fence/fences.ts`) is used only while they hold. Otherwise the origin is asked for its present answer: if the identity
+ *   is the same, the stored answer gets new fences; if not, it is replaced.
+ * - An unsafe request that succeeds drops the entry of its address, and of those in `Location` and `Content-Location` of the same host. Reads that
+ *   began before it store nothing.
  *
  * Source: RFC 9111, RFC 5861, RFC 9211.
  */
@@ -31,20 +31,20 @@ import { confirm, findVariant, freshForMs, isNeverFresh, renewVariant, type Vari
 export interface EngineOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** Of this thread. */
+  /** Budget of this thread. */
   readonly budgetBytes: number
-  /** Of the quotas, which are of all threads. */
+  /** This thread's share of quotas, which are for all threads. */
   readonly quotaShare?: number
   /** Whether fences still hold. */
   readonly holds?: Holds
   /** Which stored answers somebody has purged. */
   readonly purges?: Purges
-  /** Behind memory. */
+  /** Tiers behind the memory. */
   readonly tiers?: Tiers
   readonly counts?: OriginCounts
 }
 
-/** Bytes of answers that are still coming; beyond them answers pass through and are not stored. */
+/** Limit of the bytes of unfinished answers and blocks; beyond it answers pass through and are not stored. */
 const unfinishedBytesMax = 64 * 1024 * 1024
 
 export class CacheEngine {
@@ -67,12 +67,12 @@ export class CacheEngine {
     this.#reads = new Reads({ ...shared, clock, log, counts })
   }
 
-  /** With conditions and ranges: for origins whose answers are lines and bytes. */
+  /** Like `lookup`, but also applies conditions and ranges: for origins whose answers are lines and bytes. */
   serve(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheAnswer> {
     return chain(this.lookup(request, origin), found => answerOf(request, found, this.#clock.now()))
   }
 
-  /** A hit makes no promise. */
+  /** Returns a hit without a promise, unless new purges have to be read first. */
   lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup> {
     const { method } = request
     if (method !== 'GET' && method !== 'HEAD') return this.#pass(request, origin)
@@ -103,13 +103,13 @@ export class CacheEngine {
     return method === 'HEAD' && isUnknown ? this.#head(visit, variant) : this.#get(visit, variant)
   }
 
-  /** What is stored for the request and nobody has purged. */
+  /** The variant that is stored for the request, unless it was purged. */
   #find({ id, request }: Visit): Variant | undefined {
     const variant = findVariant(this.memory.entry(id), request.headers)
     return variant === undefined || this.#validity.isPurged(request, variant) ? undefined : variant
   }
 
-  /** Nothing is read from or put into the cache. */
+  /** Passes the request to the origin, and neither reads nor stores an answer. An unsafe request that succeeds drops entries. */
   async #pass(request: CacheRequest, origin: CacheOrigin): Promise<CacheLookup> {
     const { method, headers } = request
     const answer = await origin.fetch({ method, headers: originHeaders(headers, []) })
@@ -137,7 +137,7 @@ export class CacheEngine {
     this.tiers.delete(id)
   }
 
-  /** A HEAD reads no bytes; what it says renews the entry of the same bytes, and drops that of others. */
+  /** Sends a HEAD to the origin. If its validators and length are those of the stored answer, they renew it; otherwise the entry is dropped. */
   async #head(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
     const { request, origin, policy, id } = visit
     const requestedMs = this.#clock.now()
@@ -172,7 +172,7 @@ export class CacheEngine {
     if (running !== undefined) {
       await this.collapsing.wait(running)
       const found = this.#find(visit)
-      // Fences that hold now held when that read began: it has everything that was acknowledged before this request.
+      // Fences that hold now held when that read began: its answer has every change that was acknowledged before this request.
       if (found !== undefined && freshForMs(found, this.#clock.now()) > 0 && this.#validity.isCurrent(visit, found)) {
         if (found !== variant)
           return storedLookup(this, visit, found, 'MISS', this.#clock.now(), 'svc; fwd=miss; collapsed')
@@ -184,7 +184,7 @@ export class CacheEngine {
     return read
   }
 
-  /** Without an entry an origin of lines is asked for the range alone. */
+  /** Whether a range is requested from an origin without objects: without an entry, such an origin is asked for the range alone. */
   #isRangeOfLines({ request, origin }: Visit): boolean {
     return request.headers.range !== undefined && origin.hasObjects !== true
   }

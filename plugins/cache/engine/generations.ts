@@ -1,6 +1,6 @@
 /**
- * Rise with each unsafe request that succeeds, by slots of ids: an answer that was asked for before is not stored after it. Two ids of one
- * slot cost a read.
+ * Counts unsafe requests that succeeded, by slots of ids: an answer that was requested from the origin before such a request is not stored after it.
+ * If two ids share a slot, this may cost an unnecessary read.
  */
 const slotCount = 4096
 

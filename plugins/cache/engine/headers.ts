@@ -1,7 +1,7 @@
-/** Fields of requests and answers: which of them travel, and what they say together. */
+/** Fields of requests and answers: which of them are passed on, and their combined values. */
 import type { HeaderLine, RequestHeaders } from '../api.ts'
 
-/** Of one connection (RFC 9110 section 7.6.1); `Connection` names more of them. */
+/** Fields of one connection (RFC 9110 section 7.6.1); `Connection` names more of them. */
 const hopByHop = [
   'connection',
   'keep-alive',
@@ -35,7 +35,7 @@ export function endToEnd(lines: readonly HeaderLine[]): readonly HeaderLine[] {
   return lines.filter(([name]) => !dropped.has(name.toLowerCase()))
 }
 
-/** What the origin is asked with: without fields of the connection and `without`, and with `more`. */
+/** The fields of a request to the origin: without those of the connection and without `without`, and with `more`. */
 export function originHeaders(
   headers: RequestHeaders,
   without: readonly string[],

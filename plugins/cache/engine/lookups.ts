@@ -1,4 +1,4 @@
-/** What a lookup tells its caller: of a stored answer, and of one that was just read. */
+/** Makes the result of a lookup: from a stored answer, or from one that was just read. */
 import { chain } from 'svc/kernel'
 import type { CachedObject, CacheLookup, CacheOrigin, CacheRequest, CacheResult } from '../api.ts'
 import type { Directives } from '../policy/directives.ts'
@@ -39,7 +39,7 @@ export function storedLookup(
   }
 }
 
-/** `visit`: undefined where nothing of it is kept. */
+/** `visit`: undefined if nothing of the answer is kept. */
 export function originLookup(
   context: BlockContext,
   visit: Visit | undefined,

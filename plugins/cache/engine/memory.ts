@@ -1,6 +1,6 @@
 /**
- * The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. Answers of objects lie there packed
- * (`packed.ts`), small ones together in pages (`../memory/pages.ts`); of those that were asked for lately, what was read out of them is kept.
+ * The memory of a thread: entries by the id of their key, and blocks of bytes, within one budget. Answers of objects are packed (`packed.ts`), small
+ * ones together in pages (`../memory/pages.ts`). Decoded views of recently used ones are kept.
  */
 import { hash } from 'node:crypto'
 import { Ghosts } from '../memory/ghosts.ts'
@@ -12,57 +12,56 @@ import { PackedVariant, pack } from './packed.ts'
 import { type Entry, entryBytes, entryOf, isList, type Variant, variantsOf } from './variant.ts'
 
 export interface Memory {
-  /** Counts as a use of it. */
+  /** The entry with this id. Counts as a use of it. */
   entry(id: string): Entry | undefined
-  /** Without counting. */
+  /** The entry with this id, without counting a use. */
   peek(id: string): Entry | undefined
-  /** `quota`: that counts it; undefined: that of the entry that it replaces. */
+  /** `quota`: the quota that counts the entry; undefined: that of the entry that it replaces. */
   put(id: string, entry: Entry, quota: Quota | undefined): boolean
   delete(id: string): void
   block(id: string): Buffer | undefined
   hasBlock(id: string): boolean
   /**
-   * Blocks of more than 64 KiB that would push out others enter at the second attempt, if that comes soon. False: it is not kept. Bytes that
-   * share their memory with others are copied, and those that are only lent.
+   * A block of more than 64 KiB that would evict others is kept only at its second attempt, if that comes soon. False: it is not kept. `bytes` are
+   * copied if they share their memory with others, or if they are only lent.
    */
   putBlock(id: string, bytes: Buffer, quota: Quota | undefined, isLent?: boolean): boolean
-  /**
-   * Which quotas there are from now on. What the others count is looked for by hardly anybody any more: it is deleted step by step, with
-   * what is put.
-   */
+  /** Sets the quotas that exist from now on. Entries that other quotas count are hardly looked up any more: each `put` deletes some of them. */
   keepQuotas(quotas: readonly Quota[]): void
-  /** Beside the one of what has no quota. */
+  /** Number of queues of quotas, with those of former quotas that still have entries. */
   readonly queueCount: number
   /** Ids of entries and blocks, from the oldest on; `peek` tells which are entries. */
   ids(): MapIterator<string>
   readonly usage: { readonly entries: number; readonly bytes: number; readonly evictions: number }
-  /** Of the pages that small answers lie in, filled or not. */
+  /** Bytes of all pages, which hold the small answers, full or not. */
   readonly pageBytes: number
   readonly budgetBytes: number
 }
 
-/** Of parts that no other block has: 32 characters of one byte each. */
+/** The id of a block, from parts that no other block has: 32 characters of one byte each. */
 export const blockId = (...parts: readonly (string | number)[]): string => hash('sha256', parts.join('\n'), 'binary')
 
-/** Of one view with all that was read: its objects, and its place among the recent ones. */
+/** Memory of one view: its decoded objects, and its place among the recent views. */
 const viewBytes = 1536
 const viewsMax = 2048
-/** Of the budget, at most, for views. */
+/** Largest share of the budget for views. */
 const viewsShare = 1 / 32
 
-/** Entries of quotas that are gone which leave with each one that comes. */
+/** Entries of former quotas that are deleted with each `put`. */
 const droppedAtOnce = 16
 
-/** What a packed answer costs beside its buffer: its key and place, the object of the buffer, what the allocator needs for it. */
+/** Memory of a packed answer beside its buffer: key and place, the object of the buffer, the overhead of the allocator. */
 const packedOverheadBytes = 448
-/** The same of one in a page, which has no buffer of its own. */
+/** The same for an answer in a page, which has no buffer of its own. */
 const pagedOverheadBytes = 144
 
-/** Used again for each that goes into a page. */
+/** Reused for each answer that goes into a page. */
 const scratch = new ArrayBuffer(recordBytesMax)
 const forPacking = (bytes: number) => (bytes <= recordBytesMax ? scratch : new ArrayBuffer(bytes))
 
-/** In memory of their own, of no pool: what an origin has given may be shared with others, and one small body would keep a whole slab. */
+/**
+ * The entry with bodies in buffers of their own: an origin's body may share its memory with others, and one small body would keep a whole slab alive.
+ */
 const withOwnBodies = (entry: Entry): Entry => entryOf(variantsOf(entry).map(withOwnBody))
 
 function withOwnBody(variant: Variant): Variant {
@@ -80,13 +79,13 @@ function copyOf(bytes: Buffer): Buffer {
   return own
 }
 
-/** Of the queue of a quota. One that is within another is another one. */
+/** Id of the queue of a quota. The same quota within another one has a different queue. */
 const queueId = ({ id, within }: Quota): string => `${within?.id ?? ''} ${id}`
 
-/** A number is the place of a packed answer in the pages. */
+/** A number is the location of a packed answer in the pages. */
 type Stored = number | ArrayBuffer | Buffer | Entry
 
-/** `share`: of quotas, which are of all threads. */
+/** `share`: this thread's share of quotas, which are for all threads. */
 export function createMemory(budgetBytes: number, share = 1): Memory {
   const viewCount = Math.min(viewsMax, Math.floor((budgetBytes * viewsShare) / viewBytes))
   const views = new Sieve<PackedVariant>({ budgetBytes: viewCount })
@@ -99,7 +98,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
   const owners: Owners = {
     isAt: (owner, location) => all.at(owner)?.value === location,
     moved(owner, location) {
-      // Views of the place before are of bytes that nobody writes to any more.
+      // A view of the old location would write to bytes that are no longer used.
       views.delete((all.at(owner) as { readonly key: string }).key)
       all.changeAt(owner, location)
     },
@@ -136,7 +135,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
         views.delete(id)
       }
     }
-    // Those that are within others come behind them.
+    // Inner queues come behind the queues around them, so they are freed first.
     const freed = new Set([...dropped].reverse().filter(queue => all.free(queue)))
     if (freed.size > 0) dropped = dropped.filter(queue => !freed.has(queue))
   }
@@ -203,7 +202,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       const isKnown = bytes.length <= atOnceBytesMax || ghosts.remember(Buffer.from(id, 'latin1'), bytes.length)
       if (!isFree && !isKnown) return false
       const isKept = all.set(id, isLent ? copyOf(bytes) : ownBytes(bytes), costBytes, queue)
-      // What gave way to it may have lain in pages.
+      // Evicted answers may have been in pages.
       pages.tidy(owners, costBytes)
       return isKept
     },

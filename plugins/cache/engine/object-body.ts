@@ -21,7 +21,7 @@ export interface BlockContext {
   readonly memory: Memory
   readonly tiers: Tiers
   readonly collapsing: Collapsing
-  /** Beyond its bound bytes pass through and are not kept. */
+  /** When its limit is reached, bytes pass through and are not kept. */
   readonly unfinished: Unfinished
 }
 
@@ -30,13 +30,13 @@ export interface ObjectSource {
   readonly sizeBytes: number
   readonly blockSize: number
   readonly quota: Quota | undefined
-  /** Of the entry; undefined where its blocks stay in memory. */
+  /** The record of the entry. Undefined: its blocks are not written to tiers. */
   readonly kept: StoredRecord | undefined
-  /** The object as the origin has it now; undefined where its identity is another. */
+  /** The object as the origin has it now; undefined if that has another identity. */
   reopen(): Promise<OriginObject | undefined>
 }
 
-/** `object`: as it was read for this request. */
+/** `object`: the origin's object, if it was read for this request. */
 export function objectBody(context: BlockContext, source: ObjectSource, object?: OriginObject): CachedObject {
   const { identity, sizeBytes, blockSize } = source
   const { memory, tiers } = context
@@ -78,7 +78,7 @@ const inMemory = (bytes: Buffer): OpenedObject => ({
   source: 'memory',
 })
 
-/** As drives hand out bytes. */
+/** Most bytes of a chunk, as drives return them. */
 const chunkBytesMax = 1024 * 1024
 
 interface Span {
@@ -97,7 +97,7 @@ function readBlocks(
   const { blockSize } = source
   const kept = createKeptBlocks(context, source, idOf)
   let position = start
-  /** Only for the first bytes: later it may have been replaced. */
+  /** Used only for the first bytes: later the object may have been replaced. */
   let opened = object
   let filling: Filling | undefined
   let isClosed = false
@@ -105,7 +105,7 @@ function readBlocks(
   async function openOrigin(): Promise<Filling> {
     const object = opened ?? (await source.reopen())
     if (object === undefined) throw new ReplacedObject()
-    // From the beginning of the block, so that it is whole, to the end of the last one.
+    // Reads whole blocks: from the beginning of the current one to the end of the last one.
     const from = Math.floor(position / blockSize) * blockSize
     const to = Math.min(Math.ceil(end / blockSize) * blockSize, source.sizeBytes)
     return createFilling(await object.read(from, to - from), { from, to }, context, source, idOf)
@@ -145,14 +145,14 @@ function readBlocks(
 }
 
 interface KeptBlocks {
-  /** The whole block, if memory or a tier has it. Of a tier it is held, and counted, until another one is read. */
+  /** The whole block, if memory or a tier has it. A block of a tier is held, and counts as unfinished, until another block is read. */
   read(block: number, length: number): Promise<Buffer | undefined>
-  /** Somebody else reads bytes of the block that was read last, until he calls the result, once. */
+  /** Keeps the block that was read last for another reader, until that reader calls the returned function, once. */
   reader(): () => void
   close(): void
 }
 
-/** A block of a tier: its memory is given back when it is neither held nor read. */
+/** A block of a tier. Its memory is released when it is no longer held and nobody reads it. */
 class HeldBlock {
   readonly block: number
   readonly bytes: Buffer
@@ -196,7 +196,7 @@ function createKeptBlocks(
     if (tiers.isEmpty || unfinished.bytes + length > unfinished.bytesMax) return undefined
     unfinished.bytes += length
     const found = await tiers.block(id)
-    // A block of another length is none of this object.
+    // A block of another length does not belong to this object.
     if (found?.value.length !== length || isClosed) {
       unfinished.bytes -= length
       found?.release?.()
@@ -228,14 +228,14 @@ function createKeptBlocks(
 }
 
 interface Filling {
-  /** The next bytes from `position` on, and none from `end` on. */
+  /** The next chunk, without the bytes before `position` and from `end` on. */
   next(position: number, end: number): Promise<BlobChunk | undefined>
-  /** Reads the block that was begun to its end, and closes. */
+  /** Reads the rest of the current block, and closes. */
   finish(): Promise<void>
   close(): void
 }
 
-/** Passes bytes of the origin on, and keeps whole blocks of them. */
+/** Passes on the bytes of the origin, and stores whole blocks of them. */
 function createFilling(
   data: ObjectData,
   { from, to }: { readonly from: number; readonly to: number },
@@ -271,7 +271,7 @@ function createFilling(
     block = undefined
   }
 
-  /** Cuts at the ends of blocks. */
+  /** Copies bytes into blocks, and stores each block that is complete. */
   function keep(bytes: Buffer): void {
     for (let rest = bytes; rest.length > 0; ) {
       const within = at % blockSize
@@ -324,7 +324,7 @@ function createFilling(
           chunk.release()
         }
       } catch {
-        // The reader has all of its bytes; the rest of the block is only not kept.
+        // The reader has all of its bytes; only the block is not stored.
       } finally {
         close()
       }

@@ -1,17 +1,17 @@
 /**
- * The form in which answers of objects lie in memory: one `ArrayBuffer` each, because a tree of small objects costs three times as much as
- * what it says. What is common to many answers (`Kind`, the host) is a number of a table.
+ * Packs an answer of an object into the bytes of one `ArrayBuffer`, because a tree of small JavaScript objects takes three times the memory. Fields
+ * that many answers share (`Kind`, the host) are numbers of a table.
  *
  *     <times, numbers: 64 bytes> <fences, 6 bytes each> <JSON: path, tags> <JSON: identity, leaves of the value> <body>
  *
- * A `PackedVariant` is a view of such a buffer. It reads what it is asked for, once, and writes what is set to the buffer, so a view may be
- * dropped at any time. In the second text the path, which the value repeats, is one character that no JSON has.
+ * A `PackedVariant` is a view of such bytes. It decodes each field once, when it is read, and writes changes to the buffer, so a view may be dropped
+ * at any time. In the second JSON text the path, which the value repeats, is replaced by one character that no JSON has.
  */
 import type { FenceList } from '../fence/fences.ts'
 import { type Leaf, putTogether, type Shape, takeApart } from '../memory/value-shape.ts'
 import { type StoredRecord, unconfirmed, type Variant } from './variant.ts'
 
-/** What answers have in common. */
+/** Fields that many answers share. */
 interface Kind {
   readonly space: string
   readonly status: number
@@ -48,21 +48,24 @@ const at = {
   valueBytes: 52,
   kind: 56,
   host: 60,
-  /** Room for so many fences. */
+  /** Number of fences that there is room for. */
   fenceRoom: 62,
-  /** Whether what is there are its fences; otherwise it has to be confirmed. */
+  /** 1: the fences there are valid. 0: the answer has to be confirmed. */
   hasFences: 63,
   fences: 64,
 } as const
 const fenceBytes = 6
 const fencesMax = 255
-/** The host is the last of its texts. */
+/** In the place of a host's number: the host is the last text of the first JSON text. */
 const ownHost = 0xffff
 const pathMark = '\u0001'
 
 const noLines: Variant['lines'] = []
 
-/** As it stands in a JSON text, without the slash. Too short a path is not worth a look; without a slash a character could be cut in two. */
+/**
+ * The path as JSON texts have it, without its first slash. Undefined if it is too short to be worth replacing, or does not begin with a slash: then a
+ * character could be cut in two.
+ */
 function repeated(path: string): string | undefined {
   if (!path.startsWith('/')) return undefined
   const inner = JSON.stringify(path).slice(2, -1)
@@ -70,7 +73,8 @@ function repeated(path: string): string | undefined {
 }
 
 /**
- * Undefined: not of an object, or one of too many kinds; it stays as it is. `allocate`: memory of so many bytes or more, with anything in it.
+ * Undefined: the answer cannot be packed, for example because it is not of an object, or the table of kinds is full. `allocate` returns memory of at
+ * least so many bytes, with any content.
  */
 export function pack(
   variant: Variant,
@@ -133,7 +137,7 @@ export class PackedVariant implements Variant {
   readonly vary = noLines
   readonly etag = undefined
   readonly lastModified = undefined
-  /** Of this view alone: another one looks at the purges again. */
+  /** Of this view only: a new view compares the purges again. */
   checkedSequence = 0
   checkedHost = ''
   readonly #view: DataView
@@ -144,7 +148,7 @@ export class PackedVariant implements Variant {
   #record: PackedRecord | undefined
   #fences: FenceList | undefined
 
-  /** Of a part of a buffer that others share. */
+  /** A view of a part of a buffer, or of all of it. */
   constructor(buffer: ArrayBuffer, offset = 0, length = buffer.byteLength) {
     this.buffer = buffer
     this.#view = new DataView(buffer, offset, length)
@@ -156,7 +160,7 @@ export class PackedVariant implements Variant {
     return this.#bytes
   }
 
-  /** In a buffer that nobody shares. */
+  /** The same answer in a buffer of its own. */
   own(): PackedVariant {
     if (this.#bytes.length === this.buffer.byteLength) return this
     const buffer = new ArrayBuffer(this.#bytes.length)
@@ -250,7 +254,7 @@ export class PackedVariant implements Variant {
     return this.#fences
   }
 
-  /** A list that has no room here is of this view alone; another one has to confirm the answer again. */
+  /** If the buffer has no room for the list, only this view has it: a new view has to confirm the answer again. */
   set fences(fences: FenceList) {
     this.#fences = fences
     const hasRoom = fences.every(Number.isInteger) && fences.length === 2 * this.#view.getUint8(at.fenceRoom)
@@ -281,7 +285,7 @@ export class PackedVariant implements Variant {
     return new PackedRecord(this, leaves, this.#kind)
   }
 
-  /** Path, tags and, where it is in no table, the host. */
+  /** The first JSON text: path, tags and, if the table of hosts lacks it, the host. */
   #place(): readonly string[] {
     this.#texts ??= JSON.parse(this.#text(this.#textsAt(), this.#placeBytes())) as readonly string[]
     return this.#texts

@@ -1,4 +1,4 @@
-/** Reads of what memory lacks, or has and has to confirm: from the tiers behind it, and from origins. Stores what may be stored. */
+/** Reads answers that memory lacks or has to confirm: from the tiers behind it, and from origins. Stores those that may be stored. */
 import { type Clock, isCatalogError, type Logger } from 'svc/kernel'
 import type { CacheLookup, CacheResult, OriginAnswer } from '../api.ts'
 import { isStorable } from '../policy/freshness.ts'
@@ -14,13 +14,16 @@ import { type Received, receive, renewedRecord, type Times } from './storing.ts'
 import type { Validity } from './validity.ts'
 import { type Entry, freshForMs, renewVariant, type Variant, withVariant } from './variant.ts'
 
-/** What became of what was asked of origins: `stored`, `passed` (not kept) or `failed`; `same`, `other` or `failed`. */
+/**
+ * Counts requests to origins. `fill`: the answer was `stored`, or `passed` (not kept), or the request `failed`. `confirm`: the origin has the `same`
+ * answer, or an `other` one, or the request `failed`.
+ */
 export interface OriginCounts {
   fill(result: 'stored' | 'passed' | 'failed'): void
   confirm(result: 'same' | 'other' | 'failed'): void
 }
 
-/** Reads under way at once. */
+/** Most reads that are under way at once. */
 const readsMax = 4096
 const failures: ReadonlySet<number> = new Set([500, 502, 503, 504])
 export const confirmedDetail = 'svc; fwd=stale; fwd-status=304'
@@ -53,12 +56,12 @@ export class Reads {
     this.#refresh = createRefresh(clock, log)
   }
 
-  /** As many are under way as may be: requests pass the cache by. */
+  /** True: `readsMax` reads are under way, so requests bypass the cache. */
   get areTooMany(): boolean {
     return this.#readCount >= readsMax
   }
 
-  /** From the tiers behind memory, as far as the origin confirms it, or from the origin. */
+  /** Takes the answer of a tier, if it needs no confirmation or the origin confirms it; otherwise that of the origin. */
   async read(visit: Visit, variant: Variant | undefined): Promise<CacheLookup> {
     const { id, origin, asked } = visit
     if (variant !== undefined || this.#context.tiers.isEmpty || origin.hasObjects !== true)
@@ -67,7 +70,7 @@ export class Reads {
     const found = await this.#behind(visit)
     if (found === undefined) return this.#readOrigin(visit, undefined)
     const { value, source } = found
-    // Only where nothing has to be confirmed: `autoInvalidate` is off.
+    // True only if `autoInvalidate` is off: fences of answers from tiers never hold.
     const isUsable = this.#validity.isCurrent(visit, value) && isFreshFor(value, asked, this.#clock.now())
     if (!isUsable || asked.names.has('no-cache') || generation !== this.#generations.of(id))
       return this.#readOrigin(visit, value, source)
@@ -75,18 +78,21 @@ export class Reads {
     return this.#stored(visit, value, 'HIT', undefined, source)
   }
 
-  /** What a tier has for the request and nobody has purged. */
+  /** The variant that a tier has for the request, unless it was purged. */
   async #behind({ id, request }: Visit): Promise<FoundIn<Variant> | undefined> {
     const found = await this.#context.tiers.entry(id)
     if (found === undefined) return undefined
     const { value } = found
-    // Of the future: the clock was set back, and its age is unknown.
+    // It was received in the future: the clock was set back, so its age is unknown.
     if (value.receivedMs <= this.#clock.now() && !this.#validity.isPurged(request, value)) return found
     this.#context.tiers.delete(id)
     return undefined
   }
 
-  /** With the validators of what is stored; stores what may be stored. `source`: the tier that `variant` is from, if memory lacks it. */
+  /**
+   * Reads from the origin, with the validators of the stored answer, and stores the answer if it may be stored. `source`: the tier that `variant` is
+   * from, if memory lacks it.
+   */
   async #readOrigin(visit: Visit, variant: Variant | undefined, source?: string): Promise<CacheLookup> {
     const { request, origin } = visit
     const requestedMs = this.#clock.now()
@@ -96,7 +102,7 @@ export class Reads {
       variant !== undefined &&
       freshForMs(variant, this.#clock.now()) + variant.staleIfErrorMs > 0 &&
       this.#validity.isCurrent(visit, variant)
-    // Without an entry a range is read as it is asked for, and conditions are answered from the whole.
+    // Without an entry a range is passed on to the origin; conditions are not, they are answered from the whole answer.
     const passed =
       variant === undefined ? conditions.filter(name => name !== 'range' && name !== 'if-range') : conditions
     const headers = originHeaders(request.headers, passed, validatorsOf(variant))
@@ -115,7 +121,7 @@ export class Reads {
         this.#counts.confirm(confirmed === undefined ? 'other' : 'same')
         if (confirmed !== undefined) return confirmed
       }
-      // A fresh object that was replaced is no expired one.
+      // A fresh object that was replaced is a miss, not an expired answer.
       const isMiss = variant === undefined || (variant.record !== undefined && freshForMs(variant, requestedMs) > 0)
       const received = await this.#receive(visit, answer, times, variant, mayPut)
       this.#counts.fill(received.isStored ? 'stored' : 'passed')
@@ -130,7 +136,7 @@ export class Reads {
     }
   }
 
-  /** The stored answer, where the origin says that it is still right. */
+  /** The stored answer, if the origin confirms it; otherwise undefined. */
   async #confirmed(
     visit: Visit,
     { variant, source }: { readonly variant: Variant; readonly source: string | undefined },
@@ -156,7 +162,7 @@ export class Reads {
       return this.#stored(visit, variant, 'HIT', undefined, source)
     }
     const lines = endToEnd(answer.headers)
-    // Fences that had not settled are kept as they were, and the entry is confirmed again at its next use.
+    // If the new fences have not settled, the old ones are kept, and the entry is confirmed again at its next use.
     const kept = record ?? variant.record
     const { variant: renewed, lifetime } = renewVariant(variant, lines, times, policy, kept)
     const head = { status: renewed.status, headers: joined(renewed.record === undefined ? renewed.lines : lines) }
@@ -184,7 +190,7 @@ export class Reads {
       isRefused,
     )
     if (stored === undefined || !mayPut()) {
-      // What was stored is not what the origin says now.
+      // The stored answer is outdated, and the new one is not stored.
       if (variant !== undefined && answer.status < 500) {
         this.#context.memory.delete(id)
         this.#context.tiers.delete(id)

@@ -5,12 +5,12 @@ import { Sieve } from '../memory/sieve.ts'
 const retryDelayMs = { min: 1000, max: 30_000 } as const
 const retriesMax = 4096
 
-/** `read` resolves with whether it was read. */
+/** `read` resolves with whether the answer was read. */
 export type Refresh = (id: string, read: () => Promise<boolean>) => void
 
 export function createRefresh(clock: Clock, log: Logger): Refresh {
   const running = new Set<string>()
-  /** Of answers whose last refresh has failed: no refresh before the time. */
+  /** Answers whose last refresh failed, with the time before which they are not refreshed again. */
   const retries = new Sieve<{ readonly atMs: number; readonly delayMs: number }>({ budgetBytes: retriesMax })
   return (id, read) => {
     if (running.has(id) || (retries.get(id)?.atMs ?? 0) > clock.now()) return

@@ -1,4 +1,4 @@
-/** What requests ask of a cache: whether they pass it by, and what their directives allow. */
+/** Interprets requests: their cache key, whether they bypass the cache, and what their directives allow. */
 import type { CacheRequest, RequestHeaders } from '../api.ts'
 import type { Directives } from '../policy/directives.ts'
 import { type CacheKey, cacheKey } from '../policy/key.ts'
@@ -12,7 +12,7 @@ export function keyOf({ key, headers, policy }: CacheRequest): CacheKey {
   return cacheKey({ ...key, header, cookie }, policy.policy.cacheKey)
 }
 
-/** 32 characters of one byte each. */
+/** The id of the request's cache key: 32 characters of one byte each. */
 export function idOf(request: CacheRequest): string {
   const { kept } = request
   if (kept?.id !== undefined) return kept.id
@@ -32,7 +32,7 @@ export function isBypassed({ headers, policy: { enabled, policy }, key }: CacheR
   return queryParams.length > 0 && queryParams.some(name => new URLSearchParams(key.query).has(name))
 }
 
-/** `Pragma: no-cache` counts where there is no `Cache-Control` (RFC 9111 section 5.4). */
+/** The directives of a request. `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111 section 5.4). */
 export function askedOf(headers: RequestHeaders): string | undefined {
   const control = fieldOf(headers, 'cache-control')
   if (control !== undefined) return control
@@ -43,7 +43,7 @@ export function isFreshFor(variant: Variant, { maxAge, minFresh = 0, maxStale }:
   if (maxAge !== undefined && ageMs(variant, nowMs) > maxAge * 1000) return false
   const freshMs = freshForMs(variant, nowMs)
   if (freshMs > minFresh * 1000) return true
-  // Without a stale window nobody may be given what has expired, whoever asks.
+  // Without a stale window no request may get an expired answer, whatever its `max-stale`.
   return maxStale !== undefined && variant.staleIfErrorMs > 0 && freshMs + maxStale * 1000 > 0
 }
 
@@ -62,7 +62,7 @@ export function withoutConditions(headers: RequestHeaders): RequestHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !conditions.includes(name)))
 }
 
-/** By the media type of an answer: `text/*`, `image/png`. */
+/** Whether the policy wants answers of this media type. A list has types (`image/png`) and groups of types (`text/*`). */
 export function isWanted(
   headers: ReadonlyMap<string, string>,
   { contentTypes: { allow, deny } }: CachePolicy,

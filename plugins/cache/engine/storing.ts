@@ -1,4 +1,4 @@
-/** What becomes of an answer of the origin: whether it is stored, and in which form. */
+/** Decides whether an answer of the origin is stored, and in which form. */
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { CacheRequest, HeaderLine, OriginAnswer, OriginObject, OriginRecord } from '../api.ts'
 import { tierBodyBytesMax } from '../api.ts'
@@ -24,7 +24,7 @@ export interface Received {
   readonly lines: readonly HeaderLine[]
   readonly body: Buffer | OriginObject | AsyncIterable<Uint8Array> | undefined
   readonly record?: OriginRecord
-  /** What is stored of it, with its fences. */
+  /** The stored record, with its fences. */
   readonly kept?: StoredRecord | undefined
   readonly isStored: boolean
 }
@@ -56,7 +56,7 @@ export async function receive(
 ): Promise<{
   readonly received: Omit<Received, 'isStored'>
   readonly stored: Variant | undefined
-  /** Whether others who ask for it may wait for the next read of it. */
+  /** Whether other requests of the same key may wait for the next read of it. */
   readonly isShareable: boolean
 }> {
   const { status } = answer
@@ -111,7 +111,7 @@ async function bodyOf(
   return wholeOf(await body.read(0, body.sizeBytes), body.sizeBytes)
 }
 
-/** At most 64 KiB, maybe of memory that is shared with others: what is kept of it is copied (`createMemory`). */
+/** The whole body, at most 64 KiB. Its memory may be shared with others: `createMemory` copies the bytes that it keeps. */
 async function wholeOf(data: ObjectData, sizeBytes: number): Promise<Buffer> {
   if (data.kind === 'whole') return data.bytes
   const own = Buffer.allocUnsafe(sizeBytes)

@@ -1,4 +1,4 @@
-/** Whether a stored answer may still be used: nobody has purged it, and its objects are what they were. */
+/** Whether a stored answer may still be used: it was not purged, and its objects are unchanged. */
 import type { MaybePromise } from 'svc/kernel'
 import type { CacheRequest } from '../api.ts'
 import type { Visit } from './lookups.ts'
@@ -6,11 +6,11 @@ import type { Holds } from './storing.ts'
 import type { Variant } from './variant.ts'
 
 export interface Purges {
-  /** The number of the last purge that is known. */
+  /** Number of the last known purge. */
   readonly sequence: number
   /** Resolves when every acknowledged purge is known. */
   current(): MaybePromise<void>
-  /** Of an answer to this request. A soft purge lets it expire instead. */
+  /** Whether a purge has killed the answer, for this request. A soft purge lets it expire instead. */
   isDead(request: CacheRequest, variant: Variant): boolean
 }
 
@@ -29,12 +29,12 @@ export class Validity {
     return variant.purgeSequence < this.purges.sequence && this.purges.isDead(request, variant)
   }
 
-  /** Whether the origin would say the same now, as far as fences tell. */
+  /** False if fences show that the origin may have another answer. Always true without a record, or if `autoInvalidate` is off. */
   isCurrent({ request }: Visit, { record }: Variant): boolean {
     return record === undefined || !request.policy.autoInvalidate || this.#holds(record.fences)
   }
 
-  /** The fences of an object hold: to read it again would find the same. */
+  /** Whether the answer has fences that count for this request: if they hold (`isCurrent`), reading it again would find the same. */
   isUntouched({ request, asked }: Visit, { record }: Variant): boolean {
     return (
       record !== undefined && record.fences.length > 0 && request.policy.autoInvalidate && asked.maxAge === undefined

@@ -8,21 +8,24 @@ import { fieldOf, joined } from './headers.ts'
 export interface Variant {
   readonly status: number
   readonly lines: readonly HeaderLine[]
-  /** Undefined: larger than an entry may be, and kept in blocks. */
+  /** Undefined: the body is larger than an entry may be, and is kept in blocks. */
   readonly body: Buffer | undefined
   readonly sizeBytes: number
-  /** Of an origin that has objects. */
+  /** Set if the origin has objects. */
   readonly record: StoredRecord | undefined
-  /** For purges: distribution, host, path. The host is of the request that it was read for; others may have the same entry. */
+  /**
+   * For purges: the distribution (`space`), the host and the path. The host is that of the request that read the answer; requests of other hosts may
+   * use the same entry.
+   */
   readonly space: string
   readonly host: string
   readonly path: string
   readonly tags: readonly string[]
-  /** Of the purge log, when it was read. */
+  /** Number of the last purge when the reading of the answer began. */
   readonly purgeSequence: number
-  /** Of the last purge that has let it expire. */
+  /** Number of the last soft purge that has let it expire. */
   softSequence: number
-  /** Up to which purge it was looked at for this host, and is alive. */
+  /** Number of the purge up to which the answer was compared for `checkedHost`, and is not dead. */
   checkedSequence: number
   checkedHost: string
   /** Request fields that `Vary` names, with their values. */
@@ -36,31 +39,31 @@ export interface Variant {
   initialAgeMs: number
 }
 
-/** What an origin says of its answer; its fences are taken anew when they no longer hold and the answer is the same. */
+/** The origin's record of an answer. When its fences no longer hold and the answer is the same, it gets new ones. */
 export interface StoredRecord extends Omit<OriginRecord, 'fences'> {
   fences: FenceList
   readonly isEncrypted: boolean
 }
 
-/** Of what was read from a tier: no counter ever has this value, so it has to be confirmed. */
+/** Fences of an answer from a tier: no counter ever has this value, so the answer has to be confirmed. */
 export const unconfirmed: FenceList = [0, Number.NaN]
 
-/** One variant, as nearly all have, or several: newest first. */
+/** One variant, as in nearly all entries, or several, the newest first. */
 export type Entry = Variant | readonly Variant[]
 
 export const isList = (entry: Entry): entry is readonly Variant[] => Array.isArray(entry)
 export const variantsOf = (entry: Entry | undefined): readonly Variant[] =>
   entry === undefined ? [] : isList(entry) ? entry : [entry]
-/** Of at least one. */
+/** The entry of at least one variant. */
 export const entryOf = (variants: readonly Variant[]): Entry =>
   variants.length === 1 ? (variants[0] as Variant) : variants
 
 export const variantsMax = 32
-/** What a variant that is not packed costs beside its body, its lines and the text of its value. */
+/** Memory of a variant that is not packed, beside its body, its lines and the text of its value. */
 const variantBytes = 900
-/** What each line costs beside its text. */
+/** Memory of each line beside its text. */
 const lineBytes = 96
-/** Of the fields of an answer; one with more is not stored. */
+/** Most bytes of an answer's fields; an answer with more is not stored. */
 export const headBytesMax = 16 * 1024
 
 export const headBytes = (lines: readonly HeaderLine[]) =>
@@ -77,7 +80,7 @@ export const entryBytes = (entry: Entry) =>
     0,
   )
 
-/** Not updated by a 304: they describe the bytes that are stored. */
+/** Fields that a 304 does not update: they describe the stored bytes. */
 const ofTheBytes: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-length',
@@ -108,7 +111,7 @@ export function createVariant(received: Received): Variant {
   const headers = joined(lines)
   return {
     status,
-    // The age is told anew with each answer. The value of an origin with objects has all that its lines say.
+    // Each answer gets a new `Age`. For an origin with objects, the value has all that the lines say.
     lines: record === undefined ? lines.filter(([name]) => name.toLowerCase() !== 'age') : noLines,
     body,
     sizeBytes,
@@ -122,7 +125,7 @@ export function createVariant(received: Received): Variant {
     checkedSequence: 0,
     checkedHost: '',
     vary: vary.length === 0 ? noLines : vary,
-    // Of an object the identity says it.
+    // For an object the identity takes the place of validators.
     etag: record === undefined ? headers.get('etag') : undefined,
     lastModified: record === undefined ? headers.get('last-modified') : undefined,
     freshMs: lifetime.freshMs,
@@ -136,7 +139,7 @@ export function createVariant(received: Received): Variant {
 const noLines: readonly HeaderLine[] = []
 const noTags: readonly string[] = []
 
-/** With the fields of a 304, or of the answer to a HEAD, in the place of the stored ones (RFC 9111 sections 3.2 and 4.3.4). */
+/** Replaces stored fields by those of a 304, or of the answer to a HEAD (RFC 9111 sections 3.2 and 4.3.4). */
 export function renewVariant(
   variant: Variant,
   update: readonly HeaderLine[],
@@ -156,10 +159,10 @@ export function renewVariant(
 export const ageMs = ({ initialAgeMs, receivedMs }: Variant, nowMs: number) =>
   initialAgeMs + Math.max(0, nowMs - receivedMs)
 
-/** Milliseconds that it is fresh; from 0 downwards it has expired. */
+/** For how many more milliseconds the answer is fresh. It has expired from 0 downwards. */
 export const freshForMs = (variant: Variant, nowMs: number) => variant.freshMs - ageMs(variant, nowMs)
 
-/** Answers that are never fresh, as those with `no-cache`, and that nobody has purged: when they are confirmed, only their age changes. */
+/** Whether the answer is never fresh, such as with `no-cache`, and was not purged softly: confirming it changes only its age. */
 export const isNeverFresh = ({ freshMs, softSequence }: Variant) => freshMs === 0 && softSequence === 0
 
 export function confirm(variant: Variant, nowMs: number): void {
@@ -167,13 +170,13 @@ export function confirm(variant: Variant, nowMs: number): void {
   variant.initialAgeMs = 0
 }
 
-/** A soft purge: expired as of then, so that its stale windows count from then. */
+/** Lets the answer expire at the time of a soft purge; its stale windows begin then. */
 export function expireAt(variant: Variant, { atMs, number }: { readonly atMs: number; readonly number: number }): void {
   variant.freshMs = Math.min(variant.freshMs, ageMs(variant, atMs))
   variant.softSequence = number
 }
 
-/** The request fields that an answer depends on; white space around commas means nothing. */
+/** The request fields that `Vary` names, with their values; white space around commas is ignored. */
 export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): readonly HeaderLine[] {
   const names = (joined(lines).get('vary') ?? '').split(',').map(name => name.trim().toLowerCase())
   return [...new Set(names)].filter(name => name !== '').map(name => [name, varyValue(request, name)])
@@ -181,12 +184,15 @@ export function varyOf(lines: readonly HeaderLine[], request: RequestHeaders): r
 
 export function findVariant(entry: Entry | undefined, request: RequestHeaders): Variant | undefined {
   if (entry === undefined) return undefined
-  // Without `Vary` there is one, for every request.
+  // Without `Vary` the one variant answers every request.
   if (!isList(entry) && entry.vary.length === 0) return entry
   return variantsOf(entry).find(({ vary }) => vary.every(([name, value]) => varyValue(request, name) === value))
 }
 
-/** An entry with a new variant, which takes the place of those for the same requests. The oldest give way. */
+/**
+ * The entry with a new variant, which replaces `replaced` and any variant for the same field values. Of more than `variantsMax` variants the oldest
+ * are dropped.
+ */
 export function withVariant(entry: Entry | undefined, variant: Variant, replaced?: Variant): Entry {
   const same = JSON.stringify(variant.vary)
   const others = variantsOf(entry).filter(one => one !== replaced && JSON.stringify(one.vary) !== same)
@@ -194,7 +200,7 @@ export function withVariant(entry: Entry | undefined, variant: Variant, replaced
 }
 
 function varyValue(request: RequestHeaders, name: string): string {
-  // A missing field and an empty one are told apart.
+  // A missing field and an empty one are different values.
   const value = fieldOf(request, name)
   return value === undefined ? '-' : `=${value.trim().replaceAll(/[ \t]*,[ \t]*/g, ',')}`
 }

@@ -1,4 +1,4 @@
-/** What is asked of the cache, what it asks of origins, and what it answers. */
+/** The requests to the cache, its requests to origins, and its answers. */
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { Fence } from '../fence/fences.ts'
@@ -12,53 +12,53 @@ export type RequestHeaders = Readonly<Record<string, string | readonly string[] 
 
 export interface CacheRequest {
   readonly method: string
-  /** Of the visitor. */
+  /** Headers of the visitor's request. */
   readonly headers: RequestHeaders
-  /** What its key is made of, beside headers and cookies. */
+  /** The parts of the cache key, without headers and cookies. */
   readonly key: Omit<KeyRequest, 'header' | 'cookie'>
   readonly policy: EffectivePolicy
-  /** Kept by the caller for all requests with the same `key` and the same policy: the cache notes there what it has made of them. */
+  /** An object that the caller keeps for all requests with the same `key` and policy: the cache stores the id of the key in it. */
   readonly kept?: { id?: string }
   /** Whether the visitor's `Cache-Control` and `Pragma` count. */
   readonly honorsDirectives: boolean
 }
 
-/** Bytes that can be read from any place, for as long as whoever has it reads on. */
+/** An object whose bytes can be read from any offset, for as long as a reader goes on reading. */
 export interface OriginObject {
   readonly sizeBytes: number
-  /** Bytes start <= i < start+length. The first call comes at once, while the object is what it was. */
+  /** Reads the bytes start <= i < start+length. The first call comes immediately, while the object is unchanged. */
   read(start: number, length: number): MaybePromise<ObjectData>
 }
 
-/** Of origins that have objects: what an answer is made of, beside its bytes. */
+/** What an origin with objects says about its answer, beside the bytes. */
 export interface OriginRecord {
   /** Two answers with the same identity have the same bytes, status and value. */
   readonly identity: string
   /** Kept with the bytes and handed out with them; plain JSON of bounded size. */
   readonly value: unknown
-  /** Of all keys that it depends on, present or absent, each taken before its key was read. */
+  /** Fences of all keys that the answer depends on, present or absent, each taken before its key was read. */
   readonly fences: readonly Fence[]
-  /** That purges may name. */
+  /** Tags that purges may name. */
   readonly tags: readonly string[]
-  /** Its bytes are encrypted where they are stored: outside of the memory of the process they lie encrypted, or not at all. */
+  /** The bytes are encrypted where they are stored. Outside of the memory of the process they must be encrypted, or not be stored at all. */
   readonly isEncrypted?: boolean
 }
 
 export interface OriginAnswer {
   readonly status: number
   readonly headers: readonly HeaderLine[]
-  /** A stream ends with an error where it is cut off; leaving its loop closes it. Undefined: none. */
+  /** A stream ends with an error if it is cut off; leaving its loop closes it. Undefined: there is no body. */
   readonly body: AsyncIterable<Uint8Array> | OriginObject | undefined
   readonly record?: OriginRecord
 }
 
 /** Where answers come from. */
 export interface CacheOrigin {
-  /** All of its answers have a record, and ranges are the caller's matter. */
+  /** True: all of its answers have a record, and the caller handles ranges. */
   readonly hasObjects?: boolean
   /**
-   * `headers` are the visitor's end-to-end fields, with conditions of the cache in the place of the visitor's. Rejects where the origin
-   * cannot be reached.
+   * `headers` are the visitor's end-to-end fields, with conditions of the cache in the place of the visitor's. Rejects if the origin cannot be
+   * reached.
    */
   fetch(request: { readonly method: string; readonly headers: RequestHeaders }): Promise<OriginAnswer>
 }
@@ -68,7 +68,7 @@ export type CacheResult = 'HIT' | 'MISS' | 'STALE' | 'EXPIRED' | 'REVALIDATED' |
 
 export interface CacheAnswer {
   readonly status: number
-  /** With `X-Cache`, `Cache-Status` and, of what is from the cache, `Age`. */
+  /** With `X-Cache`, `Cache-Status` and, if the answer is from the cache, `Age`. */
   readonly headers: readonly HeaderLine[]
   /** A stream that nobody reads must be closed by its `return`. */
   readonly body: Buffer | AsyncIterable<Uint8Array> | undefined
@@ -78,17 +78,17 @@ export interface CacheAnswer {
 /** An answer as it is stored, or as the origin has given it: without regard to conditions and ranges. */
 export interface CacheLookup {
   readonly status: number
-  /** Of the origin. Empty where `value` has what they say. */
+  /** Lines of the origin. Empty if `value` has what they say. */
   readonly lines: readonly HeaderLine[]
   readonly body: Buffer | CachedObject | AsyncIterable<Uint8Array> | undefined
   readonly result: CacheResult
   /** Value of `Cache-Status`. */
   readonly detail: string
-  /** Undefined: not from the cache. */
+  /** Undefined: the answer is not from the cache. */
   readonly ageSeconds: number | undefined
-  /** Of `OriginRecord`. */
+  /** `value` of the `OriginRecord`. */
   readonly value: unknown
-  /** `memory`, the name of a tier, or `origin`. An object that is read in blocks says it when it is opened. */
+  /** `memory`, the name of a tier, or `origin`. An object that is read in blocks tells it when it is opened. */
   readonly source: string
 }
 
@@ -104,6 +104,6 @@ export interface CachedObject {
 export interface OpenedObject {
   readonly data: ObjectData
   readonly isCached: boolean
-  /** Of all that is needed: `memory`, the name of the tier that has what memory lacks, or `origin`. */
+  /** Where the needed bytes are: `memory`, the name of the tier that has all that memory lacks, or `origin`. */
   readonly source: string
 }

@@ -1,26 +1,26 @@
-/** What operators set, staged as documents: for whoever brings them in and out. */
+/** Cache settings of operators, staged as documents: for plugins that import and export them. */
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { CachePolicyInput, CacheSettingsInput, DistributionCacheInput } from '../admin/schemas.ts'
 
-/** Of one kind, by name. */
+/** Documents of one kind, by name. */
 export interface StagedDocuments<Content> {
-  /** As they are. */
+  /** The present documents. */
   readonly before: ReadonlyMap<string, Content>
-  /** Of those that are wanted, as they will be. */
+  /** The documents of the request, as they will be. */
   readonly after: ReadonlyMap<string, Content>
   readonly changed: ReadonlySet<string>
-  /** Why one cannot be stored. */
+  /** By name: why a document cannot be stored. */
   readonly errors: ReadonlyMap<string, Error>
 }
 
-/** `null` removes. */
+/** `null` removes a document. */
 export interface CacheChanges {
   readonly policies: ReadonlyMap<string, CachePolicyInput | null>
-  /** Undefined: they stay. */
+  /** Undefined: the settings stay. */
   readonly settings: CacheSettingsInput | undefined
   readonly distributions: ReadonlyMap<string, DistributionCacheInput | null>
-  /** As they will be. */
+  /** All distributions, as they will be. */
   readonly sites: ReadonlyMap<string, Distribution>
 }
 
@@ -29,12 +29,12 @@ export interface StagedCache {
   /** Its only name is `cluster`. */
   readonly settings: StagedDocuments<CacheSettingsInput>
   readonly distributions: StagedDocuments<DistributionCacheInput>
-  /** All changes, on the condition that no settings have changed meanwhile. Only where there are no errors. */
+  /** Adds all changes to a transaction, on the condition that no cache settings have changed meanwhile. Must not be called if there are errors. */
   apply(tx: TransactionBuilder): void
 }
 
-/** What operators have set, as documents that clients write. Secrets are masked, and stay when they are sent back. */
+/** Cache settings of operators, as documents that clients write. Secrets are masked; a masked secret that is sent back stays. */
 export interface CacheDocumentsService {
-  /** With no changes `before` is all there is. */
+  /** Without changes only `before` is filled. */
   stage(changes: CacheChanges): Promise<StagedCache>
 }

@@ -1,4 +1,4 @@
-/** What caches in front of this server are told, and who keeps their webhooks. */
+/** Invalidations for caches in front of this server, and the webhooks that tell them. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import type { Transaction } from 'svc/plugins/storage/api'
@@ -6,9 +6,9 @@ import type { TransactionBuilder } from 'svc/plugins/store/api'
 
 export type InvalidationKind = 'path' | 'prefix' | 'glob' | 'regex' | 'tag' | 'domain' | 'all'
 
-/** What caches in front of this server have to forget. A request that names several kinds is told as several invalidations of one id. */
+/** Copies that caches in front of this server have to drop. A request with several kinds of selectors becomes several invalidations with one id. */
 export interface Invalidation {
-  /** Of the request, as the Admin API shows it; empty for a change of an object. */
+  /** Id of the request, as the Admin API shows it; empty for a change of an object. */
   readonly id: string
   /** Undefined: every distribution. */
   readonly distribution: string | undefined
@@ -20,11 +20,11 @@ export interface Invalidation {
   readonly items: readonly string[]
   /** Patterns match without regard to case. */
   readonly isCaseInsensitive: boolean
-  /** The copies may be served as stale ones. */
+  /** True: the copies may still be served as stale ones. */
   readonly isSoft: boolean
 }
 
-/** A contribution to `cache.invalidation`, in every thread: whoever tells invalidations to caches in front of this server. */
+/** A contribution to `cache.invalidation`, in every thread: it tells invalidations to caches in front of this server. */
 export interface InvalidationSubscriber {
   /** Whether changes of objects of this distribution are told at all. Called in commits: synchronous and fast. */
   wants(distribution: string): boolean
@@ -34,8 +34,8 @@ export interface InvalidationSubscriber {
    */
   changed(tx: Transaction, invalidation: Invalidation): void
   /**
-   * Somebody has requested it. Called once, in the thread that serves the request, when this node has forgotten what it selects and before
-   * the request is acknowledged. A rejection fails the request, which may be repeated.
+   * An invalidation was requested. Called once, in the thread that serves the request, when the purge is in force on this node and before the request
+   * is acknowledged. A rejection fails the request, which may be repeated.
    */
   requested(invalidation: Invalidation): MaybePromise<void>
 }
@@ -53,15 +53,15 @@ export interface WebhookDocument {
 
 /** What a transaction that replaces the webhooks of a distribution needs. */
 export interface WebhookChange {
-  /** As they will be read. */
+  /** The webhooks, as they will be read. */
   readonly after: readonly WebhookDocument[]
-  /** False: they are the stored ones already, secrets included. */
+  /** False: the webhooks are equal to the stored ones, secrets included. */
   readonly isChange: boolean
-  /** Its condition is that nobody else has replaced them meanwhile. */
+  /** Adds the change to a transaction, on the condition that nobody else has replaced the webhooks meanwhile. */
   apply(tx: TransactionBuilder): void
 }
 
-/** The contribution to `cache.webhook`, in every thread: whoever keeps the purge webhooks of distributions. */
+/** The contribution to `cache.webhook`, in every thread: it keeps the purge webhooks of distributions. */
 export interface CacheWebhooks {
   /** The webhooks of a distribution, secrets masked. */
   webhooks(distribution: Distribution): MaybePromise<readonly WebhookDocument[]>
@@ -70,6 +70,6 @@ export interface CacheWebhooks {
    * (`/webhooks/0/token`).
    */
   prepare(distribution: Distribution, webhooks: readonly WebhookDocument[]): Promise<WebhookChange>
-  /** Invalidations that wait for any webhook of any distribution. */
+  /** Number of invalidations that wait for a webhook, of all distributions. */
   queued(): Promise<number>
 }

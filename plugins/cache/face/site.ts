@@ -19,7 +19,7 @@ export interface InspectedSite {
   readonly path: string
   readonly behavior: number
   readonly bucket: string
-  /** That the path names; the index document or a fallback may be what answers. */
+  /** The key that the path names; the answer may be an index document or a fallback instead. */
   readonly key: string
   readonly policy: PlacedPolicy
   readonly cacheControl: string
@@ -33,13 +33,16 @@ export interface WarmPlace {
   readonly headers: RequestHeaders
 }
 
-/** Of one target: it is in the cache now (`fetched`), or was (`hit`), is not for the cache (`skipped`), or cannot be had. */
+/**
+ * The outcome for one target: it is in the cache now (`fetched`), was there before (`hit`), is not for the cache (`skipped`), or cannot be read
+ * (`failed`).
+ */
 export interface WarmOutcome {
   readonly result: 'fetched' | 'hit' | 'skipped' | 'failed'
-  /** Of HTTP; 0 where there is none. */
+  /** Status of HTTP; 0 if there is none. */
   readonly status: number
   readonly bytes: number
-  /** Without subject; empty where it is in the cache. */
+  /** A message without subject; empty if the page is in the cache. */
   readonly message: string
 }
 
@@ -47,6 +50,6 @@ export interface WarmOutcome {
 export interface CacheSite {
   /** How the site would ask the cache. Undefined: it would refuse the path. */
   inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
-  /** Fetches paths and queries, as they stand in URLs, into the cache of this thread; all at once. */
+  /** Fetches all of these paths and queries at once into the cache of this thread. They are written as in URLs. */
   warm(place: WarmPlace, targets: readonly string[]): Promise<readonly WarmOutcome[]>
 }

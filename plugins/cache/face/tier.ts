@@ -1,17 +1,17 @@
 /**
- * A tier keeps bytes and knows no rule: lifetimes, purges, fences and checksums are in the head of a record, which the cache writes, and
- * checks whenever it reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
+ * A tier stores bytes and knows no rules: lifetimes, purges and checksums are in the head of a record, which the cache writes, and checks whenever it
+ * reads one. So a tier that loses, delays or damages records costs hits and never leads to a wrong answer.
  */
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
 
-/** Of a record: bytes of its head. */
+/** Most bytes of a record's head. */
 export const tierHeadBytesMax = 16 * 1024
-/** Of a record: bytes of its body. */
+/** Most bytes of a record's body. */
 export const tierBodyBytesMax = 1024 * 1024
-/** Of a record: bytes of its id. */
+/** Bytes of a record's id. */
 export const tierIdBytes = 32
 
-/** Neither buffer is changed after it was given to a tier, or by one, until it is released. */
+/** Neither buffer is changed after it was passed to a tier, or returned by one, until it is released. */
 export interface TierRecord {
   /** At most `tierHeadBytesMax`. */
   readonly head: Buffer
@@ -21,7 +21,7 @@ export interface TierRecord {
 
 /** A record that a tier has found. */
 export interface FoundRecord extends TierRecord {
-  /** CRC-32 of these bytes of the body, where the tier had to compute it anyway: the cache need not do so again. */
+  /** CRC-32 of the body, if the tier has computed it anyway: then the cache need not. */
   readonly bodyCrc?: number
   /** Called at most once, when nobody reads head or body any more, so that their memory may be used again. Never for bytes that are kept. */
   release?(): void
@@ -29,39 +29,39 @@ export interface FoundRecord extends TierRecord {
 
 export interface TierUsage {
   readonly entries: number
-  /** With all that the tier itself needs for them. Never above its budget. */
+  /** Bytes of the records with all overhead of the tier. Never above its budget. */
   readonly bytes: number
-  /** Records that gave way to others since the start. */
+  /** Number of records that were evicted since the start. */
   readonly evictions: number
 }
 
 /**
- * One tier in one thread; every thread that serves has its own, over the same records where the tier is outside of the process. Methods
- * other than `start` and `stop` are called between the two. A rejection, or no answer within 50 ms, is a miss; after 5 failures in a
- * row the cache leaves the tier alone for 10 s. A late answer is a failure where the process had time for it. Errors are sentences without secrets.
+ * One tier in one thread; every thread that serves has its own, over the same records if the tier is outside of the process. Methods other than
+ * `start` and `stop` are called between the two. A rejection, or no answer within 50 ms, is a miss; after 5 failures in a row the cache does not call
+ * the tier for 10 s. A late answer is a failure if the process had time for it. Errors are sentences without secrets.
  */
 export interface CacheTier {
-  /** Opens what is ours. Waits for no remote host: records are missing until it answers. */
+  /** Opens the tier's own files. Does not wait for a remote host: until it answers, all records are missing. */
   start(): Promise<void>
   /** Idempotent; also after a start that failed. */
   stop(): Promise<void>
   /** The record as it was put last, or one that was put before, or undefined. `id` has `tierIdBytes` bytes. */
   get(id: Buffer): MaybePromise<FoundRecord | undefined>
-  /** False: not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
+  /** Stores a record. False: it was not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>
   /** Whether it has records of all of these ids now, as far as it knows; they may be gone, or damaged, when they are read. */
   hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
-  /** That it is absent is a success. */
+  /** Deletes a record. Succeeds if there is none. */
   delete(id: Buffer): MaybePromise<void>
   /**
-   * For the sweeper: at most `limit` records whose ids come after `after` in the order of the tier, each id once unless it is put
-   * meanwhile. Without `after` from the beginning. An empty list is the end. Always empty where the tier cannot list.
+   * For the sweeper: at most `limit` records whose ids come after `after` in the order of the tier, each id once unless it is put meanwhile. Without
+   * `after` from the beginning. An empty list is the end. Always empty if the tier cannot list.
    */
   heads(
     after: Buffer | undefined,
     limit: number,
   ): MaybePromise<readonly { readonly id: Buffer; readonly head: Buffer }[]>
-  /** Of this thread; of what threads share, in the main thread alone, and nothing in others. */
+  /** Usage by this thread. If threads share the tier, the main thread reports all of it, and other threads nothing. */
   usage(): TierUsage
 }
 
@@ -69,18 +69,18 @@ export interface CacheTierContext {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
-  /** Of the storage that is cached; empty where it has none. What another deployment has left is none of ours. */
+  /** Id of the deployment whose storage is cached; empty if it has none. Records that another deployment has left are not used. */
   readonly deploymentId: string
-  /** Of the whole node, for a tier that threads share; at least 1 MiB. */
+  /** Budget of the whole node, if threads share the tier; at least 1 MiB. */
   readonly budgetBytes: number
 }
 
 /** A contribution to `cache.tier`, in every thread; its id is the name of the tier in metrics. Tiers are asked in the order of the configuration. */
 export interface CacheTierKind {
-  /** False: nothing says where it is, and it is left out. */
+  /** False: the configuration does not say where the tier is, so it is left out. */
   readonly isConfigured: boolean
-  /** What its configuration allows it to take, for the whole node. */
+  /** The budget in its configuration, for the whole node. */
   readonly budgetBytes: number
-  /** Without I/O. */
+  /** Makes the tier, without I/O. */
   create(context: CacheTierContext): CacheTier
 }

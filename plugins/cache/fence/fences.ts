@@ -51,7 +51,7 @@ export class Fences {
     this.#armed = cells(2 * slotCount + bucketCells, bucketCells)
   }
 
-  /** To be taken before the key is read. */
+  /** Takes a fence. Must be called before the key is read. */
   take(bucket: string, key: string): Fence {
     const slot = slotOf(bucket, key)
     const generation = Atomics.load(this.#touched, slot)
@@ -59,7 +59,7 @@ export class Fences {
     return { slot, generation, isSettled }
   }
 
-  /** Whether nothing has changed since they were taken. */
+  /** Whether no key of their slots has changed since they were taken. */
   hold(fences: FenceList): boolean {
     for (let i = 0; i < fences.length; i += 2) {
       if (Atomics.load(this.#touched, fences[i] as number) !== fences[i + 1]) return false
@@ -112,7 +112,7 @@ function set(cells: Int32Array, bucket: string): void {
 
 const slotOf = (bucket: string, key: string): number => hashOf(bucket, key) & (slotCount - 1)
 
-/** FNV-1a over the code units of both, folded. */
+/** FNV-1a hash of the code units of both names, folded. */
 function hashOf(bucket: string, key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < bucket.length; i++) hash = Math.imul(hash ^ bucket.charCodeAt(i), 0x01000193)

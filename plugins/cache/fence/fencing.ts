@@ -14,7 +14,7 @@ export interface FencingOptions {
   readonly storage: Pick<StorageService, 'execute'>
   readonly threads: Threads
   readonly log: Logger
-  /** Hears of changes, inside their commits, of the buckets that it wants. */
+  /** Called with changes of the buckets that it wants, inside their commits. */
   readonly relay: {
     wants(bucket: string): boolean
     tell(tx: Transaction, event: ObjectEvent): void
@@ -24,7 +24,7 @@ export interface FencingOptions {
 export interface Fencing {
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly observer: ObjectObserver
-  /** Those of this process; before `start` of a worker nobody may use them. */
+  /** The fences of this process. A worker must not use them before `start`. */
   fences(): Fences
   /**
    * Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. Where the storage takes no

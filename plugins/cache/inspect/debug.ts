@@ -19,7 +19,7 @@ export function debugHeaders(
   const lines: HeaderLine[] = nodeHeader ? [['X-Cache-Node', node]] : []
   if (debug.secret === '') return lines
   const given = fieldOf(request.headers, debug.header.toLowerCase())
-  // A reference that is not set on this node, or to too little, opens nothing.
+  // Without a secret of sufficient length on this node no request gets these headers.
   const secret = resolve(debug.secret)
   if (given === undefined || secret === undefined || secret.length < headerSecretCharactersMin) return lines
   if (!timingSafeEqual(digest(given), digest(secret))) return lines

@@ -1,4 +1,7 @@
-/** What the cache would do with a request, and what every thread has for it. Reads nothing of the origin, and counts as no use. */
+/**
+ * Tells what the cache would do with a request, and what every thread has for it. Reads nothing from the origin, and does not count as a use of
+ * memory.
+ */
 import type { MaybePromise, Point, Threads } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { CacheRequest, CacheSite, InspectedSite, RequestHeaders } from '../api.ts'
@@ -9,7 +12,7 @@ import { cacheErrors, invalidRequest } from '../errors.ts'
 import type { Tiers } from '../tiers/tiers.ts'
 
 export interface InspectRequest {
-  /** Absolute, or a path of `distribution`. */
+  /** An absolute URL, or a path of `distribution`. */
   readonly url: string
   readonly distribution: string | undefined
   readonly headers: RequestHeaders
@@ -70,7 +73,7 @@ export function createInspect({ threads, distributions, sites, memory, tiers, no
     return factsOf(variant, blockSize, 'memory', block => memory.hasBlock(block))
   }
 
-  /** Of the tiers, which all threads share. Counts as a use there. */
+  /** The entry in the tiers, which all threads share. Counts as a use there. */
   async function tierEntryOf({ id, blockSize }: Asked): Promise<EntryFacts | undefined> {
     const found = await tiers.entry(id)
     if (found === undefined) return undefined
@@ -146,7 +149,7 @@ export function createInspect({ threads, distributions, sites, memory, tiers, no
       key: keyOf(request).text,
       bypass,
       reason: bypass ? reasonOf(request) : '',
-      // Threads have memories of their own: the one that is fresh longest.
+      // Each thread has a memory of its own: the entry that is fresh longest is shown.
       entry: entries
         .filter(one => one !== undefined)
         .sort((a, b) => b.expiresInSeconds - a.expiresInSeconds)

@@ -1,7 +1,7 @@
 /**
- * Plain JSON values, taken apart into their shape, which many values share, and what differs: their texts and numbers. `{"a":[1,"x"],"b":true}`
- * has the shape `{"a":[0,0],"b":true}` and the leaves `[1,"x"]`. Texts that very many have are part of the shape, too; these are a fixed list, so
- * that nobody can make shapes without end.
+ * Takes plain JSON values apart into their shape, which many values share, and their leaves: texts and numbers. `{"a":[1,"x"],"b":true}` has the
+ * shape `{"a":[0,0],"b":true}` and the leaves `[1,"x"]`. Very common texts are part of the shape, too; they are a fixed list, so that clients cannot
+ * create shapes without limit.
  */
 
 /** `0` stands for a leaf, a text for itself. */
@@ -35,7 +35,7 @@ const common: ReadonlySet<string> = new Set([
   'video/mp4',
 ])
 
-/** Appends its leaves. Undefined fields are left out, as JSON does. */
+/** Returns the shape of a value, and appends its leaves to `leaves`. Undefined fields are left out, as in JSON. */
 export function takeApart(value: unknown, leaves: Leaf[]): Shape {
   if (typeof value === 'string' && common.has(value)) return value
   if (typeof value === 'string' || typeof value === 'number') {
@@ -51,7 +51,7 @@ export function takeApart(value: unknown, leaves: Leaf[]): Shape {
   return shape
 }
 
-/** `first`: the index of its first leaf. */
+/** `first`: index of the value's first leaf. */
 export function putTogether(shape: Shape, leaves: readonly Leaf[], first = 0): unknown {
   let next = first
   const build = (part: Shape): unknown => {

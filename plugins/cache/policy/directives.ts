@@ -1,9 +1,9 @@
 /**
- * The directives of `Cache-Control` (RFC 9111 section 5.2, RFC 5861, RFC 8246), of `CDN-Cache-Control` (RFC 9213), and of what came before that,
+ * The directives of `Cache-Control` (RFC 9111 section 5.2, RFC 5861, RFC 8246), of `CDN-Cache-Control` (RFC 9213), and of its predecessor
  * `Surrogate-Control` (W3C Note "Edge Architecture Specification", 2001).
  *
- * Malformed input is read so that a cache keeps less: a number that is none is 0, of duplicates the smaller counts, and what is in quotes
- * is no directive. Names are case-insensitive. Qualified forms (`no-cache="set-cookie"`) count for the whole answer.
+ * Malformed input is read so that the cache stores less: an invalid number is 0, the smallest of several values counts, and quoted text has no
+ * directives. Names are case-insensitive. Qualified forms (`no-cache="set-cookie"`) count for the whole answer.
  */
 import { parseDictionary } from 'structured-headers'
 
@@ -14,7 +14,7 @@ export interface Directives {
   readonly staleWhileRevalidate: number | undefined
   readonly staleIfError: number | undefined
   readonly minFresh: number | undefined
-  /** Infinity without an argument. */
+  /** Infinity if the directive has no argument. */
   readonly maxStale: number | undefined
   /** Lower-case names of all directives. */
   readonly names: ReadonlySet<string>
@@ -27,13 +27,13 @@ type Argument = string | true
 
 export const noDirectives: Directives = fromArguments([])
 
-/** Of all lines of the field, joined with commas. */
+/** `field`: all lines of the field, joined with commas. */
 export function parseCacheControl(field: string | undefined): Directives {
   if (field === undefined) return noDirectives
   return fromArguments(split(field).map(readItem))
 }
 
-/** Undefined where the field is missing, empty, or no dictionary: then `Cache-Control` counts. */
+/** Undefined if the field is missing, empty or malformed: then `Cache-Control` counts. */
 export function parseTargetedCacheControl(field: string | undefined): Directives | undefined {
   if (field === undefined) return undefined
   let dictionary: ReturnType<typeof parseDictionary>
@@ -47,14 +47,14 @@ export function parseTargetedCacheControl(field: string | undefined): Directives
   const items: [string, Argument][] = []
   for (const [name, [value]] of dictionary) {
     if (value === false) continue
-    // Of a type that no number has: text that is no number.
+    // A value that is not a number becomes a text that is not a number.
     items.push([name, value === true ? true : typeof value === 'number' ? String(value) : '?'])
   }
   return fromArguments(items)
 }
 
 /**
- * Undefined where it says neither how long nor that nothing may be kept: then `Cache-Control` counts. A directive with a target
+ * Undefined if the field has none of `max-age`, `no-store` and `no-store-remote`: then `Cache-Control` counts. A directive with a target
  * (`max-age=60;edge`) is for the cache that has asked for it, which this one never does.
  */
 export function parseSurrogateControl(field: string | undefined): Directives | undefined {
@@ -64,7 +64,7 @@ export function parseSurrogateControl(field: string | undefined): Directives | u
     .map(readItem)
     .map(([name, argument]): [string, Argument] => {
       if (name === 'no-store-remote') return ['no-store', argument]
-      // `max-age=60+30`: fresh for 60 s, and stale for 30 more, which nobody relies on.
+      // `max-age=60+30`: fresh for 60 s, and usable for 30 s more, which are ignored.
       return name === 'max-age' && argument !== true ? [name, argument.replace(/^(\d+)\+\d+$/, '$1')] : [name, argument]
     })
   return items.some(([name]) => name === 'max-age' || name === 'no-store') ? fromArguments(items) : undefined
@@ -93,7 +93,7 @@ function fromArguments(items: readonly (readonly [string, Argument])[]): Directi
   }
 }
 
-/** At commas outside of quoted strings; a string without an end reaches to the end. */
+/** Splits at commas outside of quoted strings; an unterminated string reaches to the end of the field. */
 function split(field: string): string[] {
   const items: string[] = []
   let start = 0
@@ -114,7 +114,7 @@ function split(field: string): string[] {
 function readItem(item: string): [string, Argument] {
   const equals = item.indexOf('=')
   if (equals < 0) return [item.toLowerCase(), true]
-  // White space around the sign is not allowed: then the argument is no number, and the name still counts.
+  // White space around `=` is not allowed: the argument then is no number, and the name still counts.
   const name = item.slice(0, equals)
   const argument = item.slice(equals + 1)
   if (name !== name.trimEnd() || argument !== argument.trimStart()) return [name.trimEnd().toLowerCase(), '?']

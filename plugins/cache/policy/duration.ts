@@ -1,4 +1,4 @@
-/** Durations and sizes of cache policies, as the Admin API takes them. */
+/** Durations of cache policies, as the Admin API takes them. */
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
@@ -11,7 +11,10 @@ const unitMs: Readonly<Record<string, number>> = {
 /** A hundred years. */
 const durationMsMax = 3_155_760_000_000
 
-/** A number of seconds, or text: `500ms`, `5s`, `1h30m`, also `300` for seconds. Milliseconds; undefined for anything else. */
+/**
+ * Parses a number of seconds, or a text such as `500ms`, `5s`, `1h30m` or `300` (seconds). Returns milliseconds; undefined if it is malformed or
+ * longer than a hundred years.
+ */
 export function parseDuration(value: string | number): number | undefined {
   const text = String(value)
   if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text) * 1000)

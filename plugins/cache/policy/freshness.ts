@@ -9,7 +9,7 @@ import {
 import { parseHttpDate } from './http-date.ts'
 import type { CachePolicy } from './policy.ts'
 
-/** Of an answer of an origin. Names in lower case; several lines of a field are joined with commas. */
+/** Status and fields of an origin's answer. Names in lower case; several lines of a field are joined with commas. */
 export interface StoredHead {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -17,10 +17,10 @@ export interface StoredHead {
 
 export interface Lifetime {
   readonly freshMs: number
-  /** After it has expired: how long it may be served while it is read again, and when reading it fails. */
+  /** How long the answer may be served after it has expired: while it is read again, and when reading it fails. */
   readonly staleWhileRevalidateMs: number
   readonly staleIfErrorMs: number
-  /** What the answer itself says, rather than the policy. */
+  /** True: the lifetime is from the answer itself, not from the policy. */
   readonly isExplicit: boolean
   readonly directives: Directives
 }
@@ -82,7 +82,7 @@ export function isStorable(
 ): boolean {
   const { status, headers } = head
   const { names } = lifetime.directives
-  // Also where a field for shared caches counts: it is about lifetimes, and privacy is not traded for them.
+  // `Cache-Control` counts here even if a field for shared caches sets the lifetime: `no-store` and `private` protect privacy.
   const own = parseCacheControl(headers.get('cache-control')).names
   const isUnderstood = names.has('must-understand') && understood.has(status)
   if ((names.has('no-store') || own.has('no-store')) && !isUnderstood) return false
@@ -105,14 +105,14 @@ export function isStorable(
   return lifetime.freshMs > 0 || hasValidator || staleMs > 0
 }
 
-/** The age of an answer at `receivedMs`, of what it and its caches say (RFC 9111 section 4.2.3). */
+/** The age of an answer at `receivedMs`, by its fields `Date` and `Age` (RFC 9111 section 4.2.3). */
 export function initialAgeMs(headers: ReadonlyMap<string, string>, requestedMs: number, receivedMs: number): number {
   const dateMs = dateOf(headers, receivedMs)
   const apparentMs = dateMs === undefined ? 0 : Math.max(0, receivedMs - dateMs)
   return Math.max(apparentMs, ageMs(headers.get('age')) + (receivedMs - requestedMs))
 }
 
-/** What is not one number is very old: several caches disagreed about it, or somebody wrote it by hand. */
+/** An `Age` that is not one number means very old: several caches disagreed about it, or it was written by hand. */
 function ageMs(field: string | undefined): number {
   if (field === undefined) return 0
   return (/^\d+$/.test(field.trim()) ? Math.min(Number(field), secondsMax) : secondsMax) * 1000
@@ -123,7 +123,7 @@ function dateOf(headers: ReadonlyMap<string, string>, receivedMs: number): numbe
   return date === undefined ? undefined : parseHttpDate(date, receivedMs)
 }
 
-/** 0 for what is no date; undefined without the field. */
+/** Lifetime by `Expires`: 0 if it is not a date, undefined without the field. */
 function expiresMs(headers: ReadonlyMap<string, string>, receivedMs: number): number | undefined {
   const field = headers.get('expires')
   if (field === undefined) return undefined

@@ -1,11 +1,11 @@
-/** The key of an answer: of which parts of a request it depends. Requests with the same key get the same answer. */
+/** The cache key: the parts of a request that its answer depends on. Requests with the same key get the same answer. */
 import { hash } from 'node:crypto'
 import type { CachePolicy } from './policy.ts'
 
 export interface KeyRequest {
   /** Distribution, or another name of the space that keys are in. */
   readonly space: string
-  /** Digest of the settings that shape answers: another one makes older entries unreachable. */
+  /** Digest of the settings that shape answers: when it changes, older entries are no longer found. */
   readonly shape: string
   /** Lower case, without port. */
   readonly host: string
@@ -19,7 +19,7 @@ export interface KeyRequest {
 }
 
 export interface CacheKey {
-  /** Lines, for operators. */
+  /** Readable form for operators: one part in each line. */
   readonly text: string
   /** SHA-256 of the text: 32 characters of one byte each. */
   readonly id: string
@@ -27,10 +27,10 @@ export interface CacheKey {
 
 /** Dropped by `normalize`: they tell the page, not the server, where a visitor comes from. */
 const isTracking = (name: string) => name.startsWith('utm_') || name === 'fbclid' || name === 'gclid'
-/** Never in a key: each has rules of its own. */
+/** Headers that are never in a key: each has rules of its own. */
 const unkeyed: ReadonlySet<string> = new Set(['authorization', 'cookie', 'range', 'host'])
 
-/** No two texts have the same line. */
+/** Escapes a text so that it is one line; different texts become different lines. */
 const lineOf = (text: string) =>
   !/[\r\n\\]/.test(text)
     ? text
@@ -53,10 +53,10 @@ export function cacheKey(
   return { text, id: digestOf(text) }
 }
 
-/** Digests of texts that came lately: to find one costs a fifth of making it. */
+/** Digests of recent texts: a look-up takes a fifth of the time of a new digest. */
 const known = new Map<string, string>()
 const knownMax = 4096
-/** Longer ones would take more memory than they save time. */
+/** Longer texts would take more memory than their look-up saves time. */
 const knownCharsMax = 512
 
 function digestOf(text: string): string {
@@ -92,7 +92,7 @@ function nameOf(pair: string): string {
   return decoded(equals < 0 ? pair : pair.slice(0, equals))
 }
 
-/** One way of writing a name and a value. `+` may be a space, hence stays; so does what cannot be decoded. */
+/** Encodes a name and a value in a uniform way. `+` may stand for a space, so it stays; so does text that cannot be decoded. */
 function recode(pair: string): string {
   return pair
     .split(/([=+])/)
@@ -108,7 +108,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // No valid escape: it means itself.
+    // An invalid escape stands for itself.
     return text
   }
 }

@@ -19,7 +19,7 @@ export interface CachePolicy {
   }
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
-  /** Of 404 and 410 that say nothing about their lifetime; 0: not cached. */
+  /** Lifetime of answers 404 and 410 that have no explicit lifetime; 0: they are not cached. */
   readonly negativeCaching: number
   readonly bypass: {
     readonly always: boolean
@@ -35,7 +35,7 @@ export interface CachePolicy {
     readonly minSize: number
   }
   readonly minSize: number
-  /** 0: nothing is stored, and what is there is served. */
+  /** 0: nothing new is stored, and stored answers are served. */
   readonly maxObjectSize: number
   readonly rangeCaching: { readonly enabled: boolean; readonly blockSize: number }
   readonly contentTypes: { readonly allow: readonly string[]; readonly deny: readonly string[] }
@@ -46,19 +46,19 @@ export type PartialPolicy = { readonly [Name in keyof CachePolicy]?: Partial<Cac
 export const levels = ['cluster', 'distribution', 'domain', 'behavior'] as const
 export type CacheLevel = 'default' | (typeof levels)[number]
 
-/** What one level says. */
+/** The settings of one level. */
 export interface LevelSettings extends PartialPolicy {
   readonly enabled?: boolean
   /** Name of a policy. */
   readonly policy?: string
   readonly autoInvalidate?: boolean
-  /** Bytes. Of distributions and domains alone. */
+  /** Bytes. Only distributions and domains have quotas. */
   readonly quota?: number
   /** Ids of webhooks of the distribution; not of the cluster. */
   readonly purgeWebhooks?: readonly string[]
 }
 
-/** Those of the webhooks of a distribution that are told what to forget at a place, by the level that says so. */
+/** The webhooks of a distribution that are told about purges at a place, and the level that names them. */
 export interface NamedWebhooks {
   readonly level: CacheLevel
   readonly ids: readonly string[]
@@ -77,11 +77,11 @@ export function namedWebhooks(
 
 /** Bytes that the answers of a distribution, or of one of its domains, may take in the memory of a node. */
 export interface Quota {
-  /** Of the distribution or the domain. */
+  /** Identifies the distribution or the domain. */
   readonly id: string
   readonly level: 'distribution' | 'domain'
   readonly bytes: number
-  /** Another one that counts the same answers. */
+  /** A wider quota that also counts these answers. */
   readonly within: Quota | undefined
 }
 
@@ -92,9 +92,9 @@ export interface EffectivePolicy {
   readonly policyName: string
   readonly policyLevel: CacheLevel
   readonly policy: CachePolicy
-  /** By dotted path: `ttl.default`. */
+  /** The level that each field is from, by dotted path such as `ttl.default`. */
   readonly fields: ReadonlyMap<string, CacheLevel>
-  /** The narrowest. */
+  /** The narrowest quota. */
   readonly quota?: Quota | undefined
   readonly purgeWebhooks?: NamedWebhooks | undefined
 }
@@ -127,7 +127,7 @@ const standard: CachePolicy = {
   contentTypes: { allow: [], deny: [] },
 }
 
-/** What the built-in policies say beside `standard`. */
+/** Fields in which the built-in policies differ from `standard`. */
 export const builtInPolicies: ReadonlyMap<string, PartialPolicy> = new Map<string, PartialPolicy>([
   ['standard', {}],
   [
@@ -184,8 +184,8 @@ function unflatten(values: ReadonlyMap<string, unknown>): CachePolicy {
 const standardFields = flatten(standard)
 
 /**
- * The policy that counts, of the settings of each level that has some. `named` finds policies other than the built-in ones; one that is not
- * found bypasses the cache: a policy may have been the reason why something is not cached.
+ * The effective policy, from the settings of each level. `named` finds policies that are not built in. A policy that is not found bypasses the cache:
+ * it may have been the reason why answers are not cached.
  */
 export function resolvePolicy(
   settings: Partial<Readonly<Record<CacheLevel, LevelSettings>>>,

@@ -21,7 +21,7 @@ export const PurgePattern = Type.Object(
 )
 export type PurgePattern = Static<typeof PurgePattern>
 
-/** What somebody asks for, with the paths that follow from it. */
+/** The request of a purge, as the Admin API shows it. */
 export const StoredRequest = Type.Object(
   {
     distribution: Type.Optional(Type.String()),
@@ -40,7 +40,7 @@ export type StoredRequest = Static<typeof StoredRequest>
 export const StoredPurge = Type.Object(
   {
     request: StoredRequest,
-    /** Decoded. */
+    /** Decoded paths; without `host` they are selected on every host. */
     places: Type.Array(Type.Object({ path: Type.String(), host: Type.Optional(Type.String()) }, strict)),
     createdMs: Type.Integer(),
     finishedMs: Type.Optional(Type.Integer()),
@@ -69,7 +69,7 @@ export interface PurgeDocuments {
 
 export const headId = 'head'
 
-/** During set-up, in every thread. */
+/** To be called during set-up, in every thread. */
 export function declarePurgeDocuments(store: StoreService): PurgeDocuments {
   return {
     purges: store.collection({
@@ -89,5 +89,5 @@ export function declarePurgeDocuments(store: StoreService): PurgeDocuments {
 
 const digits = 16
 
-/** In the order of the numbers. */
+/** The ids sort like the numbers. */
 export const idOfNumber = (number: number): string => String(number).padStart(digits, '0')

@@ -11,7 +11,7 @@ export interface PurgeIntake {
   readonly marks: PurgeMarks
   /** Resolves when every acknowledged purge is in the marks. */
   current(): MaybePromise<void>
-  /** What was purged before this thread began is known as far as it is still in the log. */
+  /** Reads the purge log. Purges that are no longer in it count as purges of everything. */
   start(): Promise<void>
 }
 
@@ -19,7 +19,10 @@ export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger
   const marks = new PurgeMarks()
   let running: Promise<void> | undefined
 
-  /** The log is cleared by age, so that one may be gone before an older one: after the clock was set back, for example. */
+  /**
+   * Notes that purges up to this number may be unknown. The log is trimmed by age, so a newer purge may be gone before an older one, for example
+   * after the clock was set back.
+   */
   function unknownUpTo(number: number): void {
     if (number > marks.sequence) marks.base = Math.max(marks.base, number)
   }
@@ -68,7 +71,7 @@ export function ruleOf(number: number, { request, places, createdMs }: StoredPur
   try {
     return { ...rule, isAll: all, patterns: patterns.map(compilePattern) }
   } catch (error) {
-    // Never less than was asked for.
+    // Purges everything of the distribution, rather than less than was requested.
     log.error(
       { reason: (error as Error).message, invalidation: number },
       'a pattern cannot be read: everything is purged',

@@ -1,9 +1,10 @@
 /**
- * What was purged, as a thread compares stored answers with it. Purges are numbered; an answer carries the number that was current when its
- * reading began, and is dead if a later purge selects it.
+ * The purges that a thread compares stored answers with. Purges are numbered. An answer has the number of the last purge when its reading began, and
+ * is dead if a later purge selects it.
  *
  * - Exact selectors (everything, a distribution, a host, a tag, a path) are a table: one look-up each, whatever their number.
- * - Patterns are tried one after the other, only those newer than the answer. Of more than 256 the oldest is widened to its distribution.
+ * - Patterns are tried one after the other, only those newer than the answer. If there are more than 256, the oldest becomes a purge of its whole
+ *   distribution.
  * - Above 100 000 places in the table its older half becomes one purge of everything.
  *
  * Invariant: a mark never selects less than the purge that it comes from.
@@ -22,11 +23,11 @@ export interface MarkedPlace {
 export interface PurgeRule {
   readonly number: number
   readonly atMs: number
-  /** Undefined: every one. */
+  /** Undefined: every distribution. */
   readonly distribution: string | undefined
-  /** A name, or a wildcard; undefined: any. */
+  /** A host name or a wildcard. Undefined: every host. */
   readonly domain: string | undefined
-  /** Everything of the distribution and the domain. */
+  /** True: selects everything of the distribution and the domain. */
   readonly isAll: boolean
   readonly paths: readonly { readonly path: string; readonly host?: string }[]
   readonly patterns: readonly ((path: string) => boolean)[]
@@ -53,12 +54,12 @@ const any = '*'
 const isWildcard = (domain: string | undefined): domain is string => domain?.startsWith('*.') === true
 
 export class PurgeMarks {
-  /** Hard and soft marks of a place: the newest of each. */
+  /** By selector: the newest hard mark and the newest soft mark. */
   readonly #places = new Map<string, { hard: Mark | undefined; soft: Mark | undefined }>()
   #bans: Ban[] = []
-  /** The number of the last purge that was taken in. */
+  /** Number of the last known purge. */
   sequence = 0
-  /** Purges up to this number are not known one by one: what was read before it is dead. */
+  /** Purges up to this number are not known one by one: answers with a smaller number are dead. */
   base = 0
 
   add(rule: PurgeRule): void {
@@ -73,7 +74,7 @@ export class PurgeMarks {
       else this.#mark(host === undefined ? `p ${space} ${path}` : `u ${host} ${path}`, mark)
     }
     for (const matches of rule.patterns) onEveryPath(matches)
-    // A tag of one host alone is rare: the tag counts on every host then.
+    // A tag together with a domain is rare: the tag is purged on every host.
     for (const tag of rule.tags) this.#mark(`t ${space} ${tag}`, mark)
     this.sequence = Math.max(this.sequence, number)
     if (this.#places.size > placesMax) this.#fold()
@@ -83,7 +84,7 @@ export class PurgeMarks {
     return this.#places.size
   }
 
-  /** The newest mark of a place after `sequence`; a hard one before a soft one. */
+  /** The newest mark after `sequence` that selects the place. Hard marks take precedence over soft ones. */
   find(place: MarkedPlace, sequence: number): Mark | undefined {
     if (sequence < this.base) return { number: this.base, atMs: 0, isSoft: false }
     const { distribution, host, path, tags } = place

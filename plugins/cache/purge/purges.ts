@@ -1,6 +1,6 @@
 /**
- * Purges on request: a document that every thread takes in before its next answer, then the removal from the memory of all threads, whose
- * end is written into the document.
+ * Purges on request. Each is a document that every thread takes in before its next answer. Then the dead answers are removed from the memory of all
+ * threads and from the tiers, and their number is stored in the document.
  */
 import type { Clock, Logger, Threads } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
@@ -21,9 +21,9 @@ export interface PurgesOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly node: string
-  /** Takes in what is new and removes what is dead in this thread; counts by number. */
+  /** Takes in new purges, and removes dead answers from the memory of this thread. Resolves with the number of answers by the number of the purge. */
   readonly sweep: () => Promise<ReadonlyMap<number, number>>
-  /** The same of the tiers, which threads share. */
+  /** The same for the tiers, which threads share. */
   readonly sweepTiers: () => Promise<ReadonlyMap<number, number>>
   /** How many answers in the memory of this thread, and in the tiers once, a purge would remove, or expire. */
   readonly count: (purge: StoredPurge) => Promise<number>
@@ -33,20 +33,20 @@ export interface PurgesOptions {
 
 export interface Purges {
   request(input: PurgeInput, context: PurgeContext): Promise<PurgeFacts>
-  /** The same without purging: facts of what it would be, without an id. */
+  /** Purges nothing. Resolves with the facts of such a purge, with an empty id. */
   preview(input: PurgeInput, context: PurgeContext): Promise<PurgeFacts>
   /** Throws `invalidation_not_found`. */
   get(id: string): Promise<PurgeFacts>
-  /** Newest first. `before`: a number. */
+  /** Purges, newest first. `before`: only those with a smaller number. */
   list(request: {
     readonly before: number | undefined
     readonly limit: number
     readonly matches: (facts: PurgeFacts) => boolean
   }): Promise<{ readonly items: readonly PurgeFacts[]; readonly next: number | undefined }>
-  /** When every thread has started: finishes what an earlier run has left. */
+  /** Called when every thread has started. Finishes purges that an earlier run has left. */
   serve(): void
   stop(): void
-  /** Deletes what has been finished for a day. */
+  /** Deletes purges that were finished more than a day ago. */
   trim(): Promise<'idle'>
 }
 
@@ -69,7 +69,7 @@ export function createPurges(options: PurgesOptions): Purges {
   threads.handle(sweepMessage, async () => [...(await sweep())])
   threads.handle(countMessage, count)
 
-  /** In the main thread: removes in all threads what open purges select, and writes down how many. */
+  /** In the main thread: removes the answers that open purges select, in all threads and tiers, and stores how many. */
   async function finishOpen(): Promise<void> {
     const open = (await newest()).filter(({ value }) => value.state === 'in-progress')
     if (open.length === 0) return
@@ -111,7 +111,7 @@ export function createPurges(options: PurgesOptions): Purges {
         await finishOpen()
       }
     } catch (error) {
-      // It is in force all the same; the next purge, or a restart, finishes it.
+      // The purges are in force all the same; the next purge, or a restart, finishes them.
       log.warn({ err: error }, 'what was purged could not be removed from memory yet')
     } finally {
       isFinishing = false
@@ -186,7 +186,7 @@ export function createPurges(options: PurgesOptions): Purges {
   }
 }
 
-/** As caches in front are told. */
+/** The invalidations that caches in front of this server are told. */
 function invalidationsOf({ id, request }: PurgeFacts): readonly Invalidation[] {
   const { distribution, domain, paths, patterns, tags, all, soft } = request
   const told = (kind: InvalidationKind, items: readonly string[], isCaseInsensitive = false): Invalidation => ({

@@ -1,6 +1,6 @@
 /**
- * Tells changes of objects to whoever has caches in front of this server, inside their commits. The table of distributions follows their
- * documents a moment later: a cache in front has nothing yet of a distribution that has just been made.
+ * Tells subscribers about changes of objects, inside their commits, for caches in front of this server. The table of distributions follows their
+ * documents a moment later: caches in front have nothing yet of a distribution that was just created.
  */
 import type { Logger } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
@@ -16,10 +16,10 @@ interface Site {
 }
 
 export interface ChangeRelay {
-  /** Whether a change of an object of this bucket is told to anybody. */
+  /** Whether any subscriber wants changes of objects of this bucket. */
   wants(bucket: string): boolean
   tell(tx: Transaction, event: ObjectEvent): void
-  /** In the storage thread. */
+  /** To be called in the storage thread. */
   start(): Promise<void>
   stop(): void
 }
@@ -68,7 +68,7 @@ export function createChangeRelay(
   }
 }
 
-/** Of an index document also the folders that it answers for. */
+/** The path of a key; for an index document also the path of its folder, with and without the last slash. */
 function pathsOf(key: string, indexDocuments: ReadonlySet<string>): readonly string[] {
   const path = `/${key}`
   const slash = path.lastIndexOf('/')

@@ -1,11 +1,11 @@
-/** From what somebody asks to purge to what is compared. Throws `invalid_cache_request`. */
+/** Turns a request to purge into selectors that answers are compared with. Throws `invalid_cache_request`. */
 import { compilePattern, type Distribution, normalizeHost } from 'svc/plugins/distributions/api'
 import { invalidRequest } from '../errors.ts'
 import type { PurgePattern, StoredPurge, StoredRequest } from './documents.ts'
 
 export interface PurgeInput {
   readonly domain?: string
-  /** As they stand in URLs: encoded or not, without query; or absolute URLs. */
+  /** Paths, encoded or not, or absolute URLs. Queries are ignored. */
   readonly paths?: readonly string[]
   readonly patterns?: readonly PurgePattern[]
   readonly tags?: readonly string[]
@@ -16,7 +16,7 @@ export interface PurgeInput {
 export interface PurgeContext {
   /** Undefined: every distribution. */
   readonly distribution: Distribution | undefined
-  /** Names of index documents of what may be selected. */
+  /** Names of the index documents of all distributions that may be selected. */
   readonly indexDocuments: ReadonlySet<string>
   readonly actor: string
 }
@@ -95,7 +95,7 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // No valid escape: it means itself.
+    // An invalid escape stands for itself.
     return path
   }
 }

@@ -9,7 +9,7 @@ import { PurgeMarks, type PurgeRule } from './marks.ts'
 const entriesPerTurn = 2500
 const headsPerTurn = 256
 
-/** Dead, or expired by a soft purge since it was last looked at; undefined: as it was. */
+/** The number of the purge that has killed the answer; undefined if none has. Lets the answer expire if a soft purge selects it. */
 export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.host): number | undefined {
   if (variant.purgeSequence >= marks.sequence) return undefined
   if (variant.checkedSequence === marks.sequence && variant.checkedHost === host) return undefined
@@ -23,8 +23,8 @@ export function applyMarks(marks: PurgeMarks, variant: Variant, host = variant.h
 }
 
 /**
- * Of the tiers that can list: what is dead there is deleted. What a soft purge selects stays: it is compared when it is read, as the rest is
- * that cannot be listed. Resolves like `sweep`.
+ * Deletes dead and damaged records from the tiers that can list. Records that a soft purge selects stay: they are compared when they are read, as are
+ * all records of tiers that cannot list. Resolves like `sweep`.
  */
 export async function sweepTiers(
   tiers: readonly GuardedTier[],
@@ -53,7 +53,7 @@ export async function countInTiers(tiers: readonly GuardedTier[], marks: PurgeMa
   return count
 }
 
-/** All entries of the tiers that can list, some at a time. */
+/** Calls `visit` for all entries of the tiers that can list, some at a time. */
 async function visitHeads(
   tiers: readonly GuardedTier[],
   visit: (facts: HeadFacts | 'damaged', tier: GuardedTier, id: Buffer) => MaybePromise<void>,
@@ -63,7 +63,7 @@ async function visitHeads(
       const page = await tier.heads(after, headsPerTurn)
       for (const { id, head } of page) {
         const facts = readHead(id, head)
-        // A block.
+        // Undefined: the record is a block.
         if (facts !== undefined) await visit(facts, tier, id)
       }
       after = page.at(-1)?.id

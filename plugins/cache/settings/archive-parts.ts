@@ -23,7 +23,7 @@ type ArchivedDistribution = Static<typeof ArchivedDistribution>
 
 type CachedDistribution = Pick<Distribution, 'aliases' | 'behaviors'>
 
-/** Of whoever keeps webhooks, with the distribution as id. */
+/** The archive part of the plugin that keeps webhooks; its ids are those of distributions. */
 const webhookPart = 'purge-webhooks'
 const name = { policies: 'cache-policy', settings: 'cache-settings', distributions: 'distribution-cache' } as const
 
@@ -33,7 +33,7 @@ export interface ArchivePartsOptions {
   readonly distributions: Pick<DistributionsService, 'get'> | undefined
 }
 
-/** By their names. */
+/** The parts by their names. */
 export function createArchiveParts(options: ArchivePartsOptions): ReadonlyMap<string, ArchivePart> {
   const { documents, changes, distributions } = options
   const policies: ArchivePart<StoredPolicy> = {
@@ -66,7 +66,7 @@ export function createArchiveParts(options: ArchivePartsOptions): ReadonlyMap<st
   return parts
 }
 
-/** Settings of distributions belong to the distribution that is there, and say when it was made. */
+/** Cache settings of distributions: only those of existing distributions are archived. When stored they get the creation time of the distribution. */
 function distributionPart(
   { documents, changes }: ArchivePartsOptions,
   distributions: Pick<DistributionsService, 'get'>,
@@ -109,7 +109,7 @@ async function readAs<Stored, Archived>(
   return new Map((await everyDocument(collection)).map(({ id, value }) => [id, archived(value)]))
 }
 
-/** `look` throws where a document is wrong. */
+/** `look` throws if a document is wrong. */
 function problemsOf<Value>(
   changed: ReadonlyMap<string, Value>,
   look: (id: string, value: Value) => void,
@@ -125,7 +125,7 @@ function problemsOf<Value>(
   })
 }
 
-/** What the cache names, as it will be after the import. */
+/** The settings and policies of the cache, as they will be after the import. */
 const valuesOf = (after: AfterImport): CacheValues => ({
   settings: after.documents(name.settings)?.get(clusterId) as StoredSettings | undefined,
   policies: (after.documents(name.policies) as CacheValues['policies'] | undefined) ?? new Map(),

@@ -1,4 +1,4 @@
-/** Changes of what operators set: each is checked against all documents, and fails where any of them has changed since. */
+/** Changes the cache settings of operators. Each change is checked against all documents, and again if any of them has changed before the commit. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { Distribution } from 'svc/plugins/distributions/api'
 import {
@@ -39,25 +39,25 @@ export type Stored<T> = StoredDocument<T>
 
 export interface SettingsChanges {
   listPolicies(): Promise<readonly Stored<StoredPolicy>[]>
-  /** Undefined where there is none. */
+  /** Undefined: there is no such policy. */
   policy(name: string): Promise<Stored<StoredPolicy> | undefined>
-  /** `isNew`: it must not exist; otherwise it must. */
+  /** `isNew`: the policy must not exist; otherwise it must exist. */
   putPolicy(name: string, value: StoredPolicy, options: { isNew: boolean; ifMatch?: string }): Promise<void>
   deletePolicy(name: string, ifMatch: string | undefined): Promise<void>
   settings(): Promise<Stored<StoredSettings> | undefined>
   putSettings(change: (current: StoredSettings) => StoredSettings, ifMatch: string | undefined): Promise<void>
-  /** Undefined where nothing is set for it. */
+  /** Undefined: nothing is set for the distribution. */
   distribution(distribution: Distribution): Promise<Stored<StoredDistributionCache> | undefined>
   putDistribution(
     distribution: Distribution,
     value: DistributionCacheContent,
     ifMatch: string | undefined,
-    /** Is asked again where somebody else was faster. Undefined: nobody keeps webhooks. */
+    /** Called again if another change came first. Undefined: no plugin keeps webhooks. */
     webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
-  /** Removes what is set for distributions that are gone. */
+  /** Removes the settings of distributions that are gone. */
   tidy(createdMsOf: (distribution: string) => Promise<number | undefined>): Promise<void>
-  /** Changes of documents that were checked elsewhere, in one commit. `fill` is called again where somebody else was faster. */
+  /** Commits changes of documents that were checked elsewhere. `fill` is called again if another change came first. */
   commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
 
@@ -83,13 +83,13 @@ export function valuesOf({ settings, policies, distributions }: AllSettings): Ca
   }
 }
 
-/** Of the webhooks that there will be. */
+/** Ids of the webhooks that there will be. */
 export const idsOf = (change: WebhookChange | undefined): ReadonlySet<string> =>
   new Set(change?.after.map(({ id }) => id))
 
 export const nextHead = (head: Stored<{ changes: number }> | undefined) => ({ changes: (head?.value.changes ?? 0) + 1 })
 
-/** The document with these webhooks, which somebody else keeps: it changes with them. */
+/** The document to store. Another plugin keeps its webhooks; it counts their changes, so that its ETag changes with them. */
 export function withWebhooks(
   content: DistributionCacheContent,
   createdMs: number,
@@ -173,7 +173,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
     async tidy(createdMsOf) {
       for (const { id, value, etag } of await everyDocument(distributions)) {
         if (value.distributionCreatedMs === (await createdMsOf(id))) continue
-        // Somebody may have made one of the same id meanwhile: then the document is another one.
+        // A distribution with the same id may have been created meanwhile: then the document is another one.
         await change(() => tx => tx.delete(distributions, id, { ifMatch: etag })).catch(error => {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
         })

@@ -1,4 +1,4 @@
-/** Whether documents of the cache may be stored, beside the others that there are or will be. */
+/** Checks whether documents of the cache may be stored, beside the others that exist or will exist. */
 import type { Distribution } from 'svc/plugins/distributions/api'
 import { headerSecretCharactersMin, isReference } from 'svc/plugins/secret-references/api'
 import { cacheErrors, invalidRequest } from '../errors.ts'
@@ -10,7 +10,7 @@ import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.
 
 export const policiesMax = 200
 
-/** All that operators have set, by name and id. */
+/** All cache settings of operators, by name and id. */
 export interface CacheValues {
   readonly settings: StoredSettings | undefined
   readonly policies: ReadonlyMap<string, StoredPolicy>
@@ -63,7 +63,7 @@ export function requireDistribution(
   }
 }
 
-/** `webhooks`: ids of those that the distribution has, or will have. */
+/** `webhooks`: ids of the webhooks that the distribution has, or will have. */
 export function requireWebhooks(
   { id }: Pick<Distribution, 'id'>,
   { cache, domains, behaviors }: DistributionCacheContent,
@@ -90,7 +90,7 @@ export function requirePolicyRoom(count: number): void {
 
 type Levels = readonly (readonly [level: CacheLevel, fields: LevelFields, element: string])[]
 
-/** Names that do not exist, fields that are wrong, and times out of order at the last of the levels. */
+/** Throws for wrong fields of any level, and for an unknown policy or times out of order at the last level. */
 function requireLevels(given: Levels, named: (name: string) => PartialPolicy | undefined): void {
   const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
   const [, { policy }, element] = given.at(-1) as Levels[number]
@@ -110,13 +110,13 @@ export function requireCustom(name: string): void {
 export const noPolicy = (name: string, where = ''): Error =>
   cacheErrors.cache_policy_not_found(`${where}There is no cache policy ${JSON.stringify(name)}.`)
 
-/** Throws `cache_policy_in_use`, which says who names it. */
+/** Throws `cache_policy_in_use`, whose message says which settings name the policy. */
 export function requireUnused(name: string, { settings, distributions }: CacheValues): void {
   const user = userOf(name, settings, distributions)
   if (user !== undefined) throw cacheErrors.cache_policy_in_use(`The cache policy ${name} is in use: ${user}.`)
 }
 
-/** A sentence without a full stop. */
+/** Which settings name the policy, as a sentence without a full stop; undefined if none do. */
 function userOf(
   name: string,
   settings: StoredSettings | undefined,

@@ -1,6 +1,6 @@
 /**
- * What documents say, compiled: of each place of a request the policy that counts. A thread whose configuration is of another head
- * compiles anew before it serves, so an acknowledged change is in force for the next request in every thread.
+ * Compiles the documents into the effective policy of each place of a request. A thread whose configuration is not that of the current head document
+ * compiles it again before it serves, so an acknowledged change is in force for the next request in every thread.
  */
 import { createHash } from 'node:crypto'
 import type { Logger, MaybePromise } from 'svc/kernel'
@@ -18,34 +18,37 @@ import {
 import { type CacheDocuments, clusterId, defaultSettings, headId, type StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy } from './fields.ts'
 
-/** Where a request is, for its policy. */
+/** The place of a request, which decides about its policy. */
 export interface PolicyPlace {
   readonly distribution: string
-  /** When the distribution was created: settings of a former one of the same id do not count. */
+  /** Creation time of the distribution: settings of a former distribution with the same id do not count. */
   readonly createdMs: number
   readonly alias: string
-  /** Of the behavior; undefined for the default. */
+  /** Pattern of the behavior; undefined for the default behavior. */
   readonly pathPattern?: PathPattern | undefined
 }
 
-/** The same for the same pattern, whatever the order of its fields. */
+/** A text that is the same for equal patterns, whatever the order of their fields. */
 export const patternKey = ({ type, pattern, caseInsensitive = false }: PathPattern): string =>
   `${type} ${caseInsensitive} ${pattern}`
 
 export interface PlacedPolicy extends EffectivePolicy {
-  /** Of all that shapes answers. */
+  /** Digest of all settings that shape answers. */
   readonly digest: string
-  /** Nothing is read from or put into the cache. */
+  /** True: nothing is read from or put into the cache. */
   readonly isOff: boolean
 }
 
-/** Immutable; another one counts after a change. */
+/** Immutable: a change makes a new one. */
 export interface CacheConfiguration {
   readonly settings: StoredSettings
-  /** All that are set, each after the one that it is within. */
+  /** All quotas, each behind the quota that it is within. */
   readonly quotas: readonly Quota[]
   policyOf(place: PolicyPlace): PlacedPolicy
-  /** The webhooks of the distribution that are told what to forget there; undefined: all of them. As the policy has it, for many places. */
+  /**
+   * The webhooks of the distribution that are told about purges at this place; undefined: all of them. The same as in the policy, for callers with
+   * many places.
+   */
   webhooksOf(place: PolicyPlace): NamedWebhooks | undefined
 }
 
@@ -56,7 +59,7 @@ interface Site {
   readonly behaviors: ReadonlyMap<string, LevelSettings>
 }
 
-/** What is cached before there is a quota, or without it, is not counted by it: it is not found any more. */
+/** Answers that were cached with other quotas are not counted by these, so they must not be found: the digest has these ids. */
 const quotaIds = (quota: Quota | undefined): readonly string[] =>
   quota === undefined ? [] : [quota.id, ...quotaIds(quota.within)]
 
@@ -97,7 +100,7 @@ function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwi
   }
 }
 
-/** `onChange` hears of each configuration before anybody is answered by it. */
+/** `onChange` is called with each configuration before any request is answered with it. */
 export function createConfigurations(
   documents: CacheDocuments,
   log: Logger,
@@ -168,7 +171,7 @@ export function createConfigurations(
     return work
   }
 
-  /** As of the last acknowledged change. */
+  /** The configuration as of the last acknowledged change. */
   return function configuration(): MaybePromise<CacheConfiguration> {
     const head = documents.heads.get(headId)
     return head instanceof Promise ? head.then(read => of(read?.sequence ?? 0)) : of(head?.sequence ?? 0)

@@ -35,7 +35,7 @@ export const StoredDistributionCache = Type.Object(
     domains: Type.Array(Type.Object({ host: Type.String(), cache: LevelFields }, strict)),
     behaviors: Type.Array(Type.Object({ pathPattern: PathPattern, cache: LevelFields }, strict)),
     warmOnWrite: Type.Array(Type.String()),
-    /** Of its webhooks, which another plugin keeps: the ETag is of them, too. Missing: none yet. */
+    /** Number of changes of its webhooks, which another plugin keeps: so the ETag covers them, too. Missing: none yet. */
     webhookChanges: Type.Optional(Type.Integer()),
   },
   strict,
@@ -57,7 +57,7 @@ export const defaultSettings: StoredSettings = {
   debug: { header: 'X-Svc-Cache-Debug', secret: '' },
 }
 
-/** During set-up, in every thread. */
+/** To be called during set-up, in every thread. */
 export function declareCacheDocuments(store: StoreService): CacheDocuments {
   return {
     settings: store.collection({ name: 'cache-settings', version: 1, schema: StoredSettings }),
@@ -72,5 +72,5 @@ export function declareCacheDocuments(store: StoreService): CacheDocuments {
   }
 }
 
-/** ETag of settings that nobody has stored yet: a change that names it fails where somebody has. */
+/** ETag of settings that were never stored: a change that names it fails if they have been stored meanwhile. */
 export const unsetEtag = 'unset'

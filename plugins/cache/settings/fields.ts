@@ -1,4 +1,4 @@
-/** The fields of policies and levels as the Admin API has them, and as they count: times in milliseconds, sizes in bytes. */
+/** The fields of policies and levels: as the Admin API has them, and converted to milliseconds and bytes. */
 import { parseSize } from 'svc/kernel'
 import { type Static, type TProperties, Type } from 'typebox'
 import { invalidRequest } from '../errors.ts'
@@ -100,7 +100,7 @@ function sizeOf(element: string, value: string | number): number {
 
 type Convert = (element: string, value: string | number) => number
 
-/** By dotted path. */
+/** Conversions by dotted path. */
 const converted: Readonly<Record<string, Convert>> = {
   'ttl.default': durationOf,
   'ttl.min': durationOf,
@@ -114,7 +114,7 @@ const converted: Readonly<Record<string, Convert>> = {
   'rangeCaching.blockSize': sizeOf,
 }
 
-/** The policy that fields say. `element`: where they stand in the document. Throws `invalid_cache_request`. */
+/** Converts fields to a policy. `element`: their place in the document. Throws `invalid_cache_request`. */
 export function readPolicy(fields: PolicyFields, element = ''): PartialPolicy {
   const policy: Record<string, unknown> = {}
   for (const name of Object.keys(policyFields)) {
@@ -157,7 +157,7 @@ function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialP
     throw invalidRequest(`${element}/browserCacheControl`, 'has a character that no header may have')
 }
 
-/** Of the policy that counts in the end: of its fields some come from other levels. */
+/** Checks the effective policy, some of whose fields come from other levels. */
 export function requireOrder({ ttl }: CachePolicy, element: string): void {
   if (ttl.min > ttl.default || ttl.default > ttl.max)
     throw invalidRequest(`${element}/ttl`, 'is not in the order min <= default <= max')
@@ -171,7 +171,7 @@ function quotaOf(value: string | number, element: string): number {
   return bytes
 }
 
-/** What one level says. */
+/** Converts the settings of one level. */
 export function readLevel(fields: LevelFields, element = ''): LevelSettings {
   const { enabled, policy, autoInvalidate, quota, purgeWebhooks } = fields
   return {

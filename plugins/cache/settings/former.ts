@@ -1,10 +1,10 @@
-/** Settings of distributions that are gone go, too: they would go on counting as a use of the policies that they name. */
+/** Removes the settings of distributions that are gone: otherwise they would count as uses of the policies that they name. */
 import type { Logger } from 'svc/kernel'
 import type { DistributionsService } from 'svc/plugins/distributions/api'
 import type { SettingsChanges } from './changes.ts'
 
 export interface FormerSettings {
-  /** In the main thread. */
+  /** To be called in the main thread. */
   start(): void
   stop(): Promise<void>
 }

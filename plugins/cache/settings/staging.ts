@@ -1,4 +1,4 @@
-/** Changes of many documents of the cache for one transaction: each is checked against all as they will be then. */
+/** Stages changes of many cache documents for one transaction. Each is checked against all documents as they will be. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import { passAll } from 'svc/plugins/admin/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
@@ -130,7 +130,7 @@ export function createCacheStaging(
     async function stageDistribution(id: string, input: DistributionCacheInput | null): Promise<void> {
       const site = changes.sites.get(id)
       const found = all.distributions.find(one => one.id === id)
-      // With the distribution goes all that belongs to it.
+      // The settings of a distribution are removed after it is gone.
       if (site === undefined && input === null) return
       if (site === undefined) throw cacheErrors.distribution_not_found(`There is no distribution ${id}.`)
       const stored = found !== undefined && isOf(site, found.value) ? found : undefined
@@ -187,7 +187,7 @@ export function createCacheStaging(
   }
 }
 
-/** Settings of a former distribution of the same id do not count. */
+/** Whether the settings are of this distribution, not of a former one with the same id. */
 const isOf = (site: Distribution | undefined, value: StoredDistributionCache): boolean =>
   site?.createdMs === value.distributionCreatedMs
 

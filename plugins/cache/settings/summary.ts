@@ -1,4 +1,4 @@
-/** A policy in words. */
+/** Describes a policy in words. */
 import { formatDuration, formatSize } from 'svc/kernel'
 import type { CachePolicy } from '../policy/policy.ts'
 

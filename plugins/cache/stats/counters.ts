@@ -1,4 +1,4 @@
-/** What this thread has answered: by host and result, and the pages that are asked for most. */
+/** Counts the answers of this thread, by host and result, and its most requested pages. */
 import type { Counter } from 'prom-client'
 import type { MetricFamilies } from 'svc/plugins/metrics/api'
 import type { CacheResult, Served } from '../api.ts'
@@ -31,13 +31,13 @@ export interface ThreadStats {
 }
 
 const fromCache: ReadonlySet<CacheResult> = new Set<CacheResult>(['HIT', 'STALE', 'REVALIDATED'])
-/** All aliases of all distributions. */
+/** Most hosts that are counted: aliases of all distributions. */
 const hostsMax = 10_000
 
-/** With its counters: to find one by its labels costs as much as all else here. */
+/** The counts of a host with its metric counters: finding one by its labels takes as long as everything else here. */
 interface KeptCounts extends HostCounts {
   readonly counters: Map<CacheResult, Counter.Internal>
-  /** False: one host too many; only the metrics count it. */
+  /** False: there are `hostsMax` hosts already; only the metrics count this one. */
   isKept: boolean
 }
 
@@ -48,7 +48,7 @@ export interface CacheCounters {
 }
 
 export function createCounters(metrics: MetricFamilies): CacheCounters {
-  /** By distribution, then by host. */
+  /** Counts by distribution, then by host. */
   const hosts = new Map<string, Map<string, KeptCounts>>()
   let hostCount = 0
   const pages = new TopList<KeptCounts>()
@@ -63,7 +63,7 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
     labels: ['source'],
   })
 
-  /** By source: memory, tiers, origin. */
+  /** Counters by source: memory, tiers, origin. */
   const bytesOf = new Map<string, Counter.Internal>()
 
   function countBytes(source: string, bytes: number): void {
@@ -122,7 +122,7 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
       if (result !== 'BYPASS' && counts.isKept) pages.add(counts, path, !isCached)
     },
     hosts: () =>
-      // Without counters: other threads are told them.
+      // Without the metric counters: the result is sent to other threads.
       [...hosts.values()].flatMap(byHost =>
         [...byHost.values()].map(({ counters: _, isKept: __, ...counts }) => counts),
       ),
@@ -131,7 +131,7 @@ export function createCounters(metrics: MetricFamilies): CacheCounters {
   }
 }
 
-/** Of all but BYPASS; 0 without requests. */
+/** Share of hits among all results but BYPASS; 0 without requests. */
 export function hitRatioOf(requests: Readonly<Record<string, number>>): number {
   const count = (...results: CacheResult[]) => results.reduce((sum, result) => sum + (requests[result] ?? 0), 0)
   const all = count('HIT', 'MISS', 'STALE', 'EXPIRED', 'REVALIDATED')

@@ -67,7 +67,7 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
           evictions: sum(one => one.evictions) + sumTiers(one => one.evictions),
           invalidations: await invalidations(),
           flushes: 0,
-          // One node has all changes at once.
+          // A single node always has all changes.
           synced: true,
           originReads: ['MISS', 'EXPIRED', 'BYPASS'].reduce((total, result) => total + (requests[result] ?? 0), 0),
           webhookQueue: await webhookQueue(),
@@ -78,7 +78,7 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
   }
 }
 
-/** Of all threads. Their limit is that of the node. */
+/** The usage of each tier, summed over all threads. The limit is that of the node. */
 function tiersOf(usages: readonly NamedUsage[]): readonly NamedUsage[] {
   const byName = new Map<string, NamedUsage>()
   for (const one of usages) {

@@ -1,6 +1,6 @@
 /**
- * The names that are counted most, in bounded memory (space-saving): a new name begins with the count of the least one that was kept, so
- * that it is never counted too low, and rarely too high.
+ * The most frequent names, in bounded memory (after the algorithm Space-Saving): a new name begins with the largest count of a forgotten one, so that
+ * it is never counted too low, and rarely too high.
  */
 const keptMax = 1000
 
@@ -12,10 +12,10 @@ export interface Counted {
 export class TopList<Group extends object> {
   readonly #counts = new Map<Group, Map<string, Counted>>()
   #size = 0
-  /** Of the last names that were forgotten: the most that one of them can have had. */
+  /** The largest count of a name when it was forgotten. */
   #forgotten = 0
 
-  /** A name is one of its group. */
+  /** Counts a request of a name, which is counted for each group on its own. */
   add(group: Group, name: string, isMiss: boolean): void {
     const counted = this.#counts.get(group)?.get(name) ?? this.#begin(group, name)
     counted.requests++
@@ -29,7 +29,7 @@ export class TopList<Group extends object> {
   }
 
   #begin(group: Group, name: string): Counted {
-    // Half of them are forgotten at once, which is cheaper than one at a time.
+    // Half of the names are forgotten at once, which is cheaper than one at a time.
     if (this.#size >= 2 * keptMax) this.#forget()
     let names = this.#counts.get(group)
     if (names === undefined) {

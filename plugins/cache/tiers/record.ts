@@ -90,7 +90,7 @@ function open(id: string, { head, body, bodyCrc }: FoundRecord, seal: Seal) {
   return plain === undefined ? undefined : { meta, plain }
 }
 
-/** `seal`: encrypts the body. */
+/** Encodes a block. `seal`: encrypts the body. */
 export function encodeBlock(id: string, bytes: Buffer, seal: Seal | undefined): TierRecord | undefined {
   return encode(id, undefined, bytes, seal)
 }

@@ -1,4 +1,4 @@
-/** The tiers that are configured, from their kinds to what the engine asks; and the key that all threads encrypt with. */
+/** Makes the configured tiers from their kinds, and the key with which all threads encrypt. */
 import type { Logger, Point, Ports, Threads } from 'svc/kernel'
 import type { MetricFamilies } from 'svc/plugins/metrics/api'
 import type { CacheTierKind } from '../api.ts'
@@ -16,12 +16,12 @@ export interface TierStackOptions {
   readonly log: Logger
   readonly metrics: MetricFamilies
   readonly holds: Holds
-  /** Once the storage has started. */
+  /** Called once the storage has started. */
   readonly deploymentId: () => Promise<string>
 }
 
 export interface TierStack {
-  /** Empty before `start`. */
+  /** Has no tiers before `start`. */
   readonly tiers: Tiers
   start(): Promise<void>
   /** Idempotent. */

@@ -1,8 +1,8 @@
 /**
  * The tiers behind the memory of a thread, in the order of the configuration. The first that has a record answers.
  *
- * - Only answers of objects lie there, because only they can be confirmed: whole ones of at most 64 KiB, what is known of larger ones, and
- *   their blocks. Others are read from their origin again.
+ * - Only answers of objects are stored there, because only they can be confirmed: whole ones of at most 64 KiB; of larger ones an entry without
+ *   the body, and blocks. Other answers are read from their origin again.
  * - A record is written when its answer is stored in memory, not when it leaves it, so that a crash loses little. It is written only while its
  *   fences hold, so it has every change that they count.
  * - Requests do not wait for writes. A record is not written if more than 16 MiB would then be under way.
@@ -44,9 +44,9 @@ export interface Tiers {
   /** `record`: of the entry that the block belongs to. */
   putBlock(id: string, bytes: Buffer, record: StoredRecord): void
   delete(id: string): void
-  /** For the sweeper. */
+  /** All tiers, for the sweeper. */
   readonly all: readonly GuardedTier[]
-  /** Of this thread, as far as threads do not share a tier. */
+  /** Usage by this thread. The main thread alone reports tiers that threads share. */
   usage(): readonly NamedUsage[]
 }
 
@@ -94,7 +94,7 @@ export function createTiers({ tiers, seal, holds }: TiersOptions): Tiers {
       const value = orNone(() => decode(id, record, seal()))
       if (value !== undefined) return { value, source: tier.name, release }
       release?.()
-      // Damaged, of another release, or encrypted by a process that is gone.
+      // The record is damaged, of another release, or encrypted by a process that is gone.
       void tier.delete(idBytes)
     }
     return undefined

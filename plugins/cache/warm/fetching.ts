@@ -1,4 +1,7 @@
-/** Fetches in every thread that serves, as each has a memory of its own; from the main thread, a bounded number at once. */
+/**
+ * Fetches pages into the cache of every thread that serves, because each has a memory of its own. The main thread calls it, with a bounded number of
+ * pages at once.
+ */
 import type { Point, Threads } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { CacheSite, RequestHeaders, WarmOutcome } from '../api.ts'
@@ -23,7 +26,7 @@ export type FetchBatch = (batch: Batch) => Promise<readonly WarmOutcome[]>
 const gone = (count: number): WarmOutcome[] =>
   Array.from({ length: count }, () => ({ result: 'skipped', status: 0, bytes: 0, message: 'the distribution is gone' }))
 
-/** During set-up, in every thread. */
+/** To be called during set-up, in every thread. */
 export function createFetching({ threads, distributions, sites }: FetchingOptions): FetchBatch {
   async function own({ distribution: id, host, headers, targets }: Batch): Promise<readonly WarmOutcome[] | undefined> {
     if (!threads.isFront) return undefined
@@ -47,7 +50,7 @@ export function createFetching({ threads, distributions, sites }: FetchingOption
 
 const order: readonly WarmOutcome['result'][] = ['failed', 'fetched', 'hit', 'skipped']
 
-/** Of one target in all threads: the worst, where a fetch counts before a hit. */
+/** The outcome of one target in all threads: the first of `failed`, `fetched`, `hit` and `skipped` that a thread has. */
 function together(outcomes: readonly WarmOutcome[]): WarmOutcome {
   const [first] = [...outcomes].sort((a, b) => order.indexOf(a.result) - order.indexOf(b.result))
   return first ?? { result: 'skipped', status: 0, bytes: 0, message: 'no thread serves' }

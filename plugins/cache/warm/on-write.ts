@@ -1,6 +1,6 @@
 /**
- * `warmOnWrite`: an object whose path matches is fetched into the cache when it has been written. The path is put into the queue
- * `warm:<distribution>` with the commit of the write, so that no crash loses it; those of one second are fetched together.
+ * `warmOnWrite`: an object whose path matches is fetched into the cache after it was written. The path is put into the queue `warm:<distribution>`
+ * with the commit of the write, so that no crash loses it; paths of one second are fetched together.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'svc/kernel'
@@ -11,7 +11,7 @@ import type { CacheDocuments } from '../settings/documents.ts'
 import type { FetchBatch } from './fetching.ts'
 import { compiled } from './targets.ts'
 
-/** Paths that wait for one distribution; more are not warmed. */
+/** Most paths that wait for one distribution; further ones are not warmed. */
 const waitingMax = 10_000
 const batchMax = 200
 const gatherMs = 1000
@@ -29,7 +29,7 @@ export interface OnWriteOptions {
 
 export interface OnWrite {
   readonly subscriber: InvalidationSubscriber
-  /** In the main thread. */
+  /** To be called in the main thread. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -42,7 +42,7 @@ export function createOnWrite({ documents, distributions, topic, fetchBatch, log
   let unwatch: (() => void) | undefined
   let following: Promise<void> = Promise.resolve()
 
-  /** In commits: the storage thread has the documents in memory. */
+  /** Called in commits: the storage thread has the documents in memory. */
   function matcherOf(id: string): Matcher | undefined {
     const found = documents.distributions.get(id)
     if (found === undefined || found instanceof Promise || found.value.warmOnWrite.length === 0) return undefined
@@ -115,7 +115,7 @@ export function createOnWrite({ documents, distributions, topic, fetchBatch, log
       changed(tx, { distribution, items }) {
         if (distribution === undefined) return
         const match = matcherOf(distribution)
-        // Of an index document the folder is asked for; the others lead to it.
+        // An index document is fetched by the path of its folder.
         const path = items.find(item => item.endsWith('/')) ?? items[0]
         if (path === undefined || !items.some(item => match?.(item))) return
         const payload = Buffer.from(path.split('/').map(encodeURIComponent).join('/'))
@@ -139,7 +139,7 @@ export function createOnWrite({ documents, distributions, topic, fetchBatch, log
   }
 }
 
-/** Undefined for patterns of another release that cannot be read. */
+/** Undefined if another release has written patterns that this one cannot read. */
 function makeMatcher(patterns: readonly string[]): Matcher | undefined {
   try {
     const all = patterns.map(pattern => compiled({ type: 'glob', pattern }, ''))

@@ -1,4 +1,4 @@
-/** What a warm-up is to fetch: paths that are given, those of objects, those of a sitemap. */
+/** Finds the targets of a warm-up: given paths, paths of objects, and paths of a sitemap. */
 import { isCatalogError } from 'svc/kernel'
 import { compilePattern, type Distribution } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
@@ -23,14 +23,14 @@ type Objects = Pick<ObjectsService, 'getObject' | 'listObjects' | 'read'>
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
-/** The paths of a key as they stand in URLs: an index document is asked for by its folder. */
+/** The path of a key, as in URLs; for an index document the path of its folder. */
 export function targetOf(key: string, indexDocuments: ReadonlySet<string>): string {
   const path = `/${key}`
   const slash = path.lastIndexOf('/')
   return encodePath(indexDocuments.has(path.slice(slash + 1)) ? path.slice(0, slash + 1) : path)
 }
 
-/** Paths and queries as they stand in URLs, each once, at most `max`. Throws `invalid_cache_request`. */
+/** The targets of a request: paths and queries as in URLs, each once, at most `max`. Throws `invalid_cache_request`. */
 export async function targetsOf(
   { paths = [], patterns = [], sitemap }: WarmRequest,
   distribution: Distribution,
@@ -48,7 +48,7 @@ export async function targetsOf(
   return [...targets]
 }
 
-/** Throws `invalid_cache_request` for what cannot be a path, and for patterns that cannot be compiled. */
+/** Throws `invalid_cache_request` for a request that selects nothing, invalid paths, and patterns that cannot be compiled. */
 export function requireTargets({ paths = [], patterns = [], sitemap }: WarmRequest): void {
   if (paths.length === 0 && patterns.length === 0 && sitemap === undefined)
     throw invalidRequest('', 'selects nothing: it needs paths, patterns or sitemap')
@@ -61,7 +61,7 @@ export function requireTargets({ paths = [], patterns = [], sitemap }: WarmReque
   for (const [index, pattern] of patterns.entries()) compiled(pattern, `/patterns/${index}/pattern`)
 }
 
-/** A pattern of decoded paths; the leading slash may be left out. */
+/** Compiles a pattern of decoded paths; its leading slash may be left out. */
 export function compiled(
   { type, pattern }: { readonly type: 'prefix' | 'glob'; readonly pattern: string },
   element: string,
@@ -98,7 +98,7 @@ async function addObjects(
   }
 }
 
-/** Of keys: what all that match begin with. */
+/** The text that all matching keys begin with. */
 function literalStart({ type, pattern }: { readonly type: string; readonly pattern: string }): string {
   const text = pattern.replace(/^\//, '')
   return type === 'prefix' ? text : (/^[^*?{}[\]\\]*/.exec(text)?.[0] ?? '')
@@ -120,7 +120,7 @@ async function addSitemap(
   if (text === undefined) throw invalidRequest('/sitemap', 'is no object of the distribution')
   let count = 0
   for (const [, escaped = ''] of text.matchAll(/<loc>\s*([^<\s]{1,4096})\s*<\/loc>/g)) {
-    // Others are served meanwhile: it may have half a million.
+    // Lets other requests run meanwhile: a sitemap may have half a million locations.
     if (++count % locationsPerTurn === 0) await new Promise(resolve => setImmediate(resolve))
     const url = URL.parse(escaped.replaceAll('&amp;', '&'))
     const isOwn = url !== null && aliases.some(alias => alias === url.hostname)
@@ -136,7 +136,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** What its pages are would be told to a caller who may not read it. */
+/** The access that the behavior of a path requires. Warming by a sitemap reveals its pages to the caller, who may not be allowed to read it. */
 function accessOf(path: string, { behaviors, defaultBehavior }: Distribution): string {
   const own = behaviors.find(({ pathPattern }) => compilePattern(pathPattern)(path))
   return own?.access ?? defaultBehavior.access ?? 'public'

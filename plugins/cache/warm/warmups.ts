@@ -1,4 +1,4 @@
-/** Warm-ups that somebody has asked for: jobs of the main thread, in its memory, at most four of them under way. */
+/** Warm-ups on request: jobs in the memory of the main thread, at most four at a time. */
 import { type Clock, isCatalogError, type Logger, type Random, type Threads } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
@@ -8,10 +8,10 @@ import type { FetchBatch } from './fetching.ts'
 import { targetsOf, type WarmRequest } from './targets.ts'
 
 const runningMax = 4
-/** With those that have ended, of which the oldest go first. */
+/** Most jobs that are kept, with those that have ended; the oldest of these are dropped first. */
 const keptMax = 1000
 const keptMs = 3_600_000
-/** Of their requests, which may have a megabyte each. */
+/** Most characters of the requests of all kept jobs; one may have a megabyte. */
 const keptCharsMax = 16 * 1024 * 1024
 const errorsMax = 100
 const startMessage = 'cache.warmup.start'
@@ -56,11 +56,11 @@ export interface WarmupsOptions {
 }
 
 export interface Warmups {
-  /** Hosts are exact aliases. Throws `too_many_requests`. */
+  /** Starts a warm-up. `hosts` are exact aliases. Throws `too_many_requests`. */
   start(distribution: string, request: WarmRequest, hosts: readonly string[]): Promise<WarmupFacts>
   /** Throws `warmup_not_found`. */
   get(distribution: string, id: string): Promise<WarmupFacts>
-  /** Ends what is under way. */
+  /** Aborts the warm-ups that are under way. */
   stop(): void
 }
 
@@ -70,7 +70,7 @@ interface Start {
   readonly hosts: readonly string[]
 }
 
-/** During set-up, in every thread. */
+/** To be called during set-up, in every thread. */
 export function createWarmups(options: WarmupsOptions): Warmups {
   const { threads, clock, random, log, node, fetchBatch, objects, distributions, count } = options
   const jobs = new Map<string, Job>()
