@@ -70,7 +70,7 @@ export interface CacheService {
    * answer. Rejects with the error of the origin.
    */
   serve(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheAnswer>
-  /** The same for GET and HEAD, leaving conditions, ranges and the form of the body to the caller. */
+  /** Like `serve` for GET and HEAD, but leaves conditions, ranges and the form of the body to the caller. */
   lookup(request: CacheRequest, origin: CacheOrigin): MaybePromise<CacheLookup>
   /**
    * Bytes that are computed from an identity and a form, such as a compressed body: from the cache, or from `make`. Undefined if `make` resolves with

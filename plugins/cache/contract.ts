@@ -19,9 +19,9 @@ export interface CacheTierSubject {
   readonly keepsRecords?: boolean
   /** Whether `heads` lists records. Default true. */
   readonly lists?: boolean
-  /** What is stored, as the place itself says, for tiers whose `usage` is an estimate. Default: `usage().bytes`. */
+  /** The stored bytes by the place itself, for tiers whose `usage` is an estimate. Default: `usage().bytes`. */
   readonly storedBytes?: () => number | Promise<number>
-  /** Changes, cuts and removes stored bytes of every record where others could, too; undefined where nobody could. */
+  /** Changes, cuts and removes stored bytes of every record; undefined if nobody but the tier can change them. */
   readonly damage?: (random: SeededRandom) => Promise<void>
   /** Waits until what was put can be read, for places that are slow. */
   readonly settled?: () => Promise<void>
@@ -73,7 +73,7 @@ export const cacheTierContract: ContractSuite<CacheTierSubject> = contractSuite(
     for (const [headBytes, bodyBytes] of sizes) {
       const record = recordOf(random, headBytes, bodyBytes)
       const id = idOf(`${headBytes} ${bodyBytes}`)
-      // A tier may want to be asked twice for what is large.
+      // A tier may take a large record at its second `put` only.
       if (!(await tier.put(id, record))) t.ok(await tier.put(id, record), 'it is taken the second time')
       await subject.settled?.()
       const found = await tier.get(id)

@@ -52,7 +52,7 @@ export interface OriginAnswer {
   readonly record?: OriginRecord
 }
 
-/** Where answers come from. */
+/** The source of answers. */
 export interface CacheOrigin {
   /** True: all of its answers have a record, and the caller handles ranges. */
   readonly hasObjects?: boolean

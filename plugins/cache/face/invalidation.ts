@@ -51,7 +51,7 @@ export interface WebhookDocument {
   readonly [field: string]: WebhookField | readonly string[] | undefined
 }
 
-/** What a transaction that replaces the webhooks of a distribution needs. */
+/** A change that replaces the webhooks of a distribution, for a transaction. */
 export interface WebhookChange {
   /** The webhooks, as they will be read. */
   readonly after: readonly WebhookDocument[]

@@ -7,7 +7,7 @@ import type { CacheRequest, RequestHeaders } from './answers.ts'
 export interface InspectedRequest {
   readonly distribution: Distribution
   readonly alias: string
-  /** Without port. */
+  /** Host without port. */
   readonly host: string
   /** Path and query, as they stand in a URL. */
   readonly target: string
@@ -48,7 +48,7 @@ export interface WarmOutcome {
 
 /** A contribution to `cache.site`: a mode of distributions that answers through the cache. Its id is the mode. */
 export interface CacheSite {
-  /** How the site would ask the cache. Undefined: it would refuse the path. */
+  /** The request that the site would send to the cache. Undefined: it would refuse the path. */
   inspect(asked: InspectedRequest): Promise<InspectedSite | undefined>
   /** Fetches all of these paths and queries at once into the cache of this thread. They are written as in URLs. */
   warm(place: WarmPlace, targets: readonly string[]): Promise<readonly WarmOutcome[]>

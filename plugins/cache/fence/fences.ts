@@ -83,7 +83,7 @@ export class Fences {
     set(this.#armed, bucket)
   }
 
-  /** Only in the storage thread; returns the slot. */
+  /** Counts a change of the key, and returns its slot. Only in the storage thread. */
   touch(bucket: string, key: string): number {
     const slot = slotOf(bucket, key)
     Atomics.add(this.#touched, slot, 1)
@@ -94,7 +94,7 @@ export class Fences {
     return Atomics.load(this.#touched, slot)
   }
 
-  /** Only in the storage thread. */
+  /** Notes that all changes up to `generation` have ended. Only in the storage thread. */
   settle(slot: number, generation: number): void {
     Atomics.store(this.#settled, slot, generation)
   }

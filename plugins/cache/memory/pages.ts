@@ -42,7 +42,7 @@ export interface Owners {
   moved(owner: number, location: number): void
 }
 
-/** Where a record lies. */
+/** The location of a record's bytes. */
 export interface Piece {
   readonly buffer: ArrayBuffer
   readonly offset: number

@@ -19,7 +19,7 @@ export interface MarkedPlace {
   readonly tags: readonly string[]
 }
 
-/** One purge, in the form in which it is compared. */
+/** A purge in the form that answers are compared with. */
 export interface PurgeRule {
   readonly number: number
   readonly atMs: number

@@ -25,7 +25,9 @@ export interface PurgesOptions {
   readonly sweep: () => Promise<ReadonlyMap<number, number>>
   /** The same for the tiers, which threads share. */
   readonly sweepTiers: () => Promise<ReadonlyMap<number, number>>
-  /** How many answers in the memory of this thread, and in the tiers once, a purge would remove, or expire. */
+  /**
+   * Resolves with the number of answers that a purge would remove, or let expire, in the memory of this thread; in the main thread also in the tiers.
+   */
   readonly count: (purge: StoredPurge) => Promise<number>
   /** Tells caches in front of this server. */
   readonly tell: (invalidations: readonly Invalidation[]) => Promise<void>

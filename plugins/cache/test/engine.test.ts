@@ -1,4 +1,4 @@
-/** What visitors get of the cache, and what the origin is asked for. */
+/** The answers that visitors get from the cache, and the requests that the origin gets. */
 import type { CacheOrigin, CacheRequest, HeaderLine, LevelSettings } from 'svc/plugins/cache/api'
 import { resolvePolicy } from 'svc/plugins/cache/api'
 import { createFakeClock } from 'svc/testing'
@@ -11,7 +11,7 @@ interface Canned {
   readonly body?: string | (() => AsyncIterable<Uint8Array>)
 }
 
-/** A cache in front of an origin that answers as the test says. */
+/** A cache in front of an origin whose answers the test sets. */
 function setUp(settings: LevelSettings = { policy: 'respect-origin' }, budgetBytes = 16 * 1024 * 1024) {
   const clock = createFakeClock(Date.UTC(2026, 0, 1))
   const log = { debug() {} } as never

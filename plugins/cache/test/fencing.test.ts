@@ -1,4 +1,4 @@
-/** Fences: what they say before, during and after commits, and when the storage takes none. */
+/** Fences tell the truth before, during and after commits, and when the storage takes no commits. */
 import type { Logger, Threads } from 'svc/kernel'
 import type { ObjectEvent } from 'svc/plugins/objects/api'
 import t from 'tap'

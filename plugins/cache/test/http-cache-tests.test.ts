@@ -23,7 +23,7 @@ type Handler = (path: string[], request: IncomingMessage, response: ServerRespon
 // biome-ignore lint/suspicious/noExplicitAny: the package has no types
 const load = (path: string): Promise<any> => import(`http-cache-tests/${path}`)
 
-/** The suite waits for lifetimes of a second or two: a slow machine makes its requests late. */
+/** The suite waits for lifetimes of a second or two: on a slow machine its requests are late. */
 const skip = process.env.TEST_LONG === undefined && 'depends on the speed of the machine: TEST_LONG=1 runs it'
 
 const expectedFile = new URL('./fixtures/http-cache-tests.json', import.meta.url)
@@ -31,21 +31,21 @@ const policy = resolvePolicy({
   cluster: { policy: 'respect-origin', cacheKey: { queryString: 'all' }, bypass: { authorization: false } },
 })
 /**
- * Of 165, as the suite's own client asks them of a cache that is no browser: 157, and 8 of its suite `surrogate-control`. 3 more are for
- * browsers alone. The other 8, and why more cannot be had:
+ * The suite requires 165 tests of a cache that is not in a browser: 157 as its own client runs them, and 8 of its suite `surrogate-control`. 3 more
+ * are for browsers only. 8 of the 165 fail, for these reasons:
  *
- * - `stale-close-*` (4) want the number that their origin gives an answer, of an answer that it never gave: it has closed the connection. What
- *   is right, 502 and nothing stale, counts as "from cache" with them (`engine.test.ts` has it). No cache passes them by the results that lie in
- *   the package.
- * - Two want `Set-Cookie` in an answer from the cache. RFC 9111 section 7.3 allows that and does not ask for it; it belongs to one visitor: such
- *   answers are not stored.
- * - `age-parse-prefix` wants the first of two ages to count, as RFC 9111 section 5.1 has it, and four others want that none does.
- * - `surrogate-fresh-cc-nostore` wants an answer kept that says `Cache-Control: no-store`, because another field says how long.
+ * - `stale-close-*` (4): the origin closes the connection without an answer, and the test wants the number that the answer would have had. The
+ *   right behavior, 502 and no stale answer, counts as "from cache" there (`engine.test.ts` tests it). By the results in the package no cache passes
+ *   them.
+ * - Two want `Set-Cookie` in an answer from the cache. RFC 9111 section 7.3 allows that and does not require it. A cookie belongs to one visitor,
+ *   so such answers are not stored.
+ * - `age-parse-prefix` wants the first of two ages to count, as in RFC 9111 section 5.1; four other tests want neither to count.
+ * - `surrogate-fresh-cc-nostore` wants an answer with `Cache-Control: no-store` to be stored, because another field has a lifetime.
  */
 const requiredMin = 157
 const atOnce = 80
 
-/** Their server listens on every address of the machine; this one has its handlers. */
+/** An origin with the handlers of the suite: the suite's own server listens on every address of the machine. */
 async function startOrigin(): Promise<{ readonly port: number; close(): void }> {
   const handlers: Readonly<Record<string, Handler>> = {
     config: (await load('server/handle-config.mjs')).default,
@@ -77,7 +77,7 @@ t.test('the suite of HTTP caches finds no more than it found before', { timeout:
   const { default: fetch } = await import('node-fetch' as string)
   config.setFetch(fetch)
   config.setBaseUrl(url)
-  // Its client adds the last one for what is no browser.
+  // For caches that are not in a browser, the suite's client adds the last one.
   const surrogate = (await load('tests/surrogate-control.mjs')).default
   const suites = [...(await load('tests/index.mjs')).default, surrogate] as { readonly tests: readonly SuiteTest[] }[]
   const only = process.env.ONLY
@@ -92,7 +92,7 @@ t.test('the suite of HTTP caches finds no more than it found before', { timeout:
   await run(tests)
   const expected = JSON.parse(readFileSync(expectedFile, 'utf8')) as Record<string, string>
   const isWorse = ({ id }: SuiteTest) => testResults[id] !== true && expected[id] === undefined
-  // Lifetimes of the suite are 2 s: what was late on a busy machine has more chances.
+  // Lifetimes of the suite are 2 s: tests that were late on a busy machine are repeated.
   for (let round = 0; round < 3; round++) {
     const again = tests.filter(isWorse)
     for (const { id } of again) delete testResults[id]

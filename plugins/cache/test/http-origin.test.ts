@@ -1,4 +1,7 @@
-/** The cache before a real HTTP origin, over sockets: what visitors get, and what the origin is asked for. No test waits for a lifetime. */
+/**
+ * The cache in front of a real HTTP origin, over sockets: the answers that visitors get, and the requests that the origin gets. No test waits for a
+ * lifetime.
+ */
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,7 +36,7 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}):
   return promise
 }
 
-/** An origin that answers as `handler` says, and notes what it is asked. */
+/** An origin that answers by `handler`, and records its requests. */
 async function setUp(t: Test) {
   const asked: string[] = []
   let handler: Handler = (_request, response) => response.end()

@@ -1,4 +1,4 @@
-/** Late answers of tiers: whose fault they are. The bound of 50 ms holds whoever is to blame. */
+/** Late answers of tiers, and when the tier is blamed. The limit of 50 ms holds in any case. */
 import type { CacheTier } from 'svc/plugins/cache/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
@@ -9,7 +9,7 @@ const MiB = 1024 * 1024
 const log = { debug() {}, info() {}, warn() {}, error() {} } as never
 const id = Buffer.alloc(32)
 
-/** A tier that never answers, and a process of which the witness and the event loop can be told what to be. */
+/** A tier that never answers, in a process whose witness and event loop the test controls. */
 function setUp() {
   const fake = createFakeClock()
   const state = { failures: 0, lateMs: 0, trip: async (): Promise<void> => undefined }
@@ -21,7 +21,7 @@ function setUp() {
     ...{ name: 'shelf', tier, budgetBytes: MiB, clock, log, onFailure },
     witness: () => state.trip(),
   })
-  /** The moment of its answer, and of its failure if there is one within six seconds. */
+  /** Resolves with the time of the answer, and with that of the failure if there is one within six seconds. */
   async function ask(work: () => unknown = () => guarded.get(id)) {
     const before = state.failures
     const found: { answeredMs?: number; failedMs?: number } = {}

@@ -1,4 +1,4 @@
-/** Blocks of larger objects: what a reader leaves behind that ends early. */
+/** Blocks of larger objects: a reader that ends early leaves nothing behind. */
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import { createFakeClock } from 'svc/testing'
@@ -11,7 +11,7 @@ import { noTiers } from '../tiers/tiers.ts'
 const blockSize = 1024
 const bytes = Buffer.from(Array.from({ length: 4 * blockSize }, (_, index) => index % 251))
 
-/** An origin whose chunks come when the test says so. */
+/** An origin whose chunks come when the test lets them. */
 function slowOrigin(chunkBytes: number) {
   const waiting: (() => void)[] = []
   const counts = { lent: 0, closed: 0 }

@@ -1,4 +1,4 @@
-/** A server that answers every host from an HTTP origin, through the cache: what the suite of HTTP caches and our own tests drive. */
+/** A server that answers every host from an HTTP origin, through the cache. The suite of HTTP caches and our own tests use it. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -12,11 +12,11 @@ import standard from 'svc/plugins/standard'
 import { openPoints, startKernel } from 'svc/testing'
 import type { Test } from 'tap'
 
-/** What the cache and a listener need. */
+/** The plugins that the cache and a listener need. */
 const needed = new Set(['iam', 'metrics', 'tls', 'http', 'storage', 'drive', 'store', 'checksums', 'objects', 'cache'])
 
 export interface CachedServer {
-  /** Without a slash at the end. */
+  /** URL without a slash at the end. */
   readonly url: string
   readonly cache: CacheService
 }
@@ -67,7 +67,7 @@ async function serve(
   try {
     answer = await cache.serve(served, originOf(request, port))
   } catch {
-    // The origin cannot be reached: a gateway says so.
+    // The origin cannot be reached: answers as a gateway does.
     response.writeHead(502)
     response.end()
     return

@@ -1,4 +1,4 @@
-/** Answers of objects in the form in which they lie in memory: nothing is lost, and what is set stays. */
+/** Packed answers of objects: no field is lost, and changed fields keep their values. */
 import { type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
 import { createMemory } from '../engine/memory.ts'
@@ -84,7 +84,7 @@ const plain = (variant: Variant) => {
 t.test('whatever an answer is, its packed form says the same, and keeps what is set', async t => {
   await seeded(t, random => {
     let different: readonly string[] | undefined
-    // More hosts than the table has.
+    // There are more hosts than the table has room for.
     for (let round = 0; round < 10_000 && different === undefined; round++) {
       const variant = variantOf(random)
       const packed = pack(variant) as PackedVariant
@@ -188,7 +188,7 @@ t.test('whatever names and paths look like, a value is what it was', async t => 
       return Object.fromEntries(items.map(item => [random.pick(names), item]))
     }
     let count = 0
-    // Each has a kind of its own, nearly: the table is filled.
+    // Nearly every answer has a kind of its own, so the table gets full.
     for (let round = 0; round < 8000; round++) {
       const path = random.integer(10) === 0 ? text() : `/${text()}${random.integer(50) === 0 ? 'x'.repeat(70_000) : ''}`
       const texts = [path, path.slice(1), `${path}/${path}`, text()]

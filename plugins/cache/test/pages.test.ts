@@ -1,4 +1,4 @@
-/** Small answers in pages: what is there is what was put, whoever reads what is gone reads what it was, and pages are not wasted. */
+/** Small answers in pages: stored records are unchanged, readers of removed records read the old bytes, and pages are not wasted. */
 import { type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
 import { createMemory } from '../engine/memory.ts'
@@ -44,7 +44,7 @@ t.test('records are what they were, wherever they are moved to, and full pages a
         charged += pagedBytes(bytes.length)
       }
       pages.tidy(owners)
-      // What was charged, the page that is being filled, and one that waits.
+      // The limit: the charged bytes, the page that is being filled, and a page that waits.
       if (pages.bytes > charged + 3 * 64 * KiB)
         return void t.fail(`step ${step}: ${pages.bytes} bytes, ${charged} charged`)
     }
@@ -99,7 +99,7 @@ t.test('answers in memory: what is set stays through moves, and who holds one go
           expected.set(id, factsOf(entry))
         }
         if (choice === 7 && random.integer(10) === 0) held.push({ variant: entry, facts: factsOf(entry) })
-        // As it is stored again when it was confirmed.
+        // Stores the entry again, as after a confirmation.
         if (choice === 8) memory.put(id, entry, undefined)
       }
       if (memory.usage.bytes > 600 * KiB) return void t.fail(`step ${step}: ${memory.usage.bytes} bytes`)

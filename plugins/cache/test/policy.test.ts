@@ -156,7 +156,7 @@ t.test('durations are seconds, or have units', t => {
   t.end()
 })
 
-/** What an answer with these headers gets. */
+/** The lifetime of an answer with these headers, and whether it may be stored. */
 function judge(policy: CachePolicy, headers: Record<string, string>, status = 200, isAuthorized = false) {
   const head = { status, headers: new Map(Object.entries(headers)) }
   const lifetime = lifetimeOf(head, policy, nowMs)

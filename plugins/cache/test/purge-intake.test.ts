@@ -1,4 +1,4 @@
-/** What a thread knows of the purge log after a start, where parts of the log are gone. */
+/** The purges that a thread knows after a start, if parts of the log are gone. */
 import t from 'tap'
 import { idOfNumber, type PurgeDocuments, type StoredPurge } from '../purge/documents.ts'
 import { createPurgeIntake } from '../purge/intake.ts'

@@ -1,4 +1,4 @@
-/** Quotas that are gone: what they have counted leaves the memory, and nothing of them stays. */
+/** Former quotas: the answers that they counted leave the memory, and their queues are freed. */
 import t from 'tap'
 import { createMemory } from '../engine/memory.ts'
 import type { Quota } from '../policy/policy.ts'

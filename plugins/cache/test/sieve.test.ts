@@ -1,4 +1,4 @@
-/** SIEVE against an obvious one, and against LRU on a trace. */
+/** Compares the sieve with a simple implementation of SIEVE, and with LRU on a trace. */
 import { LRUCache } from 'lru-cache'
 import { createSeededRandom, type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
@@ -12,7 +12,7 @@ interface SlowEntry {
   isMarked: boolean
 }
 
-/** An array from the oldest to the newest, and the position of the hand: everything is looked for. */
+/** A simple SIEVE: an array from the oldest entry to the newest, and the position of the hand. It searches for everything. */
 class SlowSieve {
   entries: SlowEntry[] = []
   hand = 0
@@ -45,7 +45,7 @@ class SlowSieve {
     this.delete(key)
     if (bytes > this.budget) return false
     while (this.bytes + bytes > this.budget) this.evict()
-    // A hand that has passed the newest begins anew with the oldest, not with the entry that comes now.
+    // A hand that has passed the newest entry begins again with the oldest, not with the entry that is added now.
     if (this.hand >= this.entries.length) this.hand = 0
     this.entries.push({ key, value, bytes, isMarked })
     return true
@@ -90,10 +90,10 @@ t.test('it keeps what an obvious SIEVE keeps, whatever is asked, set and deleted
   })
 })
 
-/** Queues within queues, each an obvious SIEVE: what is in which, and which is full, is counted anew each time. */
+/** Queues within queues, each a simple SIEVE. It counts anew each time which entries a queue has, and which queue is full. */
 class SlowQueues {
   readonly queues: SlowSieve[]
-  /** The queue that each is within; of the first, none. */
+  /** For each queue the queue that it is within; -1 for the first. */
   readonly within: readonly number[]
   readonly limits: number[]
 
@@ -130,7 +130,7 @@ class SlowQueues {
     return true
   }
 
-  /** Without entries, and without queues within it. */
+  /** Whether it has no entries, and no queues within it. */
   isEmpty(queue: number): boolean {
     const isParent = this.within.includes(queue)
     return !isParent && this.queues[queue]?.entries.length === 0
@@ -176,7 +176,7 @@ t.test('queues keep their limits, and those that they are within: as obvious one
         let answers: readonly unknown[] = []
         if (choice < 5) answers = [fast.get(key), slow.get(key)]
         else if (choice < 10) {
-          // 0 is of no queue in particular: where it was.
+          // 0 and 4: no queue is named, so the entry stays in its queue.
           const wanted = queue === 0 || queue === 4 ? undefined : queue
           answers = [
             fast.set(key, step, bytes, wanted === undefined ? undefined : queues[wanted]),
@@ -184,7 +184,7 @@ t.test('queues keep their limits, and those that they are within: as obvious one
           ]
         } else if (choice === 10) answers = [fast.delete(key), slow.delete(key)]
         else if (choice === 11) {
-          // One that is empty makes room for another one, of the same number or not.
+          // Replaces an empty queue by a new one, which may have the same number.
           const one = 1 + random.integer(3)
           const freed = fast.free(queues[one] as SieveQueue)
           const isFree = slow.isEmpty(one)
@@ -259,7 +259,7 @@ t.test('evicted entries are told; replaced and deleted ones are not', t => {
   t.end()
 })
 
-/** Keys 0 … count - 1, the nth as often as 1 / n ** exponent. */
+/** Returns keys from 0 to `count` - 1; the frequency of the nth is proportional to 1 / n ** exponent. */
 function zipf(random: SeededRandom, count: number, exponent: number): () => number {
   const sums = new Float64Array(count)
   let sum = 0
@@ -294,7 +294,7 @@ t.test('on a Zipf trace of exponent 0.9, with a tenth of the bytes, it hits 4 po
     for (let i = -requests; i < requests; i++) {
       const key = next()
       const size = sizes[key] as number
-      // The first half fills them.
+      // The first half of the requests fills the caches.
       if (sieve.get(String(key)) === undefined) sieve.set(String(key), true, size)
       else if (i >= 0) hits.sieve++
       if (lru.get(key) === undefined) lru.set(key, true, { size })

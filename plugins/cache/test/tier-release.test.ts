@@ -1,4 +1,4 @@
-/** Memory of tiers is given back when nobody reads it any more, once, and never before. */
+/** Memory of tiers is released once, when nobody reads it any more, and never before. */
 import { createHash } from 'node:crypto'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t from 'tap'
@@ -15,7 +15,7 @@ const KiB = 1024
 const blockSize = 128 * KiB
 const log = { debug() {}, warn() {} } as never
 
-/** Hands out copies, and overwrites each when it is released. */
+/** A tier that returns copies, and overwrites each when it is released. */
 function poisonedTier() {
   const inner = createMemoryTier({ budgetBytes: 64 * KiB * KiB, isSelective: false })
   const out = { given: 0, released: 0, twice: 0 }
@@ -97,7 +97,7 @@ for (const isEncrypted of [false, true]) {
       }
       for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {
         chunks.push(chunk)
-        // A slow client: several are on their way.
+        // A slow client: several chunks are unread.
         if (chunks.length > below(3)) check()
         if (!isPatient && below(3) === 0) break
       }
@@ -109,7 +109,7 @@ for (const isEncrypted of [false, true]) {
       if (isPatient) t.equal(at, start + length)
     }
 
-    // Fills the tier.
+    // Reads everything, which fills the tier.
     const { data } = (await body.open(0, bytes.length))!
     if (data.kind === 'stream') {
       for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) chunk.release()

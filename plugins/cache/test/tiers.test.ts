@@ -1,4 +1,4 @@
-/** Tiers behind memory: what they may answer with, and what becomes of those that fail. */
+/** Tiers behind memory: the answers that may come from them, and the handling of failing tiers. */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { CacheLookup, CacheOrigin, CacheRequest, CacheTier, TierRecord } from 'svc/plugins/cache/api'
@@ -15,7 +15,7 @@ import { createTiers } from '../tiers/tiers.ts'
 const MiB = 1024 * 1024
 const log = { debug() {}, warn() {} } as never
 
-/** A tier whose records the test sees, and can exchange. */
+/** A tier whose records the test can read and replace. */
 function openTier() {
   const inner = createMemoryTier({ budgetBytes: 64 * MiB, isSelective: false })
   const records = new Map<string, TierRecord>()
@@ -40,7 +40,7 @@ interface Node {
   readonly autoInvalidate?: boolean
 }
 
-/** One object in one slot, an origin that has it, and a process that caches it: another one has an empty memory. */
+/** One object in one slot, an origin that has it, and processes that cache it; each starts with an empty memory. */
 function createWorld() {
   const object = { identity: 'v1', body: Buffer.from('one'), isEncrypted: false, isAway: false }
   const counts = { metadata: 0, bytes: 0 }
@@ -98,7 +98,7 @@ function createWorld() {
     object,
     counts,
     run,
-    /** An acknowledged write. */
+    /** Makes an acknowledged write. */
     write(identity: string, body: string | Buffer) {
       touched++
       Object.assign(object, { identity, body: Buffer.from(body) })
@@ -148,7 +148,7 @@ t.test('an entry of a tier that was written over is never served', async t => {
   const { get } = world.run({ tier })
   t.match(await get(), { result: 'MISS', text: 'two' })
   t.not(records.get(id), old, 'the tier has the new one')
-  // A tier that comes back with what it had before.
+  // The tier comes back with its old record.
   records.set(id, old)
   t.match(await world.run({ tier }).get(), { result: 'MISS', text: 'two' })
 })
