@@ -1,4 +1,4 @@
-/** The cache of answers, its tiers, and what others contribute to it. */
+/** The cache of answers, its tiers, and the contributions that it takes from other plugins. */
 import type { MaybePromise } from 'svc/kernel'
 import type { CacheAnswer, CacheLookup, CacheOrigin, CacheRequest, CacheResult, HeaderLine } from './face/answers.ts'
 import type { CacheDocumentsService } from './face/documents.ts'

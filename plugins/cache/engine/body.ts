@@ -1,4 +1,4 @@
-/** Bodies of origins: collected where they are small enough, handed on where they are not. */
+/** Bodies of origins: collected if they are small enough, otherwise passed on as streams. */
 import type { OriginObject } from '../api.ts'
 
 /** Bytes that all reads together hold until they are stored or passed on, and their limit. */

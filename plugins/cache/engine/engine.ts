@@ -4,8 +4,8 @@
  * - A small answer is stored whole, in the entry of its key, one variant for each combination of the fields that `Vary` names. Larger objects are
  *   kept in blocks beside their entry; a larger answer that can only be read as a stream passes through.
  * - One read of a key at a time: requests that come meanwhile wait for it at most 5 s. They do not wait if answers of the key cannot be shared.
- * - An answer with fences (`fence/fences.ts`) is used only while they hold. Otherwise the origin is asked for its present answer: if the identity
- *   is the same, the stored answer gets new fences; if not, it is replaced.
+ * - An answer with fences (`fence/fences.ts`) is used only while they hold (unless `autoInvalidate` is off). If they do not hold, the origin is
+ *   asked for its present answer: if the identity is the same, the stored answer gets new fences; if not, it is replaced.
  * - An unsafe request that succeeds drops the entry of its address, and of those in `Location` and `Content-Location` of the same host. Reads that
  *   began before it store nothing.
  *
@@ -37,7 +37,7 @@ export interface EngineOptions {
   readonly quotaShare?: number
   /** Whether fences still hold. */
   readonly holds?: Holds
-  /** Which stored answers somebody has purged. */
+  /** The purges that stored answers are compared with. */
   readonly purges?: Purges
   /** Tiers behind the memory. */
   readonly tiers?: Tiers

@@ -83,7 +83,7 @@ const chunkBytesMax = 1024 * 1024
 
 interface Span {
   readonly start: number
-  /** Exclusive. */
+  /** The position behind the last byte. */
   readonly end: number
 }
 
@@ -277,7 +277,7 @@ function createFilling(
       const within = at % blockSize
       if (within === 0) begin()
       const length = Math.min(blockSize - within, to - at, rest.length)
-      // A chunk's memory is used again after its release.
+      // The memory of a chunk is reused after its release, so the bytes are copied.
       if (block !== undefined) rest.copy(block.bytes, within, 0, length)
       at += length
       rest = rest.subarray(length)
@@ -304,7 +304,7 @@ function createFilling(
         const chunkStart = at
         const chunk = await read()
         if (chunk === undefined) return undefined
-        // A block that it began now would never be whole: its memory would count for ever, and readers would wait for it.
+        // A block begun now would never be whole: its memory would count for ever, and readers would wait for it.
         if (isClosed) {
           chunk.release()
           return undefined

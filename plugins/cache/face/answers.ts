@@ -5,7 +5,7 @@ import type { Fence } from '../fence/fences.ts'
 import type { KeyRequest } from '../policy/key.ts'
 import type { EffectivePolicy } from '../policy/policy.ts'
 
-/** A field of a message and its value; several lines of one field are several of these. */
+/** A field of a message and its value; a field with several lines has several of these. */
 export type HeaderLine = readonly [name: string, value: string]
 /** Values by lower-case name, as `IncomingMessage.headers` has them. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -34,7 +34,7 @@ export interface OriginObject {
 export interface OriginRecord {
   /** Two answers with the same identity have the same bytes, status and value. */
   readonly identity: string
-  /** Kept with the bytes and handed out with them; plain JSON of bounded size. */
+  /** Kept with the bytes and returned with them; plain JSON of bounded size. */
   readonly value: unknown
   /** Fences of all keys that the answer depends on, present or absent, each taken before its key was read. */
   readonly fences: readonly Fence[]
@@ -75,7 +75,7 @@ export interface CacheAnswer {
   readonly result: CacheResult
 }
 
-/** An answer as it is stored, or as the origin has given it: without regard to conditions and ranges. */
+/** An answer as it is stored, or as the origin gave it: conditions and ranges are not applied. */
 export interface CacheLookup {
   readonly status: number
   /** Lines of the origin. Empty if `value` has what they say. */
@@ -95,8 +95,8 @@ export interface CacheLookup {
 export interface CachedObject {
   readonly sizeBytes: number
   /**
-   * Bytes start <= i < start+length, of one version of the object. `isCached`: all of them were in the cache. Undefined: the object has been
-   * replaced and its bytes are gone; a lookup finds what it is now.
+   * Reads the bytes start <= i < start+length, of one version of the object. `isCached`: all of them were in the cache. Undefined: the object was
+   * replaced and its bytes are gone; another lookup finds the new one.
    */
   open(start: number, length: number): MaybePromise<OpenedObject | undefined>
 }

@@ -18,7 +18,7 @@ export interface Invalidation {
    * `tag`; `domain`: hosts. Empty for `all`.
    */
   readonly items: readonly string[]
-  /** Patterns match without regard to case. */
+  /** True: patterns match without regard to case. */
   readonly isCaseInsensitive: boolean
   /** True: the copies may still be served as stale ones. */
   readonly isSoft: boolean
@@ -29,8 +29,8 @@ export interface InvalidationSubscriber {
   /** Whether changes of objects of this distribution are told at all. Called in commits: synchronous and fast. */
   wants(distribution: string): boolean
   /**
-   * An object of the distribution changes: called in that commit, in the storage thread, synchronous and without I/O. What it puts into a
-   * queue is durable with the change, or not at all. A throw rolls back the change.
+   * An object of the distribution changes. Called in that commit, in the storage thread, synchronous and without I/O. Entries that it puts into a
+   * queue are durable with the change, or not at all. A throw rolls back the change.
    */
   changed(tx: Transaction, invalidation: Invalidation): void
   /**

@@ -23,7 +23,7 @@ export interface TierRecord {
 export interface FoundRecord extends TierRecord {
   /** CRC-32 of the body, if the tier has computed it anyway: then the cache need not. */
   readonly bodyCrc?: number
-  /** Called at most once, when nobody reads head or body any more, so that their memory may be used again. Never for bytes that are kept. */
+  /** Called at most once, when nobody reads head or body any more: the tier may then reuse their memory. Not called for bytes that are kept. */
   release?(): void
 }
 
@@ -45,7 +45,7 @@ export interface CacheTier {
   start(): Promise<void>
   /** Idempotent; also after a start that failed. */
   stop(): Promise<void>
-  /** The record as it was put last, or one that was put before, or undefined. `id` has `tierIdBytes` bytes. */
+  /** The record that was put last, or an earlier one, or undefined. `id` has `tierIdBytes` bytes. */
   get(id: Buffer): MaybePromise<FoundRecord | undefined>
   /** Stores a record. False: it was not taken. Evicts by itself and never exceeds its budget, not even for a moment. */
   put(id: Buffer, record: TierRecord): MaybePromise<boolean>

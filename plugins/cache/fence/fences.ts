@@ -1,6 +1,6 @@
 /**
- * Lets a thread check by shared memory, without a message, whether a cached answer is still what its bucket says. The memory has two
- * counters for each of 65 536 slots; an object key belongs to the slot of its hash:
+ * Lets a thread check in shared memory, without a message, whether a cached answer still agrees with its bucket. The memory has two counters for
+ * each of 65 536 slots; an object key belongs to the slot of its hash:
  *
  * - *touched* counts changes of the slot's keys. The storage thread increments it inside the commit, before the change is durable and so
  *   before anybody can be told of it.
@@ -8,7 +8,7 @@
  *
  * A *fence* is a slot with the value of *touched* from before the key was read.
  *
- * Invariants:
+ * Invariants (1 and 2 for answers whose policy has `autoInvalidate`):
  *
  * 1. An answer is stored only if *settled* was equal to *touched* when its fences were taken: then it has every change that they count.
  * 2. A stored answer is used only while *touched* still has the value of each of its fences. A write raises *touched* before it is

@@ -1,6 +1,6 @@
 /**
- * Keeps the fences of all threads: the storage thread counts changes inside their commits, and after each commit sends a procedure without
- * changes; when that resolves, every earlier commit is durable or has failed, and the counted values are settled.
+ * Keeps the fences of all threads. The storage thread counts changes inside their commits, and after each commit runs a procedure without changes.
+ * When that resolves, every earlier commit is durable or has failed, and the counted values are settled.
  */
 import type { Logger, MaybePromise, Threads } from 'svc/kernel'
 import type { ObjectEvent, ObjectObserver } from 'svc/plugins/objects/api'
@@ -27,7 +27,7 @@ export interface Fencing {
   /** The fences of this process. A worker must not use them before `start`. */
   fences(): Fences
   /**
-   * Resolves when changes of the bucket are counted in every thread: to be awaited before fences of it are taken. Where the storage takes no
+   * Resolves when changes of the bucket are counted in every thread. Must be awaited before fences of the bucket are taken. If the storage takes no
    * commit, it resolves all the same, and fences of the bucket are not settled: its answers are read, and not cached.
    */
   arm(bucket: string): MaybePromise<void>
@@ -56,7 +56,7 @@ export function createFencing({ storage, threads, log, relay }: FencingOptions):
         for (const [slot, generation] of round) fences.settle(slot, generation)
       }
     } catch (error) {
-      // The drive has failed or is being closed: what is written from now on is not cached, which is slow but correct.
+      // The drive has failed or is being closed: answers that are read from now on are not cached, which is slow but correct.
       if (isOpen) log.warn({ err: error }, 'changes of objects are not settled: their answers are not cached')
     } finally {
       isSettling = false

@@ -1,4 +1,4 @@
-/** Fields of answers for operators. */
+/** Fields of answers that are meant for operators. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { headerSecretCharactersMin, type SecretReferencesService } from 'svc/plugins/secret-references/api'
 import type { CacheRequest, HeaderLine } from '../api.ts'

@@ -5,7 +5,7 @@
  * billion.
  */
 const cellCount = 65_536
-/** So that the clock wraps only after 256 TiB: then an old id may be remembered once more. */
+/** Unit of the clock: it wraps only after 256 TiB, when an old id may be remembered once more. */
 const unitBytes = 64 * 1024
 
 export class Ghosts {

@@ -21,13 +21,13 @@
 
 export interface SieveOptions<Value> {
   readonly budgetBytes: number
-  /** Called after an entry has given way to others; neither for deleted nor for replaced entries. */
+  /** Called after an entry was evicted; neither for deleted nor for replaced entries. */
   readonly onEvict?: (key: string, value: Value) => void
   /** Called with each value that is evicted, deleted or replaced. Not called by `clear`. */
   readonly onRemove?: (value: Value) => void
 }
 
-/** No place: before the oldest, behind the newest. */
+/** The place that is before the oldest and behind the newest. */
 const nowhere = -1
 
 /** A queue of a sieve, created by `Sieve.queue`. */
@@ -170,18 +170,18 @@ export class Sieve<Value> {
     return this.#values[place]
   }
 
-  /** A number below 2³² that the entry has until it is set again. */
+  /** The entry's place: a number below 2³² that it keeps until it is set again. */
   placeOf(key: string): number | undefined {
     return this.#places.get(key)
   }
 
-  /** The entry with this number. Undefined: there is none. */
+  /** The entry at this place. Undefined: there is none. */
   at(place: number): { readonly key: string; readonly value: Value } | undefined {
     const key = this.#keys[place]
     return key === undefined ? undefined : { key, value: this.#values[place] as Value }
   }
 
-  /** Replaces the value of the entry with this number. Its bytes, mark and queue stay; `onRemove` is not called. */
+  /** Replaces the value of the entry at this place. Its bytes, mark and queue stay; `onRemove` is not called. */
   changeAt(place: number, value: Value): void {
     this.#values[place] = value
   }

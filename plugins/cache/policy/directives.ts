@@ -7,7 +7,7 @@
  */
 import { parseDictionary } from 'structured-headers'
 
-/** Times in seconds; undefined where the directive is missing. */
+/** Times in seconds; undefined if the directive is missing. */
 export interface Directives {
   readonly maxAge: number | undefined
   readonly sMaxAge: number | undefined
@@ -20,7 +20,7 @@ export interface Directives {
   readonly names: ReadonlySet<string>
 }
 
-/** Larger numbers of seconds are this one (RFC 9111 section 1.2.2). */
+/** Larger numbers of seconds count as this one (RFC 9111 section 1.2.2). */
 export const secondsMax = 2 ** 31
 
 type Argument = string | true

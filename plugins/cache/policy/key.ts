@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { CachePolicy } from './policy.ts'
 
 export interface KeyRequest {
-  /** Distribution, or another name of the space that keys are in. */
+  /** The distribution, or another name of the space of the key. */
   readonly space: string
   /** Digest of the settings that shape answers: when it changes, older entries are no longer found. */
   readonly shape: string
@@ -25,7 +25,7 @@ export interface CacheKey {
   readonly id: string
 }
 
-/** Dropped by `normalize`: they tell the page, not the server, where a visitor comes from. */
+/** Parameters that `normalize` drops: they tell the page, not the server, where a visitor comes from. */
 const isTracking = (name: string) => name.startsWith('utm_') || name === 'fbclid' || name === 'gclid'
 /** Headers that are never in a key: each has rules of its own. */
 const unkeyed: ReadonlySet<string> = new Set(['authorization', 'cookie', 'range', 'host'])

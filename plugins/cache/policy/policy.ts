@@ -1,6 +1,6 @@
 /**
- * Cache policies and their inheritance: cluster, distribution, domain, path behavior. The `policy` that a level names replaces everything
- * that came from above; the fields of the level itself override one by one. Each field remembers the level that it is from.
+ * Cache policies and their inheritance: cluster, distribution, domain, path behavior. The `policy` that a level names replaces all fields of the
+ * levels above; the fields of the level itself then override one by one. Each field remembers the level that it is from.
  */
 
 /** Times in milliseconds, sizes in bytes. */
@@ -64,7 +64,7 @@ export interface NamedWebhooks {
   readonly ids: readonly string[]
 }
 
-/** Undefined: no level names any, so all are told. */
+/** The webhooks that the narrowest level names which names any. Undefined: no level does, so all are told. */
 export function namedWebhooks(
   settings: Partial<Readonly<Record<CacheLevel, LevelSettings>>>,
 ): NamedWebhooks | undefined {
@@ -155,7 +155,7 @@ export const builtInPolicies: ReadonlyMap<string, PartialPolicy> = new Map<strin
 
 type Flat = readonly (readonly [path: string, value: unknown])[]
 
-/** Sections become dotted paths; a list is one value. */
+/** Turns fields of sections into dotted paths; a list is one value. */
 function flatten(policy: PartialPolicy): Flat {
   const flat: (readonly [string, unknown])[] = []
   for (const [name, base] of Object.entries(standard)) {

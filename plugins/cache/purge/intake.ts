@@ -1,6 +1,6 @@
 /**
- * Takes purges into the marks of this thread, before it serves anything that they may select: a request looks at the head, which is in
- * memory, and waits only when it has changed.
+ * Takes purges into the marks of this thread before it serves answers that they may select. Each request compares the head document, which is in
+ * memory, and waits only if it has changed.
  */
 import type { Logger, MaybePromise } from 'svc/kernel'
 import { compilePattern } from 'svc/plugins/distributions/api'

@@ -116,7 +116,7 @@ export class PurgeMarks {
 
   #mark(name: string, mark: Mark): void {
     const marks = this.#places.get(name) ?? { hard: undefined, soft: undefined }
-    // The newest comes last, so that the oldest are folded first.
+    // The newest selector comes last, so that the oldest are folded first.
     this.#places.delete(name)
     marks[mark.isSoft ? 'soft' : 'hard'] = mark
     this.#places.set(name, marks)

@@ -36,7 +36,7 @@ export function createChangeRelay(
     try {
       sites = byBucket((await distributions?.all()) ?? [])
     } catch (error) {
-      // The drive is failing or being closed: without changes there is nothing to tell.
+      // The drive is failing or being closed: there are no changes to tell then.
       log.warn({ err: error }, 'distributions could not be read: changes go on being told for those of before')
     }
   }

@@ -90,7 +90,7 @@ export function placed(policy: EffectivePolicy): PlacedPolicy {
   return { ...policy, digest, isOff: !policy.enabled || policy.policy.bypass.always }
 }
 
-/** Fields that another release has written and this one cannot read switch the cache off at their level. */
+/** Reads fields. If another release has written them and this one cannot read them, the cache is off at their level. */
 function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwise: Result): Result {
   try {
     return read()

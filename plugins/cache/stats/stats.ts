@@ -1,4 +1,4 @@
-/** The figures of all threads of the node, added up. */
+/** Sums the statistics of all threads of the node. */
 import type { Threads } from 'svc/kernel'
 import type { NamedUsage } from '../tiers/tiers.ts'
 import { type HostCounts, hitRatioOf, type ThreadStats } from './counters.ts'

@@ -9,7 +9,7 @@
  * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check and the witness has made 10 trips. Without any trip it is blamed if the event loop was punctual and the process used less than half a processor: then the tier's own calls block the pool |
  * | 5 s | the tier is blamed in any case |
  *
- * The event loop is punctual where its timers are called within 10 ms of their time.
+ * The event loop is punctual if its timers are called within 10 ms of their time.
  */
 import { randomFill } from 'node:crypto'
 import type { Clock } from 'svc/kernel'
@@ -30,9 +30,9 @@ const poolTrip = () =>
   })
 
 export interface Watched {
-  /** Called after 50 ms. */
+  /** Called if there is no answer after 50 ms. */
   onLate(): void
-  /** Called at most once, not before `onLate`. */
+  /** Called if the tier is blamed: at most once, and not before `onLate`. */
   onBlame(): void
   /** True: the tier is blamed only after 5 s, because the call waits for no I/O of the tier. */
   readonly isPatient: boolean

@@ -4,7 +4,8 @@
  *
  *     <CRC-32 of the id and all that follows> <seal, or ->\n<JSON>
  *
- * Fences are never written: they belong to the memory of one run, so what is read back is confirmed at the origin before it is used.
+ * Fences are never written: they belong to the memory of one run. So an entry that is read back is confirmed at the origin before it is used, unless
+ * `autoInvalidate` is off.
  */
 import { crc32 } from '@node-rs/crc32'
 import { type FoundRecord, type TierRecord, tierBodyBytesMax, tierHeadBytesMax } from '../api.ts'

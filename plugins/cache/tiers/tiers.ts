@@ -38,10 +38,10 @@ export interface Tiers {
   readonly isEmpty: boolean
   entry(id: string): Promise<FoundIn<Variant> | undefined>
   block(id: string): Promise<FoundBlock | undefined>
-  /** The name of the tier that has all of these blocks. */
+  /** Resolves with the name of the first tier that has all of these blocks. */
   tierOfAll(ids: readonly string[]): MaybePromise<string | undefined>
   putEntry(id: string, variant: Variant): void
-  /** `record`: of the entry that the block belongs to. */
+  /** `record`: the record of the entry that the block belongs to. */
   putBlock(id: string, bytes: Buffer, record: StoredRecord): void
   delete(id: string): void
   /** All tiers, for the sweeper. */
