@@ -64,7 +64,7 @@ export interface NamedWebhooks {
   readonly ids: readonly string[]
 }
 
-/** The webhooks that the narrowest level names which names any. Undefined: no level does, so all are told. */
+/** The webhooks of the narrowest level that names any. Undefined: no level does, so all are told. */
 export function namedWebhooks(
   settings: Partial<Readonly<Record<CacheLevel, LevelSettings>>>,
 ): NamedWebhooks | undefined {
