@@ -59,8 +59,10 @@ export interface TestServer {
   readonly startup: Readonly<Record<string, unknown>>
   /** Everything that the server wrote to stderr, over all its lives. */
   log(): string
-  /** Resolves with the exit code of its present life. */
+  /** Resolves with the exit code of its present life; null where a signal ended it. */
   readonly ended: Promise<number | null>
+  /** What ended its present life, if a signal did. */
+  readonly endSignal: NodeJS.Signals | null
   /** Ends it as a service manager does; resolves with the exit code, rejects when it does not stop in time. */
   stop(): Promise<number | null>
   /** Ends it as a power cut does, as far as a process can. */
@@ -195,6 +197,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     get ended() {
       return life.ended
+    },
+    get endSignal() {
+      return life.child.signalCode
     },
     log: () => readFileSync(logFile, 'utf8'),
     kill,
