@@ -18,7 +18,7 @@ t.setTimeout(1_200_000)
 const skip = whyNoFaults()
 // When a write fails, the package `lmdb` (3.5.6, mdb_page_flush) prints its reason into 100 bytes. Garbage of the stack decides whether they
 // are too few. Where they are, the server ends: in order, or by the abort of a damaged heap when that is seen first. After a failed write of
-// the root malloc found the heap damaged, too, in 3 of 115 rounds; one round before ended by a signal without a text, as a bad address does.
+// the root malloc found the heap damaged, too, in 5 of 145 rounds; another round ended by a signal without a text, as a bad address does.
 const attemptsMax = 20
 const folder = mkdtempSync(join(tmpdir(), 'svc-disk-faults-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
