@@ -139,6 +139,8 @@ export interface DistributionsService {
   /** The distribution that answers this host, and the alias that stands for it. `host`: with a port or without, in any case. */
   find(host: string): MaybePromise<{ readonly distribution: Distribution; readonly alias: string } | undefined>
   all(): Promise<readonly Distribution[]>
+  /** Whether the distribution that was created at this time does not exist any more. False if its document cannot be read. */
+  isGone(id: string, createdMs: number): MaybePromise<boolean>
   /** As clients write it: secrets are masked, and refer to the stored ones when they are sent back. Without read-only fields. */
   document(distribution: Distribution): DistributionInput
   /** Changes of many distributions for one transaction of somebody else: each is checked against all as they will be then. */

@@ -20,6 +20,12 @@ export function createDistributions(
       return found && { distribution: found.value.distribution, alias: found.alias }
     },
     all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),
+    async isGone(id, createdMs) {
+      const document = await registry.get(id)
+      return document === undefined
+        ? (await registry.problem(id)) === undefined
+        : document.value.createdMs !== createdMs
+    },
     document(distribution) {
       const {
         createdAt: _created,

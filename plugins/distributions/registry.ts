@@ -60,6 +60,8 @@ export interface Registry<Ready> {
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
+  /** Why the document cannot be read; undefined if it can, or if it does not exist. */
+  problem(id: string): MaybePromise<string | undefined>
   /** Reads which documents of others distributions name, kept until any distribution changes. */
   usesOf<User extends NamedUser>(
     namedBy: (distribution: StoredDocument<StoredDistribution>) => Iterable<readonly [id: string, user: User]>,
@@ -195,6 +197,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       return found instanceof Promise ? found.then(read => tableOf(read?.sequence ?? 0)) : tableOf(found?.sequence ?? 0)
     },
     get: id => documents.get(id),
+    problem: id => documents.problem(id),
     all,
     usesOf,
     watch(listener) {

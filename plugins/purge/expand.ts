@@ -1,6 +1,6 @@
 /** What an invalidation means for one webhook: operations on the hosts that are behind its cache. Nothing that it selects is left out. */
 import type { Invalidation } from 'svc/plugins/cache/api'
-import type { Distribution } from 'svc/plugins/distributions/api'
+import { covers, type Distribution } from 'svc/plugins/distributions/api'
 import type { PurgeOperation } from './api.ts'
 import { alwaysTold, type IsTold } from './naming.ts'
 
@@ -21,13 +21,18 @@ export function expand(
   const hosts = aliases.filter(alias => !alias.startsWith('*.'))
   const wildcards = aliases.filter(alias => alias.startsWith('*.'))
   const everything: PurgeOperation = { kind: 'all', isSoft }
+  // What is forgotten at a wildcard is forgotten at the aliases that it covers, too.
+  const under = (alias: string) => [alias, ...distribution.aliases.filter(one => covers(alias, one))]
+  const isToldUnder: IsTold = (alias, path) => under(alias).some(one => isTold(one, path))
   if (kind === 'domain') {
-    const told = items.filter(host => isTold(host))
+    const told = [...new Set(items.flatMap(host => [host, ...hosts.filter(one => covers(host, one))]))].filter(host =>
+      isToldUnder(host),
+    )
     return expandDomains(told, hosts, wildcards, isSoft)
   }
   if (kind === 'all' || kind === 'tag') {
     // What they select may be anywhere.
-    if (!aliases.some(alias => isTold(alias))) return { operations: [], widened: [] }
+    if (!aliases.some(alias => isToldUnder(alias))) return { operations: [], widened: [] }
     return { operations: kind === 'all' ? [everything] : items.map(tag => ({ kind, tag, isSoft })), widened: [] }
   }
 
@@ -44,7 +49,7 @@ export function expand(
       continue
     }
     const paths = kind === 'path' ? pathsOf(item, distribution) : [undefined]
-    const wildcard = wildcards.find(alias => paths.some(path => isTold(alias, path)))
+    const wildcard = wildcards.find(alias => paths.some(path => isToldUnder(alias, path)))
     if (wildcard !== undefined) {
       // The hosts below it are not known.
       widened.push(`${item} at ${wildcard} as everything`)

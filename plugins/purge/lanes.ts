@@ -16,7 +16,7 @@ import type { Outgoing } from './outgoing.ts'
 
 export interface LanesOptions {
   readonly collection: WebhookCollection
-  readonly distributions: Pick<DistributionsService, 'get'>
+  readonly distributions: Pick<DistributionsService, 'get' | 'isGone'>
   /** Undefined: it is not loaded, so no level of it names webhooks. */
   readonly cache: Pick<CacheService, 'configuration'> | undefined
   readonly kinds: () => Kinds
@@ -86,7 +86,9 @@ export function createLanes(options: LanesOptions): Lanes {
         const distribution = await distributions.get(id)
         // A distribution that is gone takes its webhooks with it, their secrets too.
         if (distribution?.createdMs !== value.distributionCreatedMs) {
-          await collection.delete(id, { ifMatch: etag }).catch(() => {})
+          // A document that cannot be read is none that is gone.
+          if (await distributions.isGone(id, value.distributionCreatedMs))
+            await collection.delete(id, { ifMatch: etag }).catch(() => {})
           continue
         }
         for (const webhook of value.webhooks) found.set(laneName(id, webhook), { distribution, webhook })

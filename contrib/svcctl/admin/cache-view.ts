@@ -11,6 +11,8 @@ interface Policy {
   readonly fields: Readonly<Record<string, string>>
   readonly cacheControl: string
   readonly autoInvalidate: boolean
+  /** Ids of webhooks. */
+  readonly purgeWebhooks?: readonly string[]
 }
 
 interface Entry {
@@ -33,6 +35,7 @@ export function inspectionForPeople(answer: Answer): Answer {
   const { distribution, host, path, bucket, key, cacheKey, bypass, reason, nodes } = answer
   const policy = answer.policy as Policy
   const set = Object.entries(policy.fields).filter(([, level]) => level !== 'default' && level !== policy.policyLevel)
+  const values = { ...(policy.policy as Answer), purgeWebhooks: policy.purgeWebhooks }
   return {
     cached: bypass === true ? `no: ${reason}` : 'yes',
     distribution,
@@ -43,7 +46,7 @@ export function inspectionForPeople(answer: Answer): Answer {
     cacheControl: policy.cacheControl,
     autoInvalidate: policy.autoInvalidate,
     ...(set.length > 0 && {
-      setBeyondThePolicy: set.map(([field, level]) => ({ field, value: textOf(valueAt(policy.policy, field)), level })),
+      setBeyondThePolicy: set.map(([field, level]) => ({ field, value: textOf(valueAt(values, field)), level })),
     }),
     nodes: (nodes as readonly Node[]).map(describeNode),
   }

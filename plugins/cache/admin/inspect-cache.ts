@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { covers } from 'svc/plugins/distributions/api'
 import { Type } from 'typebox'
 import type { WebhookDocument } from '../api.ts'
 import { invalidRequest } from '../errors.ts'
@@ -126,7 +127,8 @@ export default defineAdminOperation({
 })
 
 const isTold = ({ id, domains = [] }: WebhookDocument, alias: string, named: NamedWebhooks | undefined): boolean =>
-  (domains.length === 0 || domains.includes(alias)) && named?.ids.includes(id) !== false
+  (domains.length === 0 || domains.some(domain => domain === alias || covers(domain, alias))) &&
+  named?.ids.includes(id) !== false
 
 function quotasOf(quota: Quota | undefined) {
   const domainQuota = quota?.level === 'domain' ? quota.bytes : 0

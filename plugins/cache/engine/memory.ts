@@ -180,7 +180,12 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
       dropSome()
       views.delete(id)
       const packed = isList(entry) ? undefined : entry instanceof PackedVariant ? entry : pack(entry, forPacking)
-      if (packed === undefined) return all.set(id, withOwnBodies(entry), entryBytes(entry), queueOf(quota))
+      if (packed === undefined) {
+        const costBytes = entryBytes(entry)
+        const isKept = all.set(id, withOwnBodies(entry), costBytes, queueOf(quota))
+        pages.tidy(owners, costBytes)
+        return isKept
+      }
       if (packed.bytes.length <= recordBytesMax) return putIntoPage(id, packed.bytes, queueOf(quota))
       const { buffer } = packed.own()
       const costBytes = buffer.byteLength + packedOverheadBytes
@@ -191,6 +196,7 @@ export function createMemory(budgetBytes: number, share = 1): Memory {
     delete(id) {
       views.delete(id)
       all.delete(id)
+      pages.tidy(owners)
     },
     block: id => blockOf(all.get(id)),
     hasBlock: id => blockOf(all.peek(id)) !== undefined,

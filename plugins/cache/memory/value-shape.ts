@@ -8,32 +8,7 @@
 export type Shape = 0 | string | boolean | null | readonly Shape[] | { readonly [name: string]: Shape }
 export type Leaf = string | number
 
-const common: ReadonlySet<string> = new Set([
-  'object',
-  'null',
-  'application/javascript',
-  'application/json',
-  'application/octet-stream',
-  'application/pdf',
-  'application/xml',
-  'binary/octet-stream',
-  'font/woff2',
-  'image/avif',
-  'image/gif',
-  'image/jpeg',
-  'image/png',
-  'image/svg+xml',
-  'image/webp',
-  'text/css',
-  'text/css; charset=utf-8',
-  'text/html',
-  'text/html; charset=utf-8',
-  'text/javascript',
-  'text/javascript; charset=utf-8',
-  'text/plain',
-  'text/plain; charset=utf-8',
-  'video/mp4',
-])
+const common: ReadonlySet<string> = new Set(['object', 'null'])
 
 /** Returns the shape of a value, and appends its leaves to `leaves`. Undefined fields are left out, as in JSON. */
 export function takeApart(value: unknown, leaves: Leaf[]): Shape {

@@ -1,6 +1,6 @@
 /** Changes the cache settings of operators. Each change is checked against all documents, and again if any of them has changed before the commit. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
-import type { Distribution } from 'svc/plugins/distributions/api'
+import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import {
   everyDocument,
   type Preconditions,
@@ -56,7 +56,7 @@ export interface SettingsChanges {
     webhooks: (() => Promise<WebhookChange>) | undefined,
   ): Promise<void>
   /** Removes the settings of distributions that are gone. */
-  tidy(createdMsOf: (distribution: string) => Promise<number | undefined>): Promise<void>
+  tidy(isGone: DistributionsService['isGone']): Promise<void>
   /** Commits changes of documents that were checked elsewhere. `fill` is called again if another change came first. */
   commit(fill: (tx: TransactionBuilder) => void): Promise<void>
 }
@@ -170,9 +170,9 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
           told?.apply(tx)
         }
       }),
-    async tidy(createdMsOf) {
+    async tidy(isGone) {
       for (const { id, value, etag } of await everyDocument(distributions)) {
-        if (value.distributionCreatedMs === (await createdMsOf(id))) continue
+        if (!(await isGone(id, value.distributionCreatedMs))) continue
         // A distribution with the same id may have been created meanwhile: then the document is another one.
         await change(() => tx => tx.delete(distributions, id, { ifMatch: etag })).catch(error => {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error

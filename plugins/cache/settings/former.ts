@@ -11,7 +11,7 @@ export interface FormerSettings {
 
 export function createFormerSettings(
   { tidy }: Pick<SettingsChanges, 'tidy'>,
-  distributions: Pick<DistributionsService, 'get' | 'watch'>,
+  distributions: Pick<DistributionsService, 'isGone' | 'watch'>,
   log: Logger,
 ): FormerSettings {
   let endWatch: (() => void) | undefined
@@ -19,7 +19,7 @@ export function createFormerSettings(
   let working: Promise<void> = Promise.resolve()
 
   const work = async () => {
-    if (!isStopped) await tidy(async id => (await distributions.get(id))?.createdMs)
+    if (!isStopped) await tidy(distributions.isGone)
   }
   function workSoon(): void {
     working = working.then(work).catch(error => {

@@ -131,3 +131,25 @@ t.test('blocks that push out small answers get the memory of their pages', async
     t.ok(memory.pageBytes < before / 2, `${memory.pageBytes} bytes of pages, before ${before}`)
   })
 })
+
+t.test('pages are freed by answers that are in no page, and by deletions', async t => {
+  await seeded(t, async random => {
+    const fill = () => {
+      const memory = createMemory(4 * KiB * KiB)
+      for (let index = 0; index < 6000; index++)
+        memory.put(`small ${index}`, variantOf(random, `small ${index}`), undefined)
+      return memory
+    }
+    const replaced = fill()
+    const before = replaced.pageBytes
+    // Answers that vary are not packed.
+    for (let index = 0; index < 6000; index++) {
+      const variant = { ...variantOf(random, `other ${index}`), vary: [['origin', '=x']] } as unknown as Variant
+      replaced.put(`other ${index}`, variant, undefined)
+    }
+    t.ok(replaced.pageBytes < before / 4, `${replaced.pageBytes} bytes of pages, before ${before}`)
+    const purged = fill()
+    for (const id of [...purged.ids()]) purged.delete(id)
+    t.ok(purged.pageBytes <= 3 * 64 * KiB, `${purged.pageBytes} bytes of pages`)
+  })
+})

@@ -127,6 +127,26 @@ t.test('a webhook that levels name elsewhere is told nothing here, and never les
   })
 })
 
+t.test('an alias below a wildcard is told what is forgotten at the wildcard', t => {
+  const distribution = { ...site(['*.w.test', 'x.w.test']), createdMs: 1 }
+  const namedAtX = (webhook: string) =>
+    namingOf(
+      {
+        webhooksOf: ({ alias }: { alias: string }) => ({ level: 'domain', ids: alias === 'x.w.test' ? ['x'] : ['w'] }),
+      } as never,
+      distribution,
+      webhook,
+    )
+  const kindsOf = (asked: Partial<Invalidation>, domains: readonly string[], webhook: string) =>
+    expand(told(asked), distribution, domains, namedAtX(webhook)).operations.map(({ kind }) => kind)
+  t.same(kindsOf({ kind: 'domain', items: ['*.w.test'] }, [], 'x'), ['all'])
+  t.same(kindsOf({ kind: 'domain', items: ['*.w.test'] }, ['x.w.test'], 'x'), ['domain'])
+  t.same(kindsOf({ kind: 'domain', items: ['x.w.test'] }, ['*.w.test'], 'w'), [])
+  for (const asked of [{ items: ['/a'] }, { kind: 'all' }, { kind: 'tag', items: ['news'] }] as const)
+    t.equal(kindsOf(asked, ['*.w.test'], 'x').length, 1, JSON.stringify(asked))
+  t.end()
+})
+
 /** Copies that are left: `soft` ones may be there as stale ones. */
 function selects(operations: readonly PurgeOperation[], host: string, path: string, isSoft: boolean): boolean {
   return operations.some(operation => {

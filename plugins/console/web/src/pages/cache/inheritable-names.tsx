@@ -29,7 +29,8 @@ export function InheritableNames({
     <Stack gap={4}>
       <TagsInput
         label={label}
-        data={[...data]}
+        // While names are typed they may be empty, and twice the same.
+        data={[...new Set(data)].filter(name => name.trim() !== '')}
         {...(value === null && { placeholder })}
         value={[...(value ?? [])]}
         error={error as string | undefined}

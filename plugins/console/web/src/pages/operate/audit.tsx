@@ -83,8 +83,11 @@ export function Audit() {
   )
 }
 
-/** Of the field's time in this place; empty where there is none. */
-const timeOf = (local: string) => (local === '' ? '' : new Date(local).toISOString())
+/** Of the field's time in this place; empty where there is none, or one beyond all calendars. */
+function timeOf(local: string): string {
+  const time = new Date(local)
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString()
+}
 
 async function exportRecords(query: object): Promise<void> {
   const lines: string[] = []
