@@ -28,6 +28,7 @@ function isRunning(lock) {
     process.kill(Number(readFileSync(lock, 'utf8')) || process.pid, 0)
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    // Freed in this moment: whoever comes first takes it.
+    return error.code === 'EPERM' || error.code === 'ENOENT'
   }
 }

@@ -14,22 +14,28 @@ const grownBytesMin = 16 << 20
 /** The pause grows with what is in use, a large cache for example. Garbage counts until V8 has collected it, some looks later. */
 const usedBytesMax = 128 << 20
 
+/** A server that has little to do would fill the young generation again and again. */
+const pauseMs = 300_000
+
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
 /** Looks again and again, for as long as the thread lives; the timer does not keep it alive. */
 export function returnMemoryAtRest(lookMs = 10_000): void {
   let keptBytes = 0
+  let notBeforeMs = 0
   let collect: Collect | undefined
   let last = performance.eventLoopUtilization()
   setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)
     last = now
+    if (performance.now() < notBeforeMs) return
     const { total_physical_size: heapBytes, used_heap_size: usedBytes } = getHeapStatistics()
     if (utilization > busyShareMax || heapBytes < keptBytes + grownBytesMin || usedBytes > usedBytesMax) return
     collect ??= exposedCollection()
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     keptBytes = getHeapStatistics().total_physical_size
+    notBeforeMs = performance.now() + pauseMs
   }, lookMs).unref()
 }
 

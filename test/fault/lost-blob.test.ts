@@ -1,12 +1,12 @@
 /** A record whose blob is gone from the set that had it is reported by a job, although none of the record's own shards is damaged. */
 import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
 import t from 'tap'
-import { idInSet, setOfBlob } from '../../pools/blob-ids.ts'
-import { blobOfReference } from '../../pools/blob-references.ts'
-import { procedure } from '../../pools/procedures.ts'
-import { referenceFromKey, remoteReferenceEnd, remoteReferenceStart } from '../../pools/remote-references.ts'
-import { newFolder, openTestPools, pathsIn } from '../../pools/test/fixtures/open-pools.ts'
-import { newJob, runJob } from '../job-run.ts'
+import { newJob, runJob } from '../../plugins/heal/job-run.ts'
+import { idInSet, setOfBlob } from '../../plugins/pools/blob-ids.ts'
+import { blobOfReference } from '../../plugins/pools/blob-references.ts'
+import { procedure } from '../../plugins/pools/procedures.ts'
+import { referenceFromKey, remoteReferenceEnd, remoteReferenceStart } from '../../plugins/pools/remote-references.ts'
+import { newFolder, openTestPools, pathsIn } from '../../plugins/pools/test/fixtures/open-pools.ts'
 
 // The clock's timers do not keep the process alive; a server's listeners would.
 const keepAlive = setInterval(() => undefined, 1000)

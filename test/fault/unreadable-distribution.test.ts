@@ -1,11 +1,11 @@
 /** Settings go with their distribution, and only with it: a distribution that this release cannot read is not gone. */
 import { eventually } from 'svc/testing'
 import t from 'tap'
-import { createDistributions } from '../../distributions/reading.ts'
-import { startStore } from '../../store/test/start.ts'
-import { createSettingsChanges } from '../settings/changes.ts'
-import { declareCacheDocuments } from '../settings/documents.ts'
-import { createFormerSettings } from '../settings/former.ts'
+import { createSettingsChanges } from '../../plugins/cache/settings/changes.ts'
+import { declareCacheDocuments } from '../../plugins/cache/settings/documents.ts'
+import { createFormerSettings } from '../../plugins/cache/settings/former.ts'
+import { createDistributions } from '../../plugins/distributions/reading.ts'
+import { startStore } from '../../plugins/store/test/start.ts'
 
 t.test('a distribution that is there, one that is gone, one that was made again, one that cannot be read', async t => {
   const { store, collections } = await startStore(t, store => ({ cache: declareCacheDocuments(store) }))
