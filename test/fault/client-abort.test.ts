@@ -19,7 +19,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import t, { type Test } from 'tap'
 import { bytesOf } from '../wire/clients.ts'
 import { createClient } from '../wire/sdk.ts'
-import { startServer } from '../wire/server.ts'
+import { startServer, workerCount } from '../wire/server.ts'
 
 const Bucket = 'abort'
 const server = await startServer()
@@ -65,16 +65,16 @@ async function settles(t: Test, what: string, value: () => readonly string[], li
   t.ok(last.length <= limit, `${what}: ${last.length} of at most ${limit}`, { last })
 }
 
-/**
- * The files and sockets that the server has open: `socket`, or the path. Threads have pipes, events and /dev/null open, and come and go
- * with the work: these are not counted.
- */
-function openFiles(): string[] {
+/** Threads have these open, and come and go with the work: one for the digests of each thread that takes uploads. */
+const ofThreads = ['pipe', 'anon_inode', '/dev/null']
+const descriptorsOfThread = 12
+
+/** What the server has open, by kind: `socket`, or the path. */
+function openDescriptors(): string[] {
   const folder = `/proc/${server.pid}/fd`
   return readdirSync(folder).flatMap(name => {
     try {
-      const what = readlinkSync(join(folder, name)).replace(/:.*/, '')
-      return ['pipe', 'anon_inode', '/dev/null'].includes(what) ? [] : [what]
+      return [readlinkSync(join(folder, name)).replace(/:.*/, '')]
     } catch {
       // Closed in the meantime.
       return []
@@ -82,9 +82,12 @@ function openFiles(): string[] {
   })
 }
 
+const openFiles = () => openDescriptors().filter(what => !ofThreads.includes(what))
+const openByThreads = () => openDescriptors().filter(what => ofThreads.includes(what))
+
 t.test('uploads that are cut off', async t => {
   await s3.send(new PutObjectCommand({ Bucket, Key: 'kept', Body: 'before' }))
-  const before = openFiles()
+  const [before, beforeByThreads] = [openFiles(), openByThreads()]
   const body = bytesOf('abort', 3 << 20)
   const aborts: Promise<void>[] = []
   for (let index = 0; index < 60; index++) {
@@ -109,6 +112,8 @@ t.test('uploads that are cut off', async t => {
 
   await settles(t, 'bodies on the drive', bodiesOnDrive, 0)
   await settles(t, 'open files', openFiles, before.length + 4)
+  const more = descriptorsOfThread * (workerCount + 1)
+  await settles(t, 'what threads have open', openByThreads, beforeByThreads.length + more)
   const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket }))
   t.same(
     Contents?.map(({ Key }) => Key),
@@ -146,7 +151,7 @@ t.test('parts that are cut off', async t => {
 
 t.test('downloads that are cut off', async t => {
   await s3.send(new PutObjectCommand({ Bucket, Key: 'large', Body: bytesOf('large', 16 << 20) }))
-  const before = openFiles()
+  const [before, beforeByThreads] = [openFiles(), openByThreads()]
   await Promise.all(
     Array.from({ length: 30 }, async (_, index) => {
       const { host, pathname, search } = new URL(await getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: 'large' })))
@@ -162,6 +167,7 @@ t.test('downloads that are cut off', async t => {
     }),
   )
   await settles(t, 'open files', openFiles, before.length + 4)
+  await settles(t, 'what threads have open', openByThreads, beforeByThreads.length)
   const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: 'large' }))
   t.equal((await Body!.transformToByteArray()).length, 16 << 20, 'and others are served as before')
 })

@@ -1,7 +1,7 @@
 /**
  * Protects callers from a slow or failing tier. A look-up that rejects or takes 50 ms is a miss. After 5 failures in a row the tier is not called
- * for 10 s. It is not called either while 64 late look-ups and deletes are unanswered: hanging calls would fill the memory, and an overloaded tier
- * would get more work. A late answer is a failure only if the tier is to blame for it (`lateness.ts`).
+ * for 10 s. It is not called either while 64 late look-ups or 1000 calls with deletes are unanswered: hanging calls would fill the memory, and an
+ * overloaded tier would get more work. A late answer is a failure only if the tier is to blame for it (`lateness.ts`).
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { CacheTier, FoundRecord, TierRecord, TierUsage } from '../api.ts'
@@ -9,8 +9,10 @@ import { answerMsMax, createLateness, type Watched } from './lateness.ts'
 
 const failuresMax = 5
 export const pauseMs = 10_000
-/** Most calls without an answer: late look-ups, and deletes. Puts are not counted: `tiers.ts` bounds their bytes. */
-const unansweredMax = 64
+/** Most late look-ups without an answer. */
+const lateMax = 64
+/** Most late look-ups and deletes without an answer. Puts are not counted: `tiers.ts` bounds their bytes. */
+const unansweredMax = 1000
 
 export interface GuardedTier {
   /** Name of the tier's kind. */
@@ -38,6 +40,8 @@ export interface GuardedTierOptions {
   readonly onFailure: () => void
   /** Makes a trip through the thread pool, without I/O. */
   readonly witness?: () => Promise<unknown>
+  /** Milliseconds of processor that this process has used. */
+  readonly cpuMs?: () => number
 }
 
 /** `look-up`: a miss after 50 ms. `question`: the same, but the tier is blamed only after 5 s. `none`: no time limit. */
@@ -51,12 +55,14 @@ export function guardTier({
   log,
   onFailure,
   witness,
+  cpuMs,
 }: GuardedTierOptions): GuardedTier {
-  const lateness = createLateness(clock, witness)
+  const lateness = createLateness(clock, witness, cpuMs)
   let failures = 0
   let pausedUntilNs = 0n
+  let late = 0
   let unanswered = 0
-  const isPaused = () => pausedUntilNs > clock.monotonicNs() || unanswered >= unansweredMax
+  const isPaused = () => pausedUntilNs > clock.monotonicNs() || late >= lateMax || unanswered >= unansweredMax
 
   function countUntilAnswered(running: Promise<unknown>): void {
     unanswered++
@@ -109,6 +115,7 @@ export function guardTier({
         isPatient: wait === 'question',
         onLate() {
           isLate = true
+          late++
           countUntilAnswered(running)
           answer(otherwise)
         },
@@ -122,10 +129,16 @@ export function guardTier({
         found => {
           end()
           if (!isLate) failures = 0
+          else {
+            late--
+            // Nobody reads it any more.
+            if (wait === 'look-up') (found as FoundRecord | undefined)?.release?.()
+          }
           answer(found)
         },
         error => {
           end()
+          if (isLate) late--
           if (!isBlamed) failed(error)
           answer(otherwise)
         },

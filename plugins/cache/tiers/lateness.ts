@@ -6,7 +6,8 @@
  * |---|---|
  * | 25 ms | a witness begins to make trips through the thread pool, without any I/O, one after the other with pauses of 3 ms |
  * | 50 ms | the caller gets a miss. The tier is blamed if the event loop was punctual and the witness has made 4 trips |
- * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check and the witness has made 10 trips. Without any trip it is blamed if the event loop was punctual and the process used less than half a processor: then the tier's own calls block the pool |
+ * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check, and the witness has made 10 trips or the process used less than half a processor: then the tier's own calls fill the pool |
+ * | the answer, if 150 ms or more | the tier is blamed if the event loop was punctual since the previous check and the process used less than half a processor |
  * | 5 s | the tier is blamed in any case |
  *
  * The event loop is punctual if its timers are called within 10 ms of their time.
@@ -18,6 +19,8 @@ export const answerMsMax = 50
 const witnessAfterMs = 25
 const laterLooksMs = [250, 1000] as const
 const hopelessMs = 5000
+/** An answer that comes later than this is slow, where the process was not busy. */
+const slowMsMin = 150
 const punctualMsMax = 10
 const pauseMs = 3
 /** Trips, counted from 25 ms on, at which the tier is blamed: at 50 ms, and at a later check. A look-up makes about three. */
@@ -39,8 +42,14 @@ export interface Watched {
 }
 
 export interface Lateness {
-  /** Watches a call from now on. Returns a function to call when the answer has come. */
+  /** Watches a call from now on. Returns a function to call when the answer has come, which may blame the tier for it. */
   watch(call: Watched): () => void
+}
+
+/** Milliseconds of processor that all threads of this process have used. */
+const cpuMsOfProcess = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** Makes trips through the thread pool while any watched call is older than 25 ms. */
@@ -92,7 +101,11 @@ class Witness {
   }
 }
 
-export function createLateness(clock: Clock, makeTrip: () => Promise<unknown> = poolTrip): Lateness {
+export function createLateness(
+  clock: Clock,
+  makeTrip: () => Promise<unknown> = poolTrip,
+  cpuMs: () => number = cpuMsOfProcess,
+): Lateness {
   const witness = new Witness(clock, makeTrip)
 
   return {
@@ -102,7 +115,9 @@ export function createLateness(clock: Clock, makeTrip: () => Promise<unknown> = 
       let isWitnessed = false
       let trips = 0
       let delays = witness.delays
-      let used = { user: 0, system: 0 }
+      let usedMs = 0
+      let isLate = false
+      let isBlamed = false
 
       const at = (ms: number, step: () => void) => {
         cancel = witness.at(beganNs + BigInt(ms * 1e6), step)
@@ -114,14 +129,13 @@ export function createLateness(clock: Clock, makeTrip: () => Promise<unknown> = 
       }
       function blame(): void {
         end()
+        if (isBlamed) return
+        isBlamed = true
         onBlame()
       }
       const isPunctual = () => witness.delays === delays
       const madeTrips = () => witness.trips - trips
-      const isIdle = (ms: number) => {
-        const { user, system } = process.cpuUsage(used)
-        return (user + system) / 1000 < (ms - witnessAfterMs) / 2
-      }
+      const isIdle = (ms: number) => cpuMs() - usedMs < (ms - witnessAfterMs) / 2
       function lookAt(index: number): void {
         const ms = laterLooksMs[index]
         if (ms === undefined) {
@@ -130,7 +144,7 @@ export function createLateness(clock: Clock, makeTrip: () => Promise<unknown> = 
         }
         delays = witness.delays
         at(ms, () => {
-          const hadTime = madeTrips() >= tripsMin.later || (madeTrips() === 0 && isIdle(ms))
+          const hadTime = madeTrips() >= tripsMin.later || isIdle(ms)
           if (!isPatient && isPunctual() && hadTime) blame()
           else lookAt(index + 1)
         })
@@ -139,14 +153,20 @@ export function createLateness(clock: Clock, makeTrip: () => Promise<unknown> = 
         witness.begin()
         isWitnessed = true
         trips = witness.trips
-        used = process.cpuUsage()
+        usedMs = cpuMs()
         at(answerMsMax, () => {
+          isLate = true
           onLate()
           if (!isPatient && isPunctual() && madeTrips() >= tripsMin.first) return blame()
           lookAt(0)
         })
       })
-      return end
+      return () => {
+        const ms = Number(clock.monotonicNs() - beganNs) / 1e6
+        // Before the next look: each of several look-ups may come just in time for it.
+        if (isLate && !isPatient && ms >= slowMsMin && isPunctual() && isIdle(ms)) blame()
+        else end()
+      }
     },
   }
 }

@@ -14,6 +14,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { outcome } from 'svc/plugins/s3/testing'
+import { eventually } from 'svc/testing'
 import t from 'tap'
 import { readyRules } from '../ready-rules.ts'
 import { dayMs, startLifecycle } from './start.ts'
@@ -192,6 +193,16 @@ t.test('the minimum size for transitions is stored and returned', async t => {
   t.equal((await putXml(Bucket, rule, { [header]: 'none' })).outcome, '400 InvalidArgument')
 })
 
+/** The scheduled worker may be applying the same rules: then a run by hand is refused, and comes after it. */
+const runByHand = (bucket: string) =>
+  eventually(
+    () =>
+      lifecycle.run(bucket).catch(error => {
+        if (error.code !== 'conflict') throw error
+      }),
+    found => found !== undefined,
+  )
+
 t.test('answers to reads have the expiration of the object and its rule', async t => {
   const Bucket = await newBucket()
   const object = (Key: string, extra = {}) => client.send(new PutObjectCommand({ Bucket, Key, Body: 'x', ...extra }))
@@ -220,9 +231,9 @@ t.test('answers to reads have the expiration of the object and its rule', async 
   const late = { Bucket: later, Key: 'late' }
   t.equal((await client.send(new PutObjectCommand({ ...late, Body: 'x' }))).Expiration, never)
   t.equal((await client.send(new HeadObjectCommand(late))).Expiration, never)
-  t.match(await lifecycle.run(later), { buckets: 1, deleted: 0 })
+  t.match(await runByHand(later), { buckets: 1, deleted: 0 })
   t.equal(await put(later, { ...base, NoncurrentVersionExpiration: { NoncurrentDays: most } }), 'ok')
-  t.match(await lifecycle.run(later), { buckets: 1, deleted: 0 })
+  t.match(await runByHand(later), { buckets: 1, deleted: 0 })
   const byId = await client.send(new HeadObjectCommand({ Bucket, Key: 'a', VersionId: 'null' }))
   t.equal(byId.Expiration, undefined, 'rules for newest versions say nothing of a version that is named')
   const upload = { bucket: Bucket, key: 'logs/c', startedMs: server.now() }

@@ -4,7 +4,7 @@ import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -36,13 +36,15 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   /** The name of the bucket, where it exists and not all that was wanted could be set. */
   const [made, setMade] = useState<string>()
 
+  const tried = useRef<Tried>({ encryption: false, tags: false })
+
   const create = async () => {
     if (made === undefined) {
       await call('createBucket', { body: bodyOf(form.getValues()) })
       setMade(name.trim())
       await queryClient.invalidateQueries({ queryKey: ['buckets'] })
     }
-    await setRest(name.trim(), encryption, tags)
+    await setRest(name.trim(), encryption, tags, tried.current)
     notifications.show({ color: 'teal', message: words.created(name.trim()) })
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
   }
@@ -109,9 +111,15 @@ function bodyOf({ name, versioning, objectLock, quotaGiB }: typeof initialValues
   }
 }
 
-/** Of a bucket that has neither. */
-async function setRest(bucket: string, encryption: Encryption, tags: readonly Pair[]): Promise<void> {
-  if (encryption.algorithm !== 'none') await saveEncryption(bucket, encryption)
-  const body = { tags: objectOf(tags) }
-  if (Object.keys(body.tags).length > 0) await call('setBucketTags', { params: { bucket }, body })
+/** What an earlier attempt may have set: it is set again, to nothing if nothing is wanted any more. */
+interface Tried {
+  encryption: boolean
+  tags: boolean
+}
+
+async function setRest(bucket: string, encryption: Encryption, tags: readonly Pair[], tried: Tried): Promise<void> {
+  tried.encryption ||= encryption.algorithm !== 'none'
+  if (tried.encryption) await saveEncryption(bucket, encryption)
+  tried.tags ||= tags.length > 0
+  if (tried.tags) await call('setBucketTags', { params: { bucket }, body: { tags: objectOf(tags) } })
 }
