@@ -52,6 +52,26 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'photos' }).waitFor()
+
+    // The answer to a text comes after the hit was selected: the selection stays.
+    const search = /\/buckets\?.*prefix=pho(&|$)/
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    await page.route(search, async route => {
+      await isReleased
+      await route.continue()
+    })
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.getByRole('option', { name: 'photos' }).waitFor()
+    const asked = page.waitForRequest(search)
+    const answered = page.waitForResponse(search)
+    await page.keyboard.type('pho')
+    await asked
+    await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
+    release()
+    await answered
+    await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
     t.same(flaws, [])
   })
 

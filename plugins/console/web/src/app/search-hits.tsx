@@ -1,8 +1,8 @@
 /** What a search finds: pages and settings at once, buckets, their folders and users as the server finds them. */
-import { Combobox, Text, TextInput, useCombobox } from '@mantine/core'
+import { Combobox, type ComboboxStore, Text, TextInput, useCombobox } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { call } from '../api/client.ts'
@@ -21,6 +21,11 @@ interface Hit {
   readonly href: string
 }
 
+interface Group {
+  readonly label: string
+  readonly hits: readonly Hit[]
+}
+
 /** `bucket/beginning of a folder`. */
 const inBucket = /^([^/]+)\/(.*)$/
 
@@ -32,6 +37,7 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
   const router = useRouter()
   const combobox = useCombobox({ opened: true })
   const groups = useHits(text.trim())
+  useSelection(combobox, text, groups)
   const isEmpty = groups.every(({ hits }) => hits.length === 0)
   return (
     <Combobox
@@ -50,10 +56,7 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
           placeholder={texts.search.placeholder}
           leftSection={<IconSearch size={16} aria-hidden />}
           value={text}
-          onChange={event => {
-            setText(event.currentTarget.value)
-            combobox.selectFirstOption()
-          }}
+          onChange={event => setText(event.currentTarget.value)}
         />
       </Combobox.EventsTarget>
       <Combobox.Options mt="xs">
@@ -74,24 +77,52 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
   )
 }
 
-function useHits(text: string): { readonly label: string; readonly hits: readonly Hit[] }[] {
+/**
+ * The first hit is selected when the text changes. Answers arrive one after the other: they leave the selection where it is, for
+ * Enter follows soon.
+ */
+function useSelection(combobox: ComboboxStore, text: string, groups: readonly Group[]) {
+  const before = useRef<{ readonly text: string; readonly hrefs: readonly string[] }>({ text: '', hrefs: [] })
+  useEffect(() => {
+    const hrefs = groups.flatMap(({ hits }) => hits.map(({ href }) => href))
+    if (text === before.current.text && hrefs.join(' ') === before.current.hrefs.join(' ')) return
+    const selected = before.current.hrefs[combobox.getSelectedOptionIndex()]
+    const isKept = text === before.current.text && selected !== undefined && hrefs.includes(selected)
+    before.current = { text, hrefs }
+    if (isKept) combobox.selectOption(hrefs.indexOf(selected))
+    else if (text === '') combobox.resetSelectedOption()
+    else combobox.selectFirstOption()
+  }, [combobox, text, groups])
+}
+
+/** Hits of the text before stay as far as they fit the new one: a hit that one sees does not vanish while the server is asked again. */
+function useHits(text: string): Group[] {
   const { allowed } = useSignedIn()
   const [asked] = useDebouncedValue(text, 150)
   const query = { prefix: asked, limit: foundMax }
   const buckets = useQuery({
     queryKey: ['search-buckets', asked],
     queryFn: ({ signal }) => call('listBuckets', { query, signal }),
+    placeholderData: keepPreviousData,
   })
   const users = useQuery({
     queryKey: ['search-users', asked],
     queryFn: ({ signal }) => call('listUsers', { query, signal }),
+    placeholderData: keepPreviousData,
     enabled: allowed.has('admin:ListUsers') && asked !== '',
   })
   const [, bucket, prefix] = inBucket.exec(asked) ?? []
   const folders = useQuery({
     queryKey: ['search-folders', bucket, prefix],
-    queryFn: ({ signal }) =>
-      call('listObjects', { params: { bucket: bucket! }, query: { prefix: prefix!, limit: foldersRead }, signal }),
+    queryFn: async ({ signal }) => {
+      const { prefixes } = await call('listObjects', {
+        params: { bucket: bucket! },
+        query: { prefix: prefix!, limit: foldersRead },
+        signal,
+      })
+      return prefixes.map(folder => ({ bucket: bucket!, folder }))
+    },
+    placeholderData: keepPreviousData,
     enabled: bucket !== undefined,
     // A bucket that is not there, or not the caller's, has no folders to show.
     retry: false,
@@ -113,14 +144,19 @@ function useHits(text: string): { readonly label: string; readonly hits: readonl
     { label: texts.search.pages, hits: pages.map(({ label, to }) => ({ label, href: to })) },
     {
       label: texts.search.buckets,
-      hits: (buckets.data?.items ?? []).map(({ name }) => ({ label: name, href: `/buckets/${name}` })),
+      hits: (buckets.data?.items ?? [])
+        .filter(({ name }) => name.startsWith(text))
+        .map(({ name }) => ({ label: name, href: `/buckets/${name}` })),
     },
     {
       label: texts.search.prefixes,
-      hits: (folders.data?.prefixes ?? []).slice(0, foundMax).map(folder => ({
-        label: `${bucket}/${folder}`,
-        href: `/buckets/${bucket}?prefix=${encodeURIComponent(folder)}`,
-      })),
+      hits: (folders.data ?? [])
+        .map(({ bucket, folder }) => ({
+          label: `${bucket}/${folder}`,
+          href: `/buckets/${bucket}?prefix=${encodeURIComponent(folder)}`,
+        }))
+        .filter(({ label }) => inBucket.test(text) && label.startsWith(text))
+        .slice(0, foundMax),
     },
     {
       label: texts.search.settings,
@@ -128,7 +164,9 @@ function useHits(text: string): { readonly label: string; readonly hits: readonl
     },
     {
       label: texts.search.users,
-      hits: (users.data?.items ?? []).map(({ accessKey }) => ({ label: accessKey, href: '/users' })),
+      hits: (users.data?.items ?? [])
+        .filter(({ accessKey }) => text !== '' && accessKey.startsWith(text))
+        .map(({ accessKey }) => ({ label: accessKey, href: '/users' })),
     },
   ]
 }
