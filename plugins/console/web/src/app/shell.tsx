@@ -92,6 +92,9 @@ function Uploads() {
   )
 }
 
+/** On a low screen the link of the page that is open may be beyond the edge. */
+const scrollIntoView = (link: HTMLElement | null) => link?.scrollIntoView({ block: 'nearest' })
+
 /** Plain links: there are two dozen, and they are drawn before anything else. */
 function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Page[]; onOpen: () => void }) {
   const matches = useMatchRoute()
@@ -108,7 +111,7 @@ function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Pa
           key={to}
           to={to}
           className="nav-link"
-          {...(matches({ to, fuzzy: to !== '/' }) !== false && { 'data-active': true })}
+          {...(matches({ to, fuzzy: to !== '/' }) !== false && { 'data-active': true, ref: scrollIntoView })}
           onClick={onOpen}
         >
           <Icon size={18} aria-hidden />

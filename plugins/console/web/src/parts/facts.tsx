@@ -12,7 +12,8 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
             <Table.Tr key={name}>
               <Table.Th w={150}>{name}</Table.Th>
               <Table.Td>
-                <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
+                {/* Times have spaces that do not break: in this narrow column they would break within a word. */}
+                <Code style={{ overflowWrap: 'anywhere' }}>{value?.replaceAll('\u00a0', ' ')}</Code>
               </Table.Td>
             </Table.Tr>
           ))}

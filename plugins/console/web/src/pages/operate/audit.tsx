@@ -114,18 +114,23 @@ const columns: Column<Entry>[] = [
   { title: words.client, render: ({ clientIp }) => clientIp },
   {
     title: words.status,
-    render: ({ status, errorCode }) => (
-      <State
-        text={errorCode === undefined ? String(status) : `${status} ${errorCode}`}
-        is={status >= 500 ? 'bad' : status >= 400 ? 'poor' : 'good'}
+    render: ({ status, errorCode, tags }) => (
+      <Titled
+        name={
+          <State
+            text={errorCode === undefined ? String(status) : `${status} ${errorCode}`}
+            is={status >= 500 ? 'bad' : status >= 400 ? 'poor' : 'good'}
+          />
+        }
+        note={refusalOf(tags)}
       />
     ),
   },
-  {
-    title: words.decidedBy,
-    render: ({ tags }) => {
-      const { deniedBy = '', accessRule = '' } = tags as Readonly<Record<string, string>>
-      return accessRule === '' ? deniedBy : <Titled name={accessRule} note={deniedBy} />
-    },
-  },
 ]
+
+/** Which rule and which part of the policies refused it; empty where nothing did. */
+function refusalOf(tags: Entry['tags']): string {
+  const { deniedBy, accessRule } = tags as Readonly<Record<string, string | undefined>>
+  const by = [accessRule, deniedBy].filter(one => one !== undefined && one !== '')
+  return by.length === 0 ? '' : words.decidedBy(by.join(', '))
+}

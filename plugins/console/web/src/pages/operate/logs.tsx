@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { LogLine } from '../../../../../logs/api.ts'
 import { formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
 
@@ -46,6 +46,25 @@ const columns: Column<LogLine>[] = [
   { title: texts.operate.component, render: ({ component }) => component },
   {
     title: texts.operate.message,
-    render: ({ msg, error }) => (error === undefined ? msg : `${msg}: ${error}`),
+    render: ({ msg, error, ...line }) => (
+      <Titled name={error === undefined ? msg : `${msg}: ${error}`} note={detailsOf(line)} />
+    ),
   },
 ]
+
+const detailsLengthMax = 200
+/** The page shows these in columns of their own, or they are the same in each line. */
+const ownColumns = new Set(['id', 'time', 'node', 'level', 'component', 'pid', 'hostname', 'stack'])
+
+/** What the line says beside its message, as `name=value`; of an object what is in it. */
+function detailsOf(line: Readonly<Record<string, unknown>>): string {
+  const text = Object.entries(line)
+    .filter(([name]) => !ownColumns.has(name))
+    .flatMap(([name, value]) => (isObject(value) ? Object.entries(value) : [[name, value] as const]))
+    .filter(([, value]) => value !== undefined && value !== null && value !== '' && !isObject(value))
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')
+  return text.length > detailsLengthMax ? `${text.slice(0, detailsLengthMax)}…` : text
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -31,7 +31,8 @@ export function Attention() {
   }
   return (
     <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
-      <List size="sm">
+      {/* Paths of drives are long, and have no space where a line could end. */}
+      <List size="sm" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
         {found.map(text => (
           <List.Item key={text}>{text}</List.Item>
         ))}

@@ -1,6 +1,6 @@
 /** Operation, events and encryption keys. */
 export const operate = {
-  decidedBy: 'Refused by',
+  decidedBy: (what: string) => `Refused by ${what}`,
   locks: 'Locks',
   noLocks: 'Nothing is locked. An operation that must not run twice holds a lock while it runs.',
   lockType: 'Type',
