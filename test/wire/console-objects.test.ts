@@ -65,6 +65,24 @@ if (withoutBrowser !== false) {
     },
   )
 
+  t.test('the panel closes when the only version is deleted for good', async t => {
+    await admin.call('POST', '/buckets/photos/objects/upload?key=only', 'here')
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
+    await signIn(page, '/buckets/photos')
+    await page.getByRole('button', { name: 'only', exact: true }).click()
+    await page.getByRole('dialog', { name: 'only' }).getByRole('tab', { name: 'Versions' }).click()
+    await page.getByRole('button', { name: /^Show version of/ }).click()
+    await page.getByRole('dialog', { name: 'only' }).getByRole('button', { name: 'Delete this version' }).click()
+    await page
+      .getByRole('dialog', { name: 'Delete this version' })
+      .getByRole('button', { name: 'Delete', exact: true })
+      .click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'only', exact: true }).waitFor({ state: 'detached' })
+    t.same((await admin.call('GET', '/buckets/photos/objects/versions?key=only')).items, [])
+    t.same(flaws, [])
+  })
+
   t.test('metadata and tags are changed, and a file is renamed and moved', async t => {
     await admin.call('POST', '/buckets', { name: 'archive' })
     const { page, flaws } = await browser.open(t)

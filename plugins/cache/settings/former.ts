@@ -17,11 +17,16 @@ export function createFormerSettings(
   let endWatch: (() => void) | undefined
   let isStopped = false
   let working: Promise<void> = Promise.resolve()
+  let isAwaited = false
 
   const work = async () => {
+    isAwaited = false
     if (!isStopped) await tidy(distributions.isGone)
   }
+  /** Many changes at once need only one more pass: it begins after the last of them that it has to see. */
   function workSoon(): void {
+    if (isAwaited) return
+    isAwaited = true
     working = working.then(work).catch(error => {
       log.warn(
         { err: error },

@@ -42,7 +42,12 @@ export interface DistributionDraft {
   readonly warmOnWrite: string[]
 }
 
-export const newWebhook = (index: number): WebhookDraft => webhookDraftOf({ id: `front-${index}`, type: 'generic' })
+/** Its name is one that none of the others has. */
+export function newWebhook(others: readonly WebhookDraft[]): WebhookDraft {
+  let index = others.length + 1
+  while (others.some(({ id }) => id === `front-${index}`)) index++
+  return webhookDraftOf({ id: `front-${index}`, type: 'generic' })
+}
 
 export const newLevel = (): Level => levelDraftOf({})
 

@@ -85,7 +85,7 @@ export function Webhooks({ id, form, stored, aliases }: WebhooksProps) {
         <Button
           variant="default"
           leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => form.insertListItem('webhooks', newWebhook(webhooks.length + 1))}
+          onClick={() => form.insertListItem('webhooks', newWebhook(webhooks))}
         >
           {words.addWebhook}
         </Button>

@@ -35,7 +35,7 @@ export interface DeleteVersionProps {
   readonly bucket: string
   readonly version: Pick<ListedVersion, 'key' | 'versionId' | 'isDeleteMarker' | 'lastModified'>
   readonly onClose: () => void
-  readonly onDeleted?: () => void
+  readonly onDeleted?: () => void | Promise<void>
 }
 
 export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVersionProps) {
@@ -51,7 +51,7 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
         })
         await refresh()
         if (errors[0] !== undefined) throw new Error(errors[0].message)
-        onDeleted?.()
+        await onDeleted?.()
       }}
       onClose={onClose}
     >

@@ -3,7 +3,7 @@ import { Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/cor
 import { IconCopy, IconDownload, IconLink, IconPencil, IconSignature, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { urlOf } from '../../api/client.ts'
+import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -44,6 +44,15 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
     setVersionId(version)
     setTab('details')
   }
+  const showWhatIsLeft = async () => {
+    const { items } = await call('listObjectVersions', { params: { bucket }, query: { key: objectKey, limit: 1 } })
+    if (items.length === 0) return onClose()
+    setVersionId(undefined)
+    // Behind a delete marker there are no details.
+    if (items[0]!.isDeleteMarker) setTab('versions')
+  }
+  // Whoever may not list versions sees the object that is current now, or that there is none.
+  const afterDeletion = mayListVersions ? showWhatIsLeft : async () => setVersionId(undefined)
   return (
     <Drawer
       opened
@@ -104,7 +113,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
           </Tabs.Panel>
           <Tabs.Panel value="versions">
-            <Versions bucket={bucket} objectKey={objectKey} onShow={show} />
+            <Versions bucket={bucket} objectKey={objectKey} onShow={show} onDeleted={afterDeletion} />
           </Tabs.Panel>
         </Tabs>
       </Stack>
@@ -137,7 +146,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
               bucket={bucket}
               version={{ key: objectKey, versionId, isDeleteMarker: false, lastModified: data.lastModified }}
               onClose={close}
-              onDeleted={() => setVersionId(undefined)}
+              onDeleted={afterDeletion}
             />
           ))}
         {open === 'edit' && data !== undefined && (

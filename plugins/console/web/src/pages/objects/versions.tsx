@@ -18,9 +18,10 @@ export interface VersionsProps {
   readonly bucket: string
   readonly objectKey: string
   readonly onShow: (versionId: string) => void
+  readonly onDeleted: () => Promise<void>
 }
 
-export function Versions({ bucket, objectKey, onShow }: VersionsProps) {
+export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps) {
   const list = useInfiniteQuery(versionsQuery(bucket, objectKey))
   const [deleted, setDeleted] = useState<ListedVersion>()
   const restore = useRestore(bucket)
@@ -50,7 +51,7 @@ export function Versions({ bucket, objectKey, onShow }: VersionsProps) {
         </Button>
       )}
       {deleted !== undefined && (
-        <DeleteVersion bucket={bucket} version={deleted} onClose={() => setDeleted(undefined)} />
+        <DeleteVersion bucket={bucket} version={deleted} onClose={() => setDeleted(undefined)} onDeleted={onDeleted} />
       )}
     </Stack>
   )
