@@ -68,9 +68,15 @@ function start(python: string, program: string, secondsMax: number, modules: rea
     parent.stdin.end()
     await ended
   })
+  let failure: Error | undefined
   void ended.then(() => {
-    for (const { fail } of waiting.values()) fail(new Error(`The process that runs ${program} ended`))
+    failure = new Error(
+      `The process that runs ${program} ended: exit code ${parent.exitCode}, signal ${parent.signalCode}`,
+    )
+    for (const { fail } of waiting.values()) fail(failure)
   })
+  // Whoever writes to a process that has ended learns it by `failure`.
+  parent.stdin.on('error', () => undefined)
   let commands = 0
   return {
     async run({ args, environment, folder, input }) {
@@ -84,6 +90,7 @@ function start(python: string, program: string, secondsMax: number, modules: rea
       keep(true)
       try {
         const code = await new Promise<number>((done, fail) => {
+          if (failure !== undefined) throw failure
           waiting.set(id, { done, fail })
           parent.stdin.write(`${JSON.stringify({ id, args, environment, folder, stdin, stdout, stderr })}\n`)
         })
