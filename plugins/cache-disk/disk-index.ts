@@ -1,8 +1,8 @@
 /**
- * Which records are in the folder, how large they are, and which gives way next: by SIEVE, as in memory (`cache/memory/sieve.ts`), in
- * typed arrays: 47 bytes a record. Memory is taken from the system as it is used.
+ * The records of the folder, their sizes, and which one is evicted next. SIEVE chooses it, as in memory (`cache/memory/sieve.ts`). Typed
+ * arrays hold 47 bytes per record; the system provides their memory as they fill.
  *
- * Records have a slot each, for as long as they are there; a hash table (linear probing) leads from ids to slots.
+ * Each record has a slot as long as it exists. A hash table with linear probing maps ids to slots.
  *
  * Invariants:
  *
@@ -20,11 +20,11 @@ export const blocksOf = (bytes: number): number => Math.ceil(bytes / blockBytes)
 export class DiskIndex {
   readonly budgetBlocks: number
   readonly capacity: number
-  /** Slot 0 is none. */
+  /** Slot 0 is not used: 0 stands for no slot. */
   readonly #ids: Uint8Array
-  /** Blocks, 0 for a free slot, and the mark of a use in the highest bit. */
+  /** The number of blocks, 0 for a free slot. The highest bit marks a record that was used. */
   readonly #facts: Uint16Array
-  /** The neighbor in the queue that came later; of free slots the next free one. */
+  /** The next newer record of the queue. For a free slot: the next free slot. */
   readonly #newer: Uint32Array
   readonly #older: Uint32Array
   readonly #table: Uint32Array
@@ -38,7 +38,7 @@ export class DiskIndex {
   #blocks = 0
   #evictions = 0
 
-  /** `salt`: any 32 bits; nobody outside should know it. */
+  /** `salt`: 32 random bits, secret, so that nobody can choose ids that collide. */
   constructor(budgetBytes: number, salt: number) {
     this.budgetBlocks = Math.floor(budgetBytes / blockBytes)
     this.capacity = Math.min(this.budgetBlocks, recordsMax)
@@ -58,12 +58,12 @@ export class DiskIndex {
     return this.#blocks
   }
 
-  /** Records that gave way to others. */
+  /** How many records were evicted. */
   get evictions(): number {
     return this.#evictions
   }
 
-  /** 0: none. */
+  /** 0 if there is none. */
   slotOf(id: Uint8Array): number {
     return this.#table[this.#placeOf(id)] as number
   }
@@ -90,7 +90,7 @@ export class DiskIndex {
     if (slot !== 0) this.#facts[slot] = (this.#facts[slot] as number) | 0x8000
   }
 
-  /** The newest from now on; a mark stays. There must be room. Returns its slot. */
+  /** Adds or replaces a record as the newest, and returns its slot. A mark stays. The caller has made room. */
   set(id: Uint8Array, blocks: number, isMarked = false): number {
     const wasMarked = this.isMarked(this.slotOf(id))
     this.delete(id)
@@ -130,7 +130,7 @@ export class DiskIndex {
     return true
   }
 
-  /** Removes records until `blocks` more, in one record more, are within the budget. Undefined: there is no such room. */
+  /** Evicts records until `records` more with `blocks` more fit the budget, and returns their ids. Undefined if they never fit. */
   makeRoom(blocks: number, records = 1): readonly Buffer[] | undefined {
     if (blocks > this.budgetBlocks || records > this.capacity) return undefined
     const evicted: Buffer[] = []
@@ -143,7 +143,7 @@ export class DiskIndex {
     return evicted
   }
 
-  /** The next used slot in the order of slots, which never changes for a record; 0 at the end. */
+  /** The next used slot by number, 0 at the end. The slot of a record never changes. */
   slotAfter(slot: number): number {
     for (let next = slot + 1; next < this.#unused; next++) if (this.blocksOf(next) > 0) return next
     return 0
@@ -188,7 +188,7 @@ export class DiskIndex {
     return true
   }
 
-  /** Moves those behind it that could not be found any more. */
+  /** Empties the place, and moves entries behind it that a search would no longer reach. */
   #closeGap(place: number): void {
     const table = this.#table
     let gap = place

@@ -1,4 +1,4 @@
-/** The tier `disk` in one thread: reads and writes the files, and tells the keeper in the main thread. */
+/** The tier `disk` in one thread. It reads and writes the files, and informs the keeper in the main thread. */
 import type { FoundRecord, TierRecord, TierUsage } from 'svc/plugins/cache/api'
 import type { Keeper } from './keeper.ts'
 import { fileBytesOf, readRecord, writeRecord } from './record-file.ts'
@@ -10,7 +10,7 @@ export interface DiskFiles {
 
 export const noUsage: TierUsage = { entries: 0, bytes: 0, evictions: 0 }
 
-/** `thread`: its number, for names that no other thread has. */
+/** `thread`: the number of this thread; it makes the names of temporary files unique. */
 export function createDiskFiles(folder: string, keeper: Keeper, thread: number): DiskFiles {
   let writes = 0
 
@@ -21,7 +21,7 @@ export function createDiskFiles(folder: string, keeper: Keeper, thread: number):
       return undefined
     }
     if (found === 'damaged') {
-      // It has been written again meanwhile, perhaps: then that one is lost, too, which is a miss.
+      // If another thread has replaced the damaged file meanwhile, this removes the good one. That costs a miss.
       await keeper.remove(id)
       return undefined
     }

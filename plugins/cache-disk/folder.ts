@@ -1,4 +1,4 @@
-/** The folder of the cache: whose it is, and that nobody else has it. What it may not be is refused with a sentence. */
+/** Checks that the folder belongs to the cache of this deployment, and locks it. An unfit folder is refused with an error for the operator. */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -7,21 +7,21 @@ import { DatabaseSync } from 'node:sqlite'
 
 const formatName = 'svc-cache'
 const formatVersion = 1
-/** What file systems, operators and an interrupted first start put there. */
+/** Names that file systems, operators and an interrupted first start leave in an otherwise empty folder. */
 const ignorable = new Set(['lost+found', '.DS_Store', 'lock', 'lock-journal', 'tmp'])
 
 export interface Folder {
   readonly path: string
-  /** Nothing was in it. */
+  /** The folder was empty. */
   readonly isNew: boolean
   /** Idempotent. */
   release(): void
 }
 
-/** With a code, as errors have whose message is enough: no stack is shown. */
+/** Has a code: errors with a code are shown without their stack. */
 const refused = (problem: string) => Object.assign(new Error(`SVC_CACHE_DIR: ${problem}`), { code: 'cache_folder' })
 
-/** Throws a sentence where the folder cannot be that of this deployment. Changes nothing. `deploymentId`: undefined where it is not known. */
+/** Throws if the folder cannot be the cache of this deployment. Changes nothing. `deploymentId`: undefined if it is not known yet. */
 export async function checkFolder(dir: string, deploymentId: string | undefined): Promise<'new' | 'ours'> {
   const path = resolve(dir)
   const real = await realOf(path)
@@ -56,7 +56,7 @@ export async function checkFolder(dir: string, deploymentId: string | undefined)
   return 'ours'
 }
 
-/** Makes it where it is missing, and keeps other processes out of it. Throws a sentence. */
+/** Creates the folder if it is missing, and locks it against other processes. Throws if it is unfit. */
 export async function openFolder(dir: string, deploymentId: string): Promise<Folder> {
   const path = resolve(dir)
   await checkFolder(path, deploymentId)
@@ -71,7 +71,7 @@ export async function openFolder(dir: string, deploymentId: string): Promise<Fol
   const lock = lockFolder(path)
   let isNew: boolean
   try {
-    // Once more, now that nobody else can change it.
+    // Checked again, because another process may have changed it before the lock.
     isNew = (await checkFolder(path, deploymentId)) === 'new'
     if (isNew) await writeFormat(path, deploymentId)
     for (const name of await namesOf(join(path, 'tmp'))) await rm(join(path, 'tmp', name), { force: true })
@@ -90,7 +90,7 @@ export async function openFolder(dir: string, deploymentId: string): Promise<Fol
   }
 }
 
-/** Without links, as far as it is there. */
+/** The path with its links resolved, as far as its folders exist. */
 async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -113,7 +113,7 @@ interface Format {
   readonly deploymentId?: unknown
 }
 
-/** Undefined without the file; without fields where it cannot be read. */
+/** Undefined if the file is missing, an empty object if it cannot be read. */
 async function formatOf(path: string): Promise<Format | undefined> {
   try {
     const found: unknown = JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))
@@ -133,7 +133,7 @@ async function namesOf(path: string): Promise<string[]> {
   }
 }
 
-/** The operating system releases it when the process ends in any way. */
+/** The operating system releases the lock however the process ends. */
 function lockFolder(path: string): DatabaseSync {
   const file = join(path, 'lock')
   let database: DatabaseSync | undefined

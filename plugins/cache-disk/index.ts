@@ -1,4 +1,4 @@
-/** The tier `disk` of the cache: a folder. */
+/** The tier `disk` of the cache, which keeps answers in a folder. */
 import { definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/cache/api'
 import { CacheDiskConfig, sizeDefault, validateCacheDiskConfig } from './config.ts'

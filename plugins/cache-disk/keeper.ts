@@ -1,8 +1,8 @@
 /**
- * Keeps the books of the folder, in the main thread: which records are there, which give way, whether anything is admitted. Every thread
- * reads and writes the files itself.
+ * The index of the folder, in the main thread. It knows which records exist, chooses which are evicted, and decides whether a new one is
+ * admitted. Every thread reads and writes the files itself.
  *
- * Invariant: the blocks of all records, of those that are being written, and of files that are being deleted never exceed the budget.
+ * Invariant: stored records, records that are being written, and files that are being deleted together never exceed the budget.
  */
 import { rm } from 'node:fs/promises'
 import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
@@ -17,30 +17,30 @@ import { createWalk, type Walk } from './walk.ts'
 const snapshotMs = 60_000
 const deletesAtOnce = 64
 
-/** What the threads ask of it. Ids are bytes that nobody changes. */
+/** Calls from any thread. Callers do not change the bytes of an id afterwards. */
 export interface Keeper {
-  /** False: there certainly is no such record. */
+  /** False only if the record certainly does not exist. */
   mayHave(id: Buffer): boolean
-  /** Makes room for a file of so many bytes. True: it has to be followed by `written`. */
+  /** Makes room for a file of so many bytes. After true the caller must call `written`. */
   reserve(fileBytes: number): MaybePromise<boolean>
-  /** `error`: nothing was written. */
+  /** With `error` nothing was written. */
   written(id: Buffer, fileBytes: number, error?: string): void
   used(id: Buffer): void
-  /** There is no file of it. */
+  /** A read found no file. */
   missing(id: Buffer): void
   hasAll(ids: readonly Buffer[]): MaybePromise<boolean>
-  /** The file, too. */
+  /** Removes the record and its file. */
   remove(id: Buffer): MaybePromise<void>
 }
 
 export interface OwnKeeper extends Keeper {
-  /** For a thread with this number. */
+  /** The calls of the thread with this number. */
   of(thread: number): Keeper
-  /** A thread has ended: nothing that it was writing is written. */
+  /** The thread has ended: its reservations are released. */
   ended(thread: number): void
   heads(after: Buffer | undefined, limit: number): Promise<readonly { readonly id: Buffer; readonly head: Buffer }[]>
   usage(): TierUsage
-  /** Resolves when every folder was looked into. */
+  /** Resolves when the walk has read every folder. */
   walked(): Promise<void>
   /** Idempotent. */
   close(): Promise<void>
@@ -55,7 +55,7 @@ export interface KeeperOptions {
   readonly random: Random
 }
 
-/** Throws a sentence where the folder cannot be used. */
+/** Throws an error for the operator if the folder cannot be used. */
 export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
   const { dir, deploymentId, budgetBytes, clock, log, random } = options
   const folder = await openFolder(dir, deploymentId)
@@ -64,9 +64,9 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
   const space = createSpace(path, clock, log)
   const isKnown = folder.isNew || (await readSnapshot(path, index))
   await space.start()
-  /** What threads are writing. */
+  /** Room reserved for records that threads are writing, by thread. */
   const reserved = new Map<number, { blocks: number; records: number }>()
-  /** One after the other: whoever needs room waits until the files are gone that gave way to others. */
+  /** Changes of the index run one after the other: a reservation waits until the files evicted for it are deleted. */
   let queue: Promise<unknown> = Promise.resolve()
   let isChanged = false
   let isOpen = true
@@ -88,7 +88,7 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
     return done
   }
 
-  /** Resolves when the files that had to give way are gone. */
+  /** Resolves when the evicted files are deleted. */
   async function makeRoom(blocks: number): Promise<boolean> {
     let taken = blocks
     let records = 1
@@ -109,7 +109,7 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
     return true
   }
 
-  /** False: nothing was reserved. */
+  /** False if nothing was reserved. */
   function release(thread: number, blocks: number): boolean {
     const mine = reserved.get(thread)
     if (mine === undefined || mine.records === 0) return false
@@ -122,7 +122,7 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
     walk?.entered(slot)
   }
 
-  /** A file that is there already. */
+  /** Adds a file that the walk has found. */
   const enter = (id: Buffer, blocks: number) =>
     inTurn(async () => {
       index.delete(id)
@@ -134,7 +134,7 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
     return {
       mayHave: id => walk !== undefined || index.has(id),
       async reserve(fileBytes) {
-        // Before the folder is known, nobody knows how much room there is.
+        // Until the walk has read the folder, its free room is unknown.
         if (!isOpen || !space.isOpen || (walk !== undefined && !isKnown)) return false
         try {
           return await inTurn(() => reserve(thread, blocksOf(fileBytes)))
@@ -148,10 +148,10 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
         const wasReserved = release(thread, blocks)
         if (error !== undefined) return space.failed(new Error(error))
         if (!isOpen) return
-        // Of a thread that was taken for dead.
+        // The thread was taken for dead and its reservation released.
         if (!wasReserved) return void discard([id]).catch(() => undefined)
         isChanged = true
-        // Room was made for it; what it replaces gives more.
+        // Room was reserved for all of it, though it may replace a record.
         take(id, blocks)
         space.written(fileBytes)
       },
@@ -194,7 +194,7 @@ export async function openKeeper(options: KeeperOptions): Promise<OwnKeeper> {
     async heads(after, limit) {
       const last = after?.toString('hex')
       let slot = after === undefined ? 0 : listing?.last === last ? listing?.slot : index.slotOf(after)
-      // A record that has gone, and is not where the last listing has ended: nobody goes on from there.
+      // The record is gone, and the last listing did not end with it: a listing cannot go on after it.
       if (slot === undefined || (after !== undefined && slot === 0)) return []
       const ids: Buffer[] = []
       for (slot = index.slotAfter(slot); slot !== 0 && ids.length < limit; slot = index.slotAfter(slot)) {

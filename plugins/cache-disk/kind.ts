@@ -1,4 +1,4 @@
-/** From the configuration to a tier in each thread. */
+/** Makes the tier of each thread from the configuration. */
 import type { Threads } from 'svc/kernel'
 import type { CacheTier, CacheTierContext, CacheTierKind } from 'svc/plugins/cache/api'
 import { type CacheDiskConfig, sizeDefault } from './config.ts'
@@ -6,9 +6,9 @@ import { createDiskFiles, type DiskFiles, noUsage } from './disk-tier.ts'
 import { type OwnKeeper, openKeeper } from './keeper.ts'
 import { answerThreads, createRemoteKeeper } from './threads.ts'
 
-/** A tier of the disk, with what tests wait for. */
+/** The disk tier, with a promise that tests wait for. */
 export interface DiskTier extends CacheTier {
-  /** Resolves when every folder was looked into after the start. */
+  /** Resolves when the walk after the start has read every folder. */
   walked(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /**
- * One record in one file, `ab/cd/<64 hexadecimal digits of its id>`. Numbers are little-endian:
+ * The file of one record, `ab/cd/<64 hexadecimal digits of its id>`. Numbers are little-endian:
  *
  *     0  "SVCC"
  *     4  version, 1
@@ -10,7 +10,7 @@
  *     16 CRC-32 of the body
  *     20 head, body
  *
- * It is written to `tmp/`, then renamed, and never synced: after a power cut it may be anything, which the checksums tell.
+ * The file is written to `tmp/`, then renamed, and never synced. After a power cut it may hold anything; the checksums detect that.
  */
 import { close, constants, open, read } from 'node:fs'
 import { mkdir, open as openFile, rename, rm } from 'node:fs/promises'
@@ -28,7 +28,7 @@ export const fileBytesMax = headerBytes + tierHeadBytesMax + tierBodyBytesMax
 
 export const fileBytesOf = ({ head, body }: TierRecord): number => headerBytes + head.length + body.length
 
-/** Of `id`, below the folder of the cache. */
+/** The path of the file of `id` in the folder of the cache. */
 export function pathOf(folder: string, id: Buffer): string {
   const name = id.toString('hex')
   return join(folder, name.slice(0, 2), name.slice(2, 4), name)
@@ -64,7 +64,7 @@ function readHeader(bytes: Buffer): Header | undefined {
   }
 }
 
-/** Rejects with the system's error, and leaves nothing behind. `part`: a name in `tmp/` that nobody else has. */
+/** On failure rejects with the system's error and leaves no file. `part`: a unique name in `tmp/`. */
 export async function writeRecord(folder: string, part: string, id: Buffer, record: TierRecord): Promise<void> {
   const parts = join(folder, 'tmp', part)
   try {
@@ -90,18 +90,18 @@ export async function writeRecord(folder: string, part: string, id: Buffer, reco
 
 const opened = promisify(open)
 const readInto = promisify(read)
-/** No link is followed, and a pipe in the place of a file waits for nobody. Windows has neither flag. */
+/** Links are not followed, and the open of a pipe does not wait for a writer. Windows has neither flag. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Of this thread: new memory of this size comes from the system page by page, and makes V8 collect garbage. */
+/** Reused buffers of this thread: the system provides new memory of this size page by page, and it makes V8 collect garbage. */
 const free = new FreeBuffers()
 const freeBytesMax = 32 * 1024 * 1024
-/** Smaller records are copied, and their memory is free at once. */
+/** A smaller record is copied, so that its buffer can be reused at once. */
 const copiedBytesMax = 64 * 1024
 
-/** Undefined: there is none. `damaged`: what is there is no record of this id. Other errors of the system are thrown. */
+/** Undefined if there is no file, `damaged` if it is no valid record of this id. Throws other errors of the system. */
 export async function readRecord(folder: string, id: Buffer): Promise<FoundRecord | 'damaged' | undefined> {
-  // By one byte longer than any record: a longer file is none.
+  // One byte longer than any record, so that a file that is too long is noticed.
   const memory = free.take(fileBytesMax + 1) ?? Buffer.allocUnsafeSlow(fileBytesMax + 1)
   const release = () => free.keep(memory, freeBytesMax)
   let bytes: Buffer | 'damaged' | undefined
@@ -142,17 +142,17 @@ export async function readHead(folder: string, id: Buffer): Promise<Buffer | und
   return crc32(head, crc32(id)) === header.headCrc ? head : undefined
 }
 
-/** What can lie there and is no file. */
+/** Errors that mean: there is something, but no regular file. */
 const damages = ['ELOOP', 'EISDIR', 'ESPIPE', 'EAGAIN', 'ENXIO']
 
-/** The file, or as much of it as `memory` takes. */
+/** Reads the file, or as much of it as fits into `memory`. */
 async function readBytes(folder: string, id: Buffer, memory: Buffer): Promise<Buffer | 'damaged' | undefined> {
   let descriptor: number | undefined
   try {
     descriptor = await opened(pathOf(folder, id), readFlags)
     let at = 0
     let expected = memory.length
-    // A file is read at once; its header says whether that was all, which saves asking again for its end.
+    // One read normally returns the whole file. Its header tells its length, which saves a second read to find the end.
     while (at < expected) {
       const { bytesRead } = await readInto(descriptor, memory, at, memory.length - at, at)
       if (bytesRead === 0) break

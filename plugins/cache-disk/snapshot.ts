@@ -1,6 +1,6 @@
 /**
- * The index in a file, so that a start knows what is there before it has looked into every folder. It may be older than the folder: records
- * that are gone are misses, and the walk finds those that it lacks.
+ * Saves the index to a file, so that a start knows the records before the walk has read every folder. The file may be older than the
+ * folder: a record that is gone is a miss, and the walk finds records that the file lacks.
  *
  *     0 "SVCI"  4 version, 1  5 1 after a clean stop, else 0  6 count (32 bits)  10 CRC-32 of the records  14 records: 32 bytes of the id,
  *     16 bits of blocks and of the mark
@@ -19,7 +19,7 @@ const recordsPerChunk = 4096
 const cleanAt = 5
 const nameOf = (path: string) => join(path, 'index')
 
-/** Some records at a time, so that the thread is never held up for long. */
+/** Writes some records at a time, so that it never blocks the thread for long. */
 export async function writeSnapshot(path: string, index: DiskIndex, isClean: boolean): Promise<void> {
   const part = join(path, 'tmp', 'index')
   await rm(part, { force: true })
@@ -60,7 +60,10 @@ export async function writeSnapshot(path: string, index: DiskIndex, isClean: boo
   await rename(part, nameOf(path))
 }
 
-/** Fills an empty index, some records at a time. True: the folder has been as the snapshot says since a clean stop. From now on it counts as an unclean one. */
+/**
+ * Fills an empty index, some records at a time. True if the snapshot is that of a clean stop: the folder is then as it says. Marks the file as
+ * unclean, because the folder changes from now on.
+ */
 export async function readSnapshot(path: string, index: DiskIndex): Promise<boolean> {
   let bytes: Buffer
   try {
@@ -84,7 +87,7 @@ export async function readSnapshot(path: string, index: DiskIndex): Promise<bool
     const facts = bytes.readUInt16LE(at + idBytes)
     const blocks = facts & 0x7fff
     const id = bytes.subarray(at, at + idBytes)
-    // Of a larger budget: the walk deletes what is too much.
+    // The budget was larger when it was written: the walk deletes records beyond it.
     if (blocks === 0 || index.size >= index.capacity || index.blocks + blocks > index.budgetBlocks) continue
     index.set(id, blocks, facts > 0x7fff)
   }

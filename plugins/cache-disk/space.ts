@@ -1,9 +1,9 @@
-/** Whether the folder takes records: not under 5 % of free space, and for 10 s not after a failed write. */
+/** Whether the folder accepts records: it does not with less than 5 % of free space, nor for 10 s after a failed write. */
 import { statfs } from 'node:fs/promises'
 import type { Clock, Logger } from 'svc/kernel'
 
 const checkMs = 10_000
-/** Looked at again after so many bytes, so that none of them is the last one. */
+/** Free space is read again after so many written bytes, so that the cache does not fill the disk between two timed checks. */
 const checkBytes = 64 * 1024 * 1024
 const freeShareMin = 0.05
 

@@ -1,4 +1,4 @@
-/** The keeper as threads other than the main one ask it: by messages. Uses are told together. */
+/** Messages by which worker threads call the keeper of the main thread. Several uses are sent together. */
 import type { Threads } from 'svc/kernel'
 import type { Keeper, OwnKeeper } from './keeper.ts'
 
@@ -17,11 +17,11 @@ interface Written {
   readonly error?: string | undefined
 }
 
-/** As text: of bytes a message would copy the whole pool that they lie in. */
+/** Ids are sent as text: with a buffer, a message would copy the whole pool of memory that it lies in. */
 const textOf = (id: Buffer) => id.toString('latin1')
 const bufferOf = (text: string) => Buffer.from(text, 'latin1')
 
-/** In the main thread, during set-up. `own`: undefined before the start. */
+/** Called in the main thread during set-up. `own` returns undefined before the start. */
 export function answerThreads(threads: Threads, own: () => OwnKeeper | undefined): void {
   threads.handle<number, boolean>(messages.reserve, (fileBytes, from) => own()?.of(from).reserve(fileBytes) ?? false)
   threads.handle<Written, void>(messages.written, ({ id, fileBytes, error }, from) =>
@@ -35,7 +35,7 @@ export function answerThreads(threads: Threads, own: () => OwnKeeper | undefined
   threads.onExit(index => own()?.ended(index))
 }
 
-/** In a worker. */
+/** The keeper of a worker. */
 export function createRemoteKeeper(threads: Threads): Keeper {
   let uses: string[] = []
 
@@ -45,7 +45,7 @@ export function createRemoteKeeper(threads: Threads): Keeper {
   }
 
   return {
-    // The file says it.
+    // Whether the file exists shows when it is read.
     mayHave: () => true,
     reserve: fileBytes => threads.call<boolean>(0, messages.reserve, fileBytes),
     written: (id, fileBytes, error) => threads.post(0, messages.written, { id: textOf(id), fileBytes, error }),
@@ -54,7 +54,7 @@ export function createRemoteKeeper(threads: Threads): Keeper {
       uses.push(textOf(id))
       if (uses.length >= usesAtOnce) tellUses()
     },
-    // Every miss is one: the main thread is not told.
+    // A worker does not know the index, so every miss ends here: to tell the main thread of each would be costly.
     missing() {},
     hasAll: ids => threads.call<boolean>(0, messages.hasAll, ids.map(textOf)),
     remove: id => threads.call<void>(0, messages.remove, textOf(id)),

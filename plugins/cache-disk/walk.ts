@@ -1,11 +1,11 @@
-/** Looks into every folder after a start: records that the index lacks enter it; those that are gone leave it. */
+/** Reads every folder after a start. Adds records that the index lacks, and removes those whose files are gone. */
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blocksOf, type DiskIndex } from './disk-index.ts'
 import { fileBytesMax } from './record-file.ts'
 
 export interface Walk {
-  /** A record was put meanwhile. */
+  /** A record was stored during the walk. */
   entered(slot: number): void
   /** Resolves at the end, or after `stop`. */
   run(): Promise<void>
@@ -15,7 +15,7 @@ export interface Walk {
 const twoDigits = /^[0-9a-f]{2}$/
 const recordName = /^[0-9a-f]{64}$/
 
-/** `enter`: takes a file into the index, and deletes what has to give way. */
+/** `enter` adds a file to the index, and deletes the files that it evicts. */
 export function createWalk(path: string, index: DiskIndex, enter: (id: Buffer, blocks: number) => Promise<void>): Walk {
   const seen = new Uint8Array(index.capacity + 1)
   let isStopped = false
