@@ -51,7 +51,7 @@ export function caaDoubt({ name, properties }: CaaRecords, { domain, identities 
   return `the CAA records of ${name} allow ${domain} to ${named.slice(0, 5).map(shown).join(' and ')}, and this authority does not tell its name in such records`
 }
 
-/** Those that count for the domain: of wildcards `issuewild`, where there is one. */
+/** The properties that count for the domain: for a wildcard those of `issuewild`, if there are any. */
 function relevantTo(domain: string, properties: readonly CaaProperty[]): readonly CaaProperty[] {
   const wild = domain.startsWith('*.') ? properties.filter(({ tag }) => tag === 'issuewild') : []
   return wild.length > 0 ? wild : properties.filter(({ tag }) => tag === 'issue')

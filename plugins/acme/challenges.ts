@@ -22,7 +22,7 @@ export interface Publication {
   readonly type: ChallengeDocument['type']
   readonly domain: string
   readonly token: string
-  /** Of dns-01: the value of the record. */
+  /** The key authorization; for dns-01 the value of the record. */
   readonly keyAuthorization: string
   readonly dnsProvider?: string
 }

@@ -24,7 +24,7 @@ const AccountDocument = Type.Object({
   key: Type.String({ secret: true }),
   /** Absent until the authority has answered. */
   url: Type.Optional(Type.String()),
-  /** As the authority has it. */
+  /** The address that the authority has for the account. */
   email: Type.Optional(Type.String()),
   /** When new orders were made, milliseconds since 1970, oldest first. */
   orderedMs: Type.Array(Type.Integer(), { maxItems: ordersMax }),
@@ -54,7 +54,7 @@ const ChallengeDocument = Type.Object({
   domain: Name,
   keyAuthorization: Type.String(),
   expiresMs: Type.Integer(),
-  /** For tls-alpn-01: the certificate that is presented (RFC 8737, 3). */
+  /** The certificate that is presented for tls-alpn-01 (RFC 8737, 3). */
   chain: Type.Optional(Type.String()),
   key: Type.Optional(Type.String({ secret: true })),
 })

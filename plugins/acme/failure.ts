@@ -8,12 +8,12 @@ export interface FailedName {
 }
 
 export interface OrderFailureOptions extends ErrorOptions {
-  /** The same request may succeed in a moment: the authority could not be reached, or was busy. The order goes on from where it is. */
+  /** The authority was busy or could not be reached: the same request may succeed soon, and the order continues at its current step. */
   readonly isTransient?: boolean
-  /** As the authority asks. */
+  /** The delay that the authority asked for. */
   readonly retryAfterMs?: number
   readonly failedNames?: readonly FailedName[]
-  /** Of a problem document (RFC 8555, 6.7): the last part of its URN. */
+  /** The type of the problem document (RFC 8555, 6.7): the last part of its URN. */
   readonly type?: string
   readonly status?: number
 }

@@ -22,7 +22,7 @@ export function createHttpChallenge({ findHttp }: Pick<Challenges, 'findHttp'>):
   }
 }
 
-/** Without port and final dot. */
+/** The host without its port and final dot. */
 function hostOf(host: string): string {
   const name = host.replace(/:\d{1,5}$/, '')
   return name.endsWith('.') ? name.slice(0, -1) : name

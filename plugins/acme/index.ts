@@ -15,7 +15,7 @@ import { createPreflight } from './preflight.ts'
 import { createRenewalInformation } from './renewal-information.ts'
 
 const requestTimeoutMs = 30_000
-/** Of requests to the names of an order, which lead here. */
+/** Timeout of requests to the names of an order; they should lead to this server. */
 const ownTimeoutMs = 5000
 /** A look costs nothing where nothing has changed and nothing is due. */
 const lookPauseMs = 1000

@@ -73,7 +73,7 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
   const change = (make: (order: OrderDocument) => OrderDocument) =>
     orders.update(id, current => (current === undefined ? undefined : make(current.value)))
 
-  /** For requests that may be sent twice. */
+  /** Repeats a request after transient failures; it must be safe to send twice. */
   async function patiently<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -199,7 +199,7 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
     return patiently(() => client.finalizeOrder(order, csr))
   }
 
-  /** With what this server has seen itself, where the authority could not validate a name. */
+  /** Adds to the authority's error what this server noticed about the name. */
   function withNotice({ error, ...name }: FailedName): FailedName {
     const notice = noticed.get(name.domain)
     return { ...name, error: notice === undefined ? error : `${error} Seen from here before the order: ${notice}.` }

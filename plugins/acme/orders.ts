@@ -46,7 +46,7 @@ export interface OrdersOptions {
 
 export interface Orders {
   renew: CertificateIssuer['renew']
-  /** One pass: starts due orders and does not wait for their end. */
+  /** Starts the orders that are due, and does not wait for their end. */
   look(): Promise<void>
   /** Ends running orders, as a crash would; the next start continues them. */
   stop(): Promise<void>
@@ -184,7 +184,7 @@ export function createOrders(options: OrdersOptions): Orders {
     }
   }
 
-  /** One order, and at once a second one without the names that could not be validated. */
+  /** Makes one order; if names could not be validated, makes a second one without them at once. */
   async function attemptAll(wanted: OrderedCertificate, lease: Lease): Promise<void> {
     try {
       return await attempt(wanted, lease)

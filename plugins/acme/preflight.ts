@@ -12,7 +12,7 @@ import type { Challenges } from './challenges.ts'
 import { type FailedName, OrderFailure } from './failure.ts'
 import { httpChallengePath } from './http-challenge.ts'
 
-/** Of all names together; what is not known by then is left to the authority. */
+/** Timeout for all names together. Names that were not checked by then are left to the authority. */
 const timeoutMs = 15_000
 const namesAtOnce = 10
 const addressesMax = 4
@@ -45,7 +45,7 @@ export interface PreflightOptions {
   /** Undefined where no loaded plugin asks DNS: nothing is looked at then. */
   readonly dns: Pick<DnsService, 'caa' | 'addresses'> | undefined
   readonly http: HttpClient
-  /** Where authorities validate http-01. */
+  /** The port on which authorities validate http-01. */
   readonly httpPort: number
   readonly challenges: Pick<Challenges, 'publishTrial'>
   readonly clock: Clock
@@ -56,7 +56,7 @@ export interface PreflightOptions {
 export function createPreflight({ dns, http, httpPort, challenges, clock, random, log }: PreflightOptions): Preflight {
   let isHinted = false
 
-  /** What the records say against an order, and what they leave open. */
+  /** Checks whether CAA records forbid the order, or leave it uncertain. */
   async function lookAtCaa(domain: string, request: PreflightRequest, signal: AbortSignal) {
     const { certificate } = request
     try {

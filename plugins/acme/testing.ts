@@ -1,4 +1,4 @@
-/** For tests: pebble, Let's Encrypt's server for tests, with its DNS server for challenges, on loopback ports. */
+/** Starts pebble, the test server of Let's Encrypt, and its DNS server for challenges, on loopback ports. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request as requestPlain } from 'node:http'
@@ -34,7 +34,7 @@ export interface Pebble {
   readonly keyFile: string
   /** PEM of the root of its certificates, of this run. */
   root(): Promise<string>
-  /** From now on the name has this address. */
+  /** Makes the DNS server answer with this address for the name. */
   setAddress(name: string, address: string): Promise<void>
   /** Everything that it has written. */
   log(): string

@@ -37,7 +37,7 @@ export interface AcmeView {
   readonly attempts: number
   /** Milliseconds since 1970. */
   readonly lastAttemptMs: number | undefined
-  /** Of the next order: after a failure the next try, of a certificate in force its renewal; undefined while one is under way. */
+  /** Time of the next order: the next attempt after a failure, or the renewal. Undefined while an order runs. */
   readonly nextAttemptMs: number | undefined
   readonly lastError: string
   readonly failedDomains: readonly FailedDomain[]
@@ -97,7 +97,7 @@ export interface CertificateUser extends DocumentUser<CertificateUse> {
 }
 
 export interface RenewOptions {
-  /** Also within the pause after a failure: for who has mended its cause. */
+  /** Orders even during the pause after a failure, for operators who have removed its cause. */
   readonly force?: boolean
 }
 
@@ -110,14 +110,14 @@ export interface CertificateIssuer {
 /** A certificate to be ordered, as its issuer needs it. */
 export interface OrderedCertificate {
   readonly id: string
-  /** Those that are wanted. */
+  /** The domains that the certificate must have. */
   readonly domains: readonly string[]
   readonly acme: AcmeState
   /** PEM; undefined before the first. */
   readonly chain: string | undefined
 }
 
-/** For the issuer. */
+/** The orders as the issuer sees them. */
 export interface CertificateOrders {
   list(): Promise<readonly OrderedCertificate[]>
   get(id: string): Promise<OrderedCertificate | undefined>
@@ -138,7 +138,7 @@ export interface CertificateOrders {
 
 export interface CertificatesService {
   readonly orders: CertificateOrders
-  /** By id. */
+  /** All certificates, ordered by id. */
   list(): Promise<readonly Certificate[]>
   /** Rejects with `certificate_not_found`. */
   get(id: string): Promise<Certificate>

@@ -30,7 +30,7 @@ import { createWishes } from './wishes.ts'
 export const certificatesMax = 2000
 const orderedHint =
   'it is ordered from a certificate authority, and renewed, not replaced. Choose another id, and name that in tls.certificate of the distribution.'
-/** Of a change while what uses the certificate changes, too. */
+/** Attempts of a change while users of the certificate change at the same time. */
 const attemptsMax = 10
 
 export interface CertificatesOptions {

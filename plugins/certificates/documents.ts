@@ -19,7 +19,7 @@ const Failure = Type.Object({ domain: Name, step: Type.String(), error: Type.Str
 const AcmeState = Type.Object({
   challenge: Type.Optional(Type.Enum([...challengeTypes])),
   dnsProvider: Type.Optional(Type.String()),
-  /** Of the CA that the present chain came from; empty before the first. */
+  /** Directory of the CA that issued the current chain; empty before the first one. */
   directory: Type.String(),
   /** The current step of an order; empty: none. */
   step: Type.String(),
@@ -47,7 +47,7 @@ const AcmeState = Type.Object({
 export const CertificateDocument = Type.Object({
   source: Type.Enum(['acme', 'upload']),
   comment: Type.String(),
-  /** Those that the chain has to have; of an upload those that it has. */
+  /** The domains that the chain must have; for an upload the domains that it has. */
   domains: Type.Array(Name, { maxItems: 100 }),
   createdMs: Type.Integer(),
   /** PEM, leaf first. Absent before the first order has ended well. */

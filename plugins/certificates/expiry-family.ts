@@ -3,7 +3,7 @@ import type { Clock } from 'svc/kernel'
 import type { MetricFamilies } from 'svc/plugins/metrics/api'
 import type { CertificateTable } from './table.ts'
 
-/** In the main thread alone: every thread has the same. */
+/** Called in the main thread only, because every thread would report the same. */
 export function registerExpiryFamily(metrics: MetricFamilies, table: CertificateTable, clock: Clock): void {
   metrics.gauge({
     name: 'svc_tls_certificate_expiry_seconds',

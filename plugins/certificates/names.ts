@@ -21,7 +21,7 @@ export function covers(pattern: string, name: string): boolean {
   return dot > 0 && name.slice(dot + 1) === pattern.slice(2)
 }
 
-/** Those of the names that none of the patterns covers. */
+/** The names that none of the patterns covers. */
 export function uncovered(patterns: readonly string[], names: readonly string[]): string[] {
   return names.filter(name => !patterns.some(pattern => covers(pattern, name)))
 }

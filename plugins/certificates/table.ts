@@ -21,13 +21,13 @@ export interface TableEntry {
   readonly fingerprint: string
 }
 
-/** What is presented for a name. */
+/** The certificate that is presented for a name. */
 export interface PresentedEntry extends TableEntry, NamedCertificate {}
 
 interface Table {
   readonly sequence: number
   readonly byId: ReadonlyMap<string, TableEntry>
-  /** By name, wildcards with their asterisk, newest first. */
+  /** Entries by name, the newest first. Wildcards keep their asterisk. */
   readonly byName: ReadonlyMap<string, readonly TableEntry[]>
 }
 
@@ -78,7 +78,7 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     }
   }
 
-  /** One compilation at a time; a caller that comes during one may need a newer table, and waits for another. */
+  /** Only one compilation runs at a time. A caller that arrives during it may need a newer table, so it waits for the next one. */
   async function fresh(): Promise<Table> {
     for (;;) {
       const sequence = (await tables.get(tableId))?.sequence ?? 0

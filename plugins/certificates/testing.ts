@@ -1,4 +1,4 @@
-/** For tests of plugins that serve certificates: a certificate authority of the test, with OpenSSL. */
+/** Creates a certificate authority with OpenSSL, for tests of plugins that serve certificates. */
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ export interface TestCertificate {
 export interface IssueOptions {
   /** Arguments of `openssl req -newkey`; default P-256. */
   readonly key?: readonly string[]
-  /** Of the validity, relative to now; default 10. */
+  /** End of the validity in days from now; default 10. */
   readonly days?: number
   readonly digest?: string
   readonly extensions?: readonly string[]

@@ -28,7 +28,7 @@ export function viewOfDocument(
   }
 }
 
-/** Of SVC_CERTS_DIR. */
+/** The view of a certificate from SVC_CERTS_DIR. */
 export function viewOfFile(info: CertificateInfo, nowMs: number): Certificate {
   return {
     id: info.name,

@@ -27,21 +27,21 @@ export { unverifiable } from './signed-access.ts'
 export interface DistributionProblem {
   /** JSON Pointer into the document. */
   readonly element: string
-  /** Without subject: `is no header name`. */
+  /** A sentence without its subject, such as `is no header name`. */
   readonly message: string
 }
 
 /** Why a request is refused before its mode sees it. */
 export interface DistributionRefusal {
   readonly status: 403 | 429
-  /** For log, audit and trace, never for the client: `disabled`, `source_ip`, `origin_secret`, `rate_limit`. */
+  /** The reason for log, audit and trace; clients never see it: `disabled`, `source_ip`, `origin_secret`, `rate_limit`. */
   readonly reason: string
   readonly retryAfterSeconds?: number
 }
 
 /** A request that is only tried: nothing is sent, no body is read, nothing is counted or recorded. */
 export interface Rehearsal {
-  /** Whose credentials count as verified; undefined is anonymous. */
+  /** The identity whose credentials were verified; undefined if the request is anonymous. */
   readonly identity: Identity | undefined
   /** Milliseconds since 1970. */
   readonly nowMs: number
@@ -66,9 +66,9 @@ export interface Visit {
   key: string
   /** Value of `X-Cache`; empty where nothing was asked of the origin. */
   cache: string
-  /** Of a rehearsal: the name of the cache policy that counts; empty where nothing is cached. */
+  /** In a rehearsal: the name of the effective cache policy, empty if nothing is cached. */
   cachePolicy: string
-  /** Where its bytes are from: `memory`, the name of a tier of the cache, or `origin`. */
+  /** The source of the answer's bytes: `memory`, the name of a cache tier, or `origin`. */
   cacheSource: string
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
@@ -103,7 +103,7 @@ export interface DistributionMode {
 /** Whether the caller may manage distributions of this bucket; a promise where policies have to be read. */
 export type MayManage = (bucket: string) => MaybePromise<boolean>
 
-/** Of the caller. */
+/** The rights of the caller who saves. */
 export interface SaverRights {
   readonly mayManage: MayManage
   /** Whether the caller may write objects below this prefix. */
@@ -111,23 +111,23 @@ export interface SaverRights {
 }
 
 export interface DistributionChanges extends SaverRights {
-  /** By id. `null` removes. */
+  /** The wanted distributions by id; `null` removes one. */
   readonly wanted: ReadonlyMap<string, DistributionInput | null>
   /** Whether the same transaction makes (true) or removes (false) a key group; undefined: it does neither. */
   readonly keyGroupChange: (id: string) => boolean | undefined
 }
 
 export interface StagedDistributions {
-  /** Of those that are wanted, as they are. */
+  /** The stored distributions that would change. */
   readonly before: ReadonlyMap<string, Distribution>
-  /** All of them, as they will be. */
+  /** All distributions as they will be after the change. */
   readonly after: ReadonlyMap<string, Distribution>
   readonly changed: ReadonlySet<string>
   /** Why one cannot be saved, by id. */
   readonly errors: ReadonlyMap<string, Error>
-  /** Of those that are as they were wanted before: why one does not answer all the same, by id. Sentences. */
+  /** For unchanged distributions, by id: sentences that say why one does not answer although it is saved. */
   readonly warnings: ReadonlyMap<string, readonly string[]>
-  /** Who will name a key group. */
+  /** The distributions that will name the key group. */
   keyGroupUsers(id: string): readonly string[]
   /** All changes, on the condition that no distribution has changed meanwhile. Only where there are no errors. */
   apply(tx: TransactionBuilder): void
@@ -141,7 +141,7 @@ export interface DistributionsService {
   all(): Promise<readonly Distribution[]>
   /** Whether the distribution that was created at this time does not exist any more. False if its document cannot be read. */
   isGone(id: string, createdMs: number): MaybePromise<boolean>
-  /** As clients write it: secrets are masked, and refer to the stored ones when they are sent back. Without read-only fields. */
+  /** The document as clients write it, without read-only fields. Secrets are masked; a masked secret that is sent back means the stored one. */
   document(distribution: Distribution): DistributionInput
   /** Changes of many distributions for one transaction of somebody else: each is checked against all as they will be then. */
   stage(changes: DistributionChanges): Promise<StagedDistributions>

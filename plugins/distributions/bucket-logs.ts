@@ -9,7 +9,7 @@ import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { QueueService } from 'svc/plugins/queue/api'
 
-/** Of lines. Stored with them while they wait. */
+/** Where lines of a log go. It is stored with the lines while they wait. */
 export interface LogDestination {
   readonly distribution: string
   /** All keys begin with it. */

@@ -6,7 +6,7 @@ import type { Exchange } from 'svc/plugins/http/api'
 /** Hosts that one connection can have asked for before its answers are forgotten. */
 const hostsMax = 100
 
-/** By connection: parsing a certificate takes longer than many requests. */
+/** Results by connection, because parsing a certificate takes longer than many requests. */
 const answers = new WeakMap<object, Map<string, boolean>>()
 
 /** True where no certificate of ours was shown: a proxy in front has ended TLS, or there is none. */

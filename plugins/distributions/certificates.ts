@@ -15,11 +15,11 @@ export interface DistributionCertificates {
   problems(distribution: Distribution): DistributionProblem[]
   /** Rejects with `not_implemented`, and with the errors of certificates. */
   prepare(distribution: Distribution, before: StoredDistribution | undefined): Promise<AlsoChange>
-  /** The same where a distribution is deleted. */
+  /** Does the same for a distribution that is deleted. */
   prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
-  /** What a TLS connection for a host gets; undefined: nothing. */
+  /** The certificate that a TLS connection for the host gets; undefined if there is none. */
   presented(host: string, listener: ListenerName): Promise<PresentedCertificate | undefined>
-  /** Those of the aliases for which a TLS connection gets no certificate that browsers take. */
+  /** The aliases for which no certificate is presented that browsers accept. */
   uncovered(aliases: readonly string[]): Promise<readonly string[]>
 }
 

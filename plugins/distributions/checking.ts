@@ -48,16 +48,16 @@ export function neighboursOf(all: readonly Distribution[]): Neighbours {
 export interface CheckRequest extends SaverRights {
   readonly distribution: Distribution
   readonly before: Stored | undefined
-  /** With the distribution itself or without. */
+  /** The other distributions; they may include the one that is checked. */
   readonly neighbours: Neighbours
   /** Whether the transaction itself makes or removes a key group; undefined: it does neither. */
   readonly keyGroupChange?: (id: string) => boolean | undefined
 }
 
 export interface Checks {
-  /** Without looking at others. Throws `invalid_distribution`, `not_implemented`. */
+  /** Builds the distribution without checking it against others. Throws `invalid_distribution`, `not_implemented`. */
   build(input: DistributionInput, before: Stored | undefined): Distribution
-  /** What goes into the same transaction. Throws `SaveDistribution`'s errors. */
+  /** Checks the distribution, and returns changes for the same transaction. Throws the errors of `SaveDistribution`. */
   check(request: CheckRequest): Promise<AlsoChange>
   /** The buckets of a distribution that are not there any more: sentences. */
   missing(distribution: Distribution): Promise<readonly string[]>

@@ -50,7 +50,7 @@ export function documentProblems(distribution: Distribution): readonly Distribut
   return problems
 }
 
-/** Of all patterns of a distribution together: a path of the greatest length then costs some milliseconds at most. */
+/** Maximum of the widths of all patterns of a distribution together: the longest path then takes a few milliseconds at most. */
 const widthMax = 1000
 
 function requireAffordable(behaviors: Distribution['behaviors']): void {

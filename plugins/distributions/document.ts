@@ -202,7 +202,7 @@ export const DistributionView = Type.Object(
   { $id: 'Distribution' },
 )
 
-/** As stored; secrets are hashed. The id is that of the document. */
+/** The stored form. Secrets are hashed; the id is that of the document. */
 export const StoredDistribution = Type.Object(
   { ...commonFields, restrictions: restrictions(StoredOriginSecret), createdMs: Type.Integer() },
   strict,

@@ -34,7 +34,7 @@ export function createHostRoute({ registry, rules, serve }: HostRouteOptions): H
   ]
   if (listeners.length === 0) return undefined
 
-  /** Of the current table, by the host as requests name it: which distribution has it. */
+  /** The distribution of each host that requests have named, from the current table. */
   let known = new Map<string, KnownHost>()
   let knownOf: Table<Ready> | undefined
 

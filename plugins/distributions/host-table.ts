@@ -1,4 +1,4 @@
-/** Which distribution answers which host. Compiled from all distributions; asked for every request. */
+/** Maps hosts to distributions. Compiled from all distributions; every request looks up its host. */
 import { wildcardsFor } from './hosts.ts'
 
 export interface HostMatch<T> {

@@ -43,7 +43,7 @@ import { createVisits, type Ready } from './visit.ts'
 
 type Limits = Pick<RateLimitsService, 'limiter'>
 
-/** In the place of limits. */
+/** Stands in when rate limits are not loaded or not wanted. */
 const noLimits: Limits = { limiter: () => () => undefined }
 
 export default definePlugin({
@@ -104,7 +104,7 @@ export default definePlugin({
       const destination = { distribution: distribution.id, prefix: logPrefixOf(distribution.id, target) }
       return createLineLog(format, (line, timeMs) => bucketLogs.add(target.bucket, destination, line, timeMs))
     }
-    /** Without limits a draft spends no token, and changes no limit that is in force. */
+    /** Drafts are compiled without limits, so that they spend no token and change no limit in force. */
     function compile(distribution: Distribution, limits: Limits | undefined = rateLimits): Ready {
       const mode = modes.get(distribution.mode)
       if (mode === undefined) throw new TypeError(`no loaded plugin serves the mode ${distribution.mode}`)

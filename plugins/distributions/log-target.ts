@@ -1,4 +1,4 @@
-/** Where the access log of a distribution goes: `log`, the log of the server, or `bucket:<bucket>/<prefix>`. */
+/** Reads the target of a distribution's access log: `log` is the log of the server; the other form is `bucket:<bucket>/<prefix>`. */
 import type { Distribution, StoredDistribution } from './document.ts'
 
 export interface LogBucket {

@@ -30,7 +30,7 @@ export function hashSecret(value: string, random: Random): Secret {
   return { salt, digest: digestOf(salt, value).toString('hex') }
 }
 
-/** As reads show it. */
+/** The secret as reads show it, masked. */
 export function showSecret({ name, secrets }: StoredOriginSecret, nowMs: number): OriginSecretHeader {
   return {
     name,

@@ -7,7 +7,7 @@ import { normalizeAlias } from './hosts.ts'
 import { logExposure } from './log-target.ts'
 import { reservedBy, type ServerNames } from './names.ts'
 
-/** Of the document alone. `server`: of its mode; later checks rely on earlier ones. */
+/** Problems of the document itself, then of its mode (`server`). Later checks rely on earlier ones. */
 export function ownProblems(
   distribution: Distribution,
   server: DistributionMode | undefined,
@@ -37,7 +37,7 @@ export function aliasProblem(
   return owner && `is an alias of the distribution ${owner.id}`
 }
 
-/** Where its log, or that of another one, could be read by everybody. */
+/** The problem if the distribution publishes its own log or that of another one. */
 export function logProblem(
   distribution: Distribution,
   others: readonly Distribution[],

@@ -1,4 +1,4 @@
-/** What other plugins read of distributions. */
+/** The calls by which other plugins read distributions. */
 import type { DistributionsService } from './api.ts'
 import { normalizeHost } from './hosts.ts'
 import type { Registry } from './registry.ts'

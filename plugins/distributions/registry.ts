@@ -38,7 +38,7 @@ export interface ReadyDistribution {
 }
 
 export interface Table<Ready> {
-  /** Of the commit that it was made of; 0 before the first distribution. */
+  /** Sequence number of the commit from which the table was made; 0 before the first distribution. */
   readonly sequence: number
   readonly hosts: HostTable<Ready>
 }
@@ -56,7 +56,7 @@ export interface Change {
 }
 
 export interface Registry<Ready> {
-  /** As of the last acknowledged change. */
+  /** The table as of the last acknowledged change. */
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>

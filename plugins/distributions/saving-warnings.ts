@@ -50,7 +50,7 @@ export function createSavingWarnings({ objects, http, certificates, rules, objec
     ]
   }
 
-  /** One that is ordered comes by itself. */
+  /** A certificate that is being ordered needs no warning: it will arrive. */
   async function tlsWarnings({ aliases, redirects, tls }: Distribution): Promise<readonly string[]> {
     const isToTls = redirects.some(({ httpsOnly }) => httpsOnly === true)
     if (!isToTls || tls.certificate === 'auto') return []

@@ -25,7 +25,7 @@ export interface Saved {
 export interface SavingOptions {
   readonly registry: Registry<Ready>
   readonly checks: Checks
-  /** Of a distribution that is right: why it answers not as it seems to. */
+  /** Warnings for a valid distribution: reasons why it does not answer as one would expect. */
   readonly warningsOf: (distribution: Distribution) => Promise<readonly string[]>
 }
 
@@ -66,7 +66,7 @@ export function requireRoom(count: number): void {
     throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
 }
 
-/** As clients read it. */
+/** The document of a distribution as clients read it. */
 export function viewOf(distribution: Distribution, document: Stored | undefined, nowMs: number) {
   const { createdMs, restrictions, ...fields } = distribution
   const { originSecretHeader, ...others } = restrictions

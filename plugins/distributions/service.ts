@@ -23,7 +23,7 @@ export type DistributionView = ReturnType<typeof viewOf> & { readonly warnings?:
 
 export interface Rotated {
   readonly name: string
-  /** In clear, this once. */
+  /** The new secret in clear; it is shown only this once. */
   readonly value: string
   readonly previousExpiresAt: string
 }
@@ -33,7 +33,7 @@ export interface DistributionsAdmin {
   view(distribution: Distribution, document?: StoredDocument<StoredDistribution>): DistributionView
   /** Throws `distribution_not_found`. */
   get(id: string): Promise<{ readonly view: DistributionView; readonly bucket: string }>
-  /** By id. */
+  /** All distributions, ordered by id. */
   list(): Promise<readonly DistributionView[]>
   /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
   remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
@@ -57,7 +57,7 @@ export interface DistributionsAdmin {
     /** Why a distribution that has this host does not answer. */
     readonly problem: string | undefined
     readonly others: readonly { alias: string; id: string }[]
-    /** What a TLS connection gets; undefined: it is refused, or the listener speaks plain HTTP. */
+    /** The certificate of a TLS connection; undefined if the connection is refused or the listener speaks plain HTTP. */
     readonly certificate: PresentedCertificate | undefined
   }>
 }
@@ -208,7 +208,7 @@ function durationOf(text: string): number {
 
 declare module 'svc/kernel' {
   interface Services {
-    /** Of the operations of this plugin alone. */
+    /** Used by the operations of this plugin only. */
     distributionsAdmin: DistributionsAdmin
   }
 }

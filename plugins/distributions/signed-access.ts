@@ -1,4 +1,4 @@
-/** Which behaviors need a signature, and of which key group. */
+/** Finds the behaviors that need a signature, and the key groups that verify it. */
 import type { Behavior, StoredDistribution } from './document.ts'
 
 type Behaviors = Pick<StoredDistribution, 'defaultBehavior' | 'behaviors'>
@@ -14,7 +14,7 @@ function withDefaults({ access, signing }: Behavior, { defaultBehavior }: Pick<B
 /** All key groups that a distribution names, also for behaviors that need none now. */
 export const keyGroupsOf = (behaviors: Behaviors): ReadonlySet<string> => new Set(keyGroupPlaces(behaviors).values())
 
-/** By the JSON Pointers of what names them. */
+/** Ids of key groups by the JSON Pointer of the field that names them. */
 export function keyGroupPlaces({ defaultBehavior, behaviors }: Behaviors): ReadonlyMap<string, string> {
   const places = [
     ['/defaultBehavior', defaultBehavior] as const,

@@ -11,7 +11,7 @@ export interface WantedSignature extends Omit<ToSign, 'url'> {
   readonly url?: string
   /** Instead of `url`. */
   readonly path?: string
-  /** Of the path; default: the first exact alias. */
+  /** The domain of the path; default: the first exact alias. */
   readonly domain?: string
   /** The caller used TLS, so the user of the URL probably does as well. */
   readonly secure: boolean

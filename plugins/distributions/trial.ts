@@ -40,7 +40,7 @@ export interface TestResult {
   readonly cachePolicy: string
 }
 
-/** Of the distribution with this id in the table: that of all, or one of a draft alone. */
+/** Tests requests against the distribution with this id. The table has all distributions, or only a draft. */
 export async function testDistribution(
   { id, aliases }: Pick<Distribution, 'id' | 'aliases'>,
   request: TestRequest,
@@ -75,7 +75,7 @@ export async function testDistribution(
 
 interface TestUrl {
   readonly secure: boolean
-  /** With its port. */
+  /** The host with its port. */
   readonly host: string
   /** Raw, with the query. */
   readonly target: string
@@ -160,7 +160,7 @@ function describe(
 
 /** Codes of S3 and reasons of websites for what policies have decided. */
 const policyReasons: ReadonlySet<string> = new Set(['access_denied', 'root_denied', 'AccessDenied'])
-/** Of websites before a signature is looked at. */
+/** Reasons for which a website refuses a request before it checks a signature. */
 const otherReasons: ReadonlySet<string> = new Set(['method', 'path', 'customer_key'])
 
 function sourceOf({ tags, access, distribution }: Visit, reason: string): TestResult['source'] {

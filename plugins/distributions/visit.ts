@@ -1,4 +1,4 @@
-/** One request for a distribution, from its refusal or answer to its records: log, metrics, audit and trace, once each. */
+/** Accompanies one request for a distribution. At its end writes one record each to log, metrics, audit and trace. */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import { type Exchange, type HttpService, throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
@@ -114,7 +114,7 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
 
 export type ServeVisit = ReturnType<typeof createVisits>
 
-/** Of a request that has just been routed. */
+/** Creates the visit of a request that has just been routed. */
 export function createVisit(
   exchange: Exchange,
   host: string,

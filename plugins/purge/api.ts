@@ -22,7 +22,7 @@ export { CallFailure, failureOf } from './call-failure.ts'
 export { purgeErrors } from './errors.ts'
 export { encodePath, schemesOf, urlsOf } from './urls.ts'
 
-/** One thing to forget. Paths are decoded, with their leading slash; `host` is in lower case, without port. */
+/** One purge. Paths are decoded and have their leading slash; `host` is in lower case, without port. */
 export type PurgeOperation = (
   | { readonly kind: 'url'; readonly host: string; readonly path: string }
   | { readonly kind: 'prefix'; readonly host: string; readonly path: string }
@@ -52,7 +52,7 @@ export interface PurgeSite {
 
 /** One request to the cache in front, made by `plan` and understood by `send`. */
 export interface PurgeCall {
-  /** For the log: `3 files`. */
+  /** A summary for the log, such as `3 files`. */
   readonly summary: string
   /** Takes from the second budget of the kind. */
   readonly isSlow?: boolean
@@ -61,7 +61,7 @@ export interface PurgeCall {
 
 export interface PurgePlan {
   readonly calls: readonly PurgeCall[]
-  /** What is told as more than was asked for, as clauses: `the prefix /a/ as everything`. */
+  /** Operations that the call widens because the cache in front cannot do less, as clauses: `the prefix /a/ as everything`. */
   readonly widened: readonly string[]
 }
 
@@ -107,7 +107,7 @@ export interface PurgeWebhookKind<Schema extends TObject> {
   readonly limits: PurgeBudget & { readonly slow?: PurgeBudget }
   /** The header of answers by which the cache in front knows tags. */
   tagHeader?(tags: readonly string[]): readonly [name: string, value: string]
-  /** In the main thread, when the webhook is set up or changes. Neither waits nor throws. */
+  /** Called in the main thread when the webhook is set up or changes. Must neither wait nor throw. */
   connect(settings: ObjectOf<Schema>, context: PurgeWebhookContext): PurgeWebhook
 }
 
@@ -131,7 +131,7 @@ export interface WebhookStatus {
   readonly lastAttemptMs: number | undefined
   readonly lastSuccessMs: number | undefined
   readonly lastError: string
-  /** What was last told as more than was asked for; empty: nothing. */
+  /** The operations that the last delivery widened; empty if none. */
   readonly lastWidened: string
   /** Something was given up: everything is purged as soon as a delivery succeeds. */
   readonly owesAll: boolean
@@ -140,7 +140,7 @@ export interface WebhookStatus {
 export interface WebhookTestOutcome {
   readonly webhook: string
   readonly delivered: boolean
-  /** Of HTTP, of the last answer; 0: none. */
+  /** HTTP status of the last answer; 0 if there was none. */
   readonly status: number
   readonly error: string
   readonly durationMs: number

@@ -1,9 +1,9 @@
 /** Why a call did not succeed. */
 
 export interface CallFailureOptions extends ErrorOptions {
-  /** The same call would fail again: it is given up. Default: it is tried again. */
+  /** The same call would fail again, so it is given up. By default it is tried again. */
   readonly isPermanent?: boolean
-  /** As the cache in front asks. */
+  /** The delay that the cache in front asked for. */
   readonly retryAfterMs?: number
   /** The call has more items than the cache in front takes. */
   readonly isTooLarge?: boolean
@@ -33,7 +33,7 @@ interface Answer {
 }
 
 const retryAfterMsMax = 3_600_000
-/** Of others than these a repetition is answered in the same way. */
+/** Client errors that may pass; after any other one a repetition would fail alike. */
 const passingStatuses: ReadonlySet<number> = new Set([408, 413, 425, 429])
 
 /** The failure that an answer tells; undefined for 2xx. `words` of the cache in front, without secrets. */

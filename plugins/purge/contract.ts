@@ -26,7 +26,7 @@ export interface PurgeWebhookSubject {
   readonly cdn: Copies
   /** The next request is answered so, whatever it is. */
   answerNext(status: number, headers?: Readonly<Record<string, string>>): void
-  /** From now on requests are taken and not answered; the suite ends with this subject then. */
+  /** Makes the cache accept requests and never answer them. The suite does not use the subject afterwards. */
   hang(): void
   /** Settings whose credentials are well-formed but wrong; undefined: the kind has none. */
   readonly wrongCredentials: Readonly<Record<string, unknown>> | undefined
@@ -51,7 +51,7 @@ async function sendAll(webhook: PurgeWebhook, operations: readonly PurgeOperatio
 
 const url = (path: string, isSoft = false): PurgeOperation => ({ kind: 'url', host, path, isSoft })
 
-/** One of each kind, and copies that it selects: paths of `host`, or whole URLs. */
+/** One operation of each kind, and the copies that it selects: paths of `host`, or whole URLs. */
 const selections: Readonly<Record<string, readonly [operation: PurgeOperation, selected: readonly string[]]>> = {
   url: [url('/a/b.html'), [`${origin}/a/b.html`]],
   'a URL with characters that are encoded': [
@@ -190,7 +190,7 @@ export const purgeWebhookContract: ContractSuite<PurgeWebhookSubject> = contract
   },
 })
 
-/** Those that are there. */
+/** The URLs whose copies still exist. */
 async function left(cdn: Copies, urls: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
   for (const url of urls) if (await cdn.has(url)) found.push(url)

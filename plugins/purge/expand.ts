@@ -1,4 +1,4 @@
-/** What an invalidation means for one webhook: operations on the hosts that are behind its cache. Nothing that it selects is left out. */
+/** Expands an invalidation to operations of one webhook, on the hosts behind its cache. They cover everything that the invalidation selects. */
 import type { Invalidation } from 'svc/plugins/cache/api'
 import { covers, type Distribution } from 'svc/plugins/distributions/api'
 import type { PurgeOperation } from './api.ts'

@@ -40,7 +40,7 @@ function describe(type: string, kind: AnyPurgeWebhookKind): Kind {
   return { type, kind, ...fields }
 }
 
-/** With defaults. Throws `invalid_cache_request` for the first field that is unknown, missing or invalid; never repeats a secret. */
+/** Adds defaults. Throws `invalid_cache_request` for the first field that is unknown, missing or invalid; the message never contains a secret. */
 export function completeSettings(
   { type, kind, schemas }: Kind,
   fields: Fields,

@@ -17,7 +17,7 @@ import type { IsTold } from './naming.ts'
 import { reduceOperations } from './reduce.ts'
 
 const batchMax = 1000
-/** Of entries that come while one is sent. */
+/** How long entries are gathered for the next batch. */
 const gatherMs = 1000
 /** A batch may be hundreds of calls, at the pace that the cache in front allows. */
 const attemptMs = 1_800_000
@@ -48,9 +48,9 @@ export interface LaneOptions {
   readonly webhook: PurgeWebhook
   readonly limits: PurgeWebhookKind<never>['limits']
   readonly domains: readonly string[]
-  /** As it is now; undefined: it is gone. */
+  /** The current distribution; undefined if it is gone. */
   distribution(): Promise<Distribution | undefined>
-  /** By the cache settings of now. */
+  /** Whether a host and path concern this webhook, by the current cache settings. */
   naming(distribution: Distribution): Promise<IsTold>
   readonly topic: QueueTopic
   readonly clock: Clock
@@ -119,7 +119,7 @@ export function createLane(options: LaneOptions): Lane {
     log.warn({ reason, entries }, 'purges were given up: everything is purged with the next delivery that succeeds')
   }
 
-  /** Of one batch; rejects where it is to be tried again. */
+  /** Delivers one batch. Rejects if it must be tried again. */
   async function deliver(entries: readonly QueueEntry[], signal: AbortSignal): Promise<void> {
     const site = await distribution()
     if (site === undefined) return

@@ -39,7 +39,7 @@ export interface Lanes {
 
 interface Running {
   readonly lane: Lane
-  /** Of what it was made: another one makes another lane. */
+  /** Identifies the settings of the lane: when they change, a new lane replaces it. */
   readonly form: string
 }
 
@@ -61,7 +61,7 @@ export function createLanes(options: LanesOptions): Lanes {
   let refreshing: Promise<void> = Promise.resolve()
   let isStopped = false
 
-  /** Of a webhook; `missing` is the variable that is not set on this node. */
+  /** The resolved secrets of a webhook. `missing` names the variable that is not set on this node. */
   function resolved({ secrets }: StoredWebhook): {
     readonly secrets: Record<string, string>
     readonly missing?: string
@@ -159,7 +159,7 @@ export function createLanes(options: LanesOptions): Lanes {
     }
   }
 
-  /** One after the other. */
+  /** Refreshes run one after the other. */
   function refreshSoon(): Promise<void> {
     refreshing = refreshing.then(refresh).catch(error => {
       log.error({ err: error }, 'purge webhooks could not be set up')

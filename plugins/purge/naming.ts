@@ -1,4 +1,4 @@
-/** Which webhooks the levels of the cache settings name. */
+/** Finds the webhooks that the levels of the cache settings name. */
 import type { CacheConfiguration } from 'svc/plugins/cache/api'
 import { compilePattern, covers, type Distribution } from 'svc/plugins/distributions/api'
 

@@ -11,7 +11,7 @@ const connectionsMax = 2
 
 export interface Outgoing {
   readonly request: PurgeWebhookContext['request']
-  /** As `HttpClientService.urlProblem`, with the rule for plain HTTP. */
+  /** Like `HttpClientService.urlProblem`, plus the rule for plain HTTP. */
   urlProblem(url: string): string | undefined
   close(): Promise<void>
 }

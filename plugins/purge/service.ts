@@ -110,7 +110,7 @@ export function createService({
   }
 }
 
-/** Of the URL, or of the root of the first exact alias. */
+/** The operations of a test: they purge the URL, or the root of the first exact alias. */
 function testOperations(distribution: Distribution, { domains }: StoredWebhook, url: string | undefined) {
   const aliases = domains.length === 0 ? distribution.aliases : domains
   const host = aliases.find(alias => !alias.startsWith('*.'))

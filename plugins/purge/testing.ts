@@ -16,7 +16,7 @@ export interface TestCdn {
   /** All schemes; `start` is `host/path`. */
   purgeStart(start: string): void
   purgeTag(tag: string): void
-  /** Of every host: paths with an asterisk at their end, or without. */
+  /** Purges a path on every host; it may end in an asterisk. */
   purgePath(path: string): void
   purgeAll(): void
 }
@@ -43,7 +43,7 @@ export function createTestCdn(): TestCdn {
   }
 }
 
-/** Of a webhook that reaches loopback addresses. */
+/** The context of a webhook that may reach loopback addresses. */
 export function createTestContext(t: Test, changes: Partial<PurgeWebhookContext> = {}): PurgeWebhookContext {
   const { clock, random } = createSystemPorts()
   const outgoing = createOutgoing(createTestHttpClient(t), ['127.0.0.0/8'])

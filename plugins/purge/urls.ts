@@ -1,6 +1,6 @@
 /** URLs of paths. */
 
-/** As a browser writes it: decoded paths have no escapes. */
+/** Encodes a decoded path as browsers do. */
 export function encodePath(path: string): string {
   return encodeURI(path.toWellFormed()).replaceAll('?', '%3F').replaceAll('#', '%23')
 }

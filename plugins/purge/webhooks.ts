@@ -20,7 +20,7 @@ export interface WebhooksOptions {
 }
 
 export interface Webhooks extends Pick<PurgeService, 'webhooks' | 'prepare'> {
-  /** As they are stored, for the distribution that is there now. */
+  /** The stored webhooks of the distribution; those of a former one with the same id are left out. */
   stored(distribution: Pick<Distribution, 'id' | 'createdMs'>): MaybePromise<readonly StoredWebhook[]>
 }
 
