@@ -43,7 +43,7 @@ import { createVisits, type Ready } from './visit.ts'
 
 type Limits = Pick<RateLimitsService, 'limiter'>
 
-/** Stands in when rate limits are not loaded or not wanted. */
+/** Limits of drafts: none. */
 const noLimits: Limits = { limiter: () => () => undefined }
 
 export default definePlugin({
