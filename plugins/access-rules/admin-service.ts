@@ -1,4 +1,4 @@
-/** What the operations of the Admin API work with, beside the service. */
+/** Functions of the Admin API's operations, beside the service. */
 import type { Clock, MaybePromise } from 'svc/kernel'
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { IamService } from 'svc/plugins/iam/api'
@@ -22,7 +22,7 @@ export interface RulesView {
 }
 
 export interface AccessRulesAdmin {
-  /** As clients read them, with warnings: about users and groups that do not exist only for callers who may read these. */
+  /** Rules as clients read them, with warnings. Only callers who may read users and groups are warned about missing ones. */
   describe(request: Pick<AdminRequest, 'isAllowed'>, bucket: string, found: RulesOfBucket): Promise<RulesView>
   /** Throws `distribution_not_found`, also for a distribution of another bucket. */
   route(distribution: string, bucket: string): Promise<AccessRoute>
@@ -38,7 +38,7 @@ export interface AccessRulesAdminOptions {
   readonly routes: () => AccessRouteFinder | undefined
 }
 
-/** What a caller has to be allowed, to be told whether there is one. */
+/** The permission that a caller needs to learn whether one exists. */
 const actions = { user: 'admin:GetUser', group: 'admin:GetGroup', 'access-key': 'admin:ListServiceAccounts' } as const
 
 export function createAccessRulesAdmin(options: AccessRulesAdminOptions): AccessRulesAdmin {

@@ -20,9 +20,9 @@ export { AccessRule, type AccessRuleConditions, type AccessRuleMatch } from './r
 export interface RulesOfBucket {
   /** In the order in which they were put. */
   readonly rules: readonly AccessRule[]
-  /** Without quotes; also of no rules. */
+  /** The ETag without quotes; an empty list of rules has one, too. */
   readonly etag: string
-  /** Undefined where there are no rules. */
+  /** Undefined if there are no rules. */
   readonly updatedMs: number | undefined
   /** The user who stored the rules; undefined if there are none. */
   readonly updatedBy: string | undefined
@@ -45,7 +45,7 @@ export interface AccessRulesService {
     updatedBy: string,
     preconditions?: Preconditions,
   ): Promise<RulesOfBucket>
-  /** What `replace` would store and return, with the ETag that the bucket has now. Rejects as it does; nothing is stored. */
+  /** Returns what `replace` would return, with the current ETag of the bucket, and rejects like it. Stores nothing. */
   tryReplace(bucket: string, rules: readonly unknown[], preconditions?: Preconditions): Promise<RulesOfBucket>
   /** Compiles rules that are not stored, for tests. Throws `invalid_access_rule` and `too_many_access_rules`. */
   compile(rules: readonly unknown[]): RuleSet

@@ -21,7 +21,7 @@ export interface CompiledRule {
   readonly isDeny: boolean
   readonly isPublic: boolean
   readonly principals: Principals
-  /** As the catalogue spells them. */
+  /** The actions, spelled as in the catalogue. */
   readonly actions: ReadonlySet<string>
   readonly pattern: Pattern
   readonly captures: CaptureCondition | undefined
@@ -115,7 +115,7 @@ export function mismatchOf(rule: CompiledRule, view: RequestView, isPublicBlocke
   return circumstantialMismatchOf(rule, view)
 }
 
-/** The same for a rule that is known to name the caller. */
+/** Like `mismatchOf`, for a rule that is known to name the caller. */
 export function circumstantialMismatchOf(rule: CompiledRule, view: RequestView): Mismatch | undefined {
   const { isDeny, pattern, conditions, captures } = rule
   if (!fits(rule, view)) return 'match'

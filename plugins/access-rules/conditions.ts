@@ -14,13 +14,13 @@ export const listMax = 100
 export const headersMax = 20
 
 export interface Condition {
-  /** As the rule has it: `sourceIp`. */
+  /** The name in the rule, such as `sourceIp`. */
   readonly name: string
   /** Undefined if the request's value is not known: then the condition does not hold in an allow, and holds in a deny. */
   holds(view: RequestView): boolean | undefined
   /** Steps for each character of a header, at most. */
   readonly costPerCharacter: number
-  /** Of its tables, about; without the texts themselves. */
+  /** Approximate memory of its tables, without the texts themselves. */
   readonly memoryBytes: number
 }
 
@@ -145,7 +145,7 @@ function readBlocks(name: string, texts: readonly string[], problems: Problems) 
 const hostForm = /^(\*\.)?((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/
 
 interface Host {
-  /** With the port if the pattern names one; for a wildcard the part after the star. */
+  /** The host, with its port if the pattern names one; for a wildcard the part after the star. */
   readonly text: string
   readonly hasPort: boolean
   readonly isWildcard: boolean

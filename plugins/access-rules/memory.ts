@@ -6,13 +6,13 @@ import type { CompiledRule } from './compiled-rule.ts'
 import type { RegexList } from './matching.ts'
 import { indexedCharsMax } from './rule-index.ts'
 
-/** Of a bucket, in each thread that has its rules in memory. */
+/** Maximum memory of a bucket's rules in each thread that has loaded them. */
 export const memoryBytesMax = 8 * 1024 * 1024
 
 const ruleBytes = 2000
 const principalBytes = 200
 const conditionValueBytes = 200
-/** Of one character in the index of literal beginnings. */
+/** Bytes per character in the index of literal beginnings. */
 const nodeBytes = 850
 /** Automata of both sets of expressions. */
 const automataBytes = 128 * 1024

@@ -12,7 +12,7 @@ import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js'
 export const textCharsMax = 1024
 /** UTF-8 bytes of a pattern, of any type. */
 export const patternBytesMax = 1024
-/** Of all expressions of a bucket together, in memory; before they are measured. */
+/** Maximum memory of all expressions of a bucket together, by estimate before they are measured. */
 export const regexBytesMax = 6 * 1024 * 1024
 
 /** Memory of the deterministic automaton of a set, in each thread; beyond it a text is matched without one. */
@@ -42,7 +42,7 @@ export interface CompiledRegex {
   /** Names of its groups. */
   readonly groups: readonly string[]
   readonly instructionCount: number
-  /** Of its program, and of its part in the set of the bucket, about. */
+  /** Approximate memory of its program and of its part in the bucket's set. */
   readonly memoryBytes: number
   /** The groups of the first match; undefined where there is none. Groups that did not take part are left out. */
   capture(text: string): ReadonlyMap<string, string> | undefined
@@ -74,11 +74,11 @@ export function compileRegex({ source, isCaseInsensitive }: Regex): CompiledRege
   }
 }
 
-/** Of the library's program; measured. A class such as `\\pL` has hundreds of ranges, and each place where it stands a copy of them. */
+/** Measured sizes in the library's program. A class such as `\\pL` has hundreds of ranges, and every use of it has a copy of them. */
 const instructionBytes = 300
 const rangeBytes = 8
 
-/** Of the library, as `Automaton` is. */
+/** A structure of the library, like `Automaton`. */
 interface Program {
   readonly re2Input: { readonly prog: { readonly inst: readonly { readonly runes?: { readonly length: number } }[] } }
 }
@@ -143,7 +143,7 @@ function newSet(regexes: readonly Regex[], bytesMax: number): RE2Set {
 
 const anchorOf = (regex: Regex): number => (isAnchoredRegex(regex) ? RE2Set.ANCHOR_START : RE2Set.UNANCHORED)
 
-/** Of the library's automaton. The version of the library is fixed, and a test checks this structure. */
+/** The structure of the library's automaton. The version of the library is fixed, and a test checks this structure. */
 interface Automaton {
   readonly startStates: ReadonlyMap<number, AutomatonState>
   readonly numClasses: number

@@ -9,7 +9,7 @@ import type { RequestView } from './request-view.ts'
 
 type Bits = Int32Array
 
-/** Of a literal beginning; more characters would tell few rules apart and take memory. */
+/** Indexed characters of a literal beginning. More of them would distinguish few rules and take memory. */
 export const indexedCharsMax = 32
 
 interface Node {
@@ -18,13 +18,13 @@ interface Node {
   next: Map<number, Node> | undefined
 }
 
-/** For each name the rules that have it: mostly one, so that a bit set for each name would be larger. */
+/** The rules of each name. Mostly it is one rule, so a bit set for each name would be larger. */
 type RulesByName<K> = Map<K, number[]>
 
 export class RuleIndex {
   readonly #words: number
   readonly #everybody: Bits
-  /** The same while public access is blocked. */
+  /** The rules for everybody while public access is blocked. */
   readonly #everybodyBlocked: Bits
   readonly #byAction = new Map<string, Bits>()
   readonly #users: RulesByName<string> = new Map()

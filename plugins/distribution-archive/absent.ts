@@ -1,4 +1,4 @@
-/** In the place of plugins that are not loaded: there are no documents of theirs, and none can be imported. */
+/** Stand-ins for plugins that are not loaded: they have no documents, and none can be imported. */
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { CacheDocumentsService, StagedDocuments } from 'svc/plugins/cache/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'

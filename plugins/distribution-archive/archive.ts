@@ -39,7 +39,7 @@ export interface ImportOutcome {
 export interface ExportRequest {
   /** Empty: all. */
   readonly kinds: ReadonlySet<string>
-  /** Of distributions and of all that has their names; empty: all. */
+  /** Names of distributions, also of documents named like them; empty means all. */
   readonly names: ReadonlySet<string>
 }
 
@@ -66,7 +66,7 @@ export interface DistributionArchiveOptions extends StoredServices {
 export function createDistributionArchive(options: DistributionArchiveOptions): DistributionArchive {
   const { store, resolve } = options
 
-  /** What the transaction is to do: the file, and with `replace` the end of what it lacks of the kinds that it has. */
+  /** The changes of the transaction: those of the file, and with `replace` the removal of documents of its kinds that it lacks. */
   function wantedOf(
     documents: readonly ArchiveDocument[],
     stored: StoredDocuments,
@@ -117,7 +117,7 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     return outcome
   }
 
-  /** Of documents whose form is right, where others are `broken`; what those may have caused is left out. */
+  /** Problems of well-formed documents if others are `broken`. Problems that broken ones may have caused are left out. */
   async function furtherProblems(
     { mode }: ImportRequest,
     documents: readonly ArchiveDocument[],
@@ -227,7 +227,7 @@ function outcomeOf(wanted: Wanted, { kinds: staged }: Staged, resolve: Resolve):
 
 declare module 'svc/kernel' {
   interface Services {
-    /** For the operations of this plugin alone. */
+    /** Used by the operations of this plugin only. */
     distributionArchive: DistributionArchive
   }
 }

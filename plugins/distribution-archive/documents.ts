@@ -7,9 +7,9 @@ import { type Path, readYaml, type TextDocument } from './yaml-text.ts'
 export interface ArchiveDocument {
   readonly kind: KindName
   readonly name: string
-  /** As its schema has it, with defaults. */
+  /** The content by its schema, with defaults. */
   readonly spec: Readonly<Record<string, unknown>>
-  /** Of a JSON Pointer into `spec`. */
+  /** A problem at a JSON Pointer into `spec`. */
   problem(pointer: string, message: string): DocumentProblem
 }
 

@@ -9,10 +9,10 @@ export const distributionArchiveErrors = defineErrors({
 export interface DocumentProblem {
   /** The document and a place in it: `Distribution/site/spec/aliases/0`; empty for the file. */
   readonly element: string
-  /** Of the file, from 1; 0 where it has no lines. */
+  /** Line of the file, from 1; 0 if it has no lines. */
   readonly line: number
   readonly column: number
-  /** Without subject. */
+  /** A sentence without its subject. */
   readonly message: string
 }
 

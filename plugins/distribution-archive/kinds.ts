@@ -74,7 +74,7 @@ const settingsDefaults = Type.Object({
 })
 
 export interface Kind {
-  /** Of `spec`: the document of the API without its name; read-only fields are ignored. */
+  /** Schema of `spec`: the document of the API without its name. Read-only fields are ignored. */
   readonly spec: TObject
   /** Has the defaults of fields that clients may leave out. */
   readonly written: TObject

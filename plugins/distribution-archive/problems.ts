@@ -1,4 +1,4 @@
-/** What is refused: rights that are missing, and all problems of documents, each with its place. */
+/** Refusals: missing rights, and all problems of documents, each with its place. */
 import { isCatalogError } from 'svc/kernel'
 import { adminErrors, problemsOf } from 'svc/plugins/admin/api'
 import type { ArchiveDocument } from './documents.ts'
@@ -7,7 +7,7 @@ import { type KindName, kindNames } from './kinds.ts'
 import type { Staged, Wanted } from './staging.ts'
 import type { ArchiveRights } from './stored.ts'
 
-/** Of kinds that are nobody's bucket. */
+/** Checks rights to kinds of documents that belong to no bucket. */
 export function requireKindRights(documents: readonly ArchiveDocument[], rights: ArchiveRights): void {
   for (const { kind, name } of documents) {
     const isAllowed =
@@ -31,13 +31,13 @@ function denied(kind: KindName, name: string): Error {
   return adminErrors.access_denied(`${kind}/${name}: you need ${action} for it.`)
 }
 
-/** With the sentence of the plugin that refused, if it has one: the right to another bucket may be what is missing. */
+/** Adds the sentence of the plugin that refused, if it has one: the missing right may concern another bucket. */
 function deniedBy(error: Error, kind: KindName, name: string): Error {
   const hasSentence = error.message !== adminErrors.access_denied().message
   return hasSentence ? adminErrors.access_denied(`${kind}/${name}: ${error.message}`) : denied(kind, name)
 }
 
-/** Of documents and of removals. Throws `access_denied`. */
+/** Problems of documents and removals. Throws `access_denied`. */
 export function problemsIn(documents: readonly ArchiveDocument[], { kinds: staged }: Staged): DocumentProblem[] {
   const byName = new Map(documents.map(document => [`${document.kind}/${document.name}`, document]))
   const problems: DocumentProblem[] = []
@@ -78,7 +78,7 @@ function pointed({ element = '', code = '', message: sentence }: Told): { elemen
   return { element: namingFields[code] ?? '', message: sentence }
 }
 
-/** What has the name of something that is not there. */
+/** Fields that name a missing thing, by the code of its error. */
 const namingFields: Readonly<Record<string, string>> = {
   bucket_not_found: '/origin/bucket',
   NoSuchBucket: '/origin/bucket',
@@ -87,7 +87,7 @@ const namingFields: Readonly<Record<string, string>> = {
   dns_provider_not_found: '/tls/dnsProvider',
 }
 
-/** Without those that name a document of `broken` (`KeyGroup/films`): it may be only missing, or have what it gives up. */
+/** Leaves out problems that name a document of `broken` (`KeyGroup/films`): that document may be their only cause. */
 export function independentOf(broken: ReadonlySet<string>, problems: readonly DocumentProblem[]): DocumentProblem[] {
   const names = new Set([...broken].map(document => document.slice(document.indexOf('/') + 1)))
   return problems.filter(({ message }) => {

@@ -28,7 +28,7 @@ interface Webhook {
   readonly [field: string]: unknown
 }
 
-/** Where a text stands that is a secret, or may be a reference to one. */
+/** The place of a text that is a secret, or may be a reference to one. */
 interface Place {
   /** The name of a reference to what is stored there. */
   readonly own: string

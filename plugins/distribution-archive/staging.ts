@@ -18,7 +18,7 @@ export interface StagingServices {
   readonly cacheDocuments: CacheDocumentsService
 }
 
-/** By kind and name; `null` removes. */
+/** Wanted documents by kind and name; `null` removes one. */
 export type Wanted = Readonly<Record<KindName, ReadonlyMap<string, Content | null>>>
 
 export const nothingWanted: Wanted = {
@@ -31,7 +31,7 @@ export const nothingWanted: Wanted = {
 
 export interface Staged {
   readonly kinds: Readonly<Record<KindName, StagedDocuments<Content>>>
-  /** Of distributions, as they will be. */
+  /** The buckets of distributions as they will be. */
   readonly buckets: ReadonlyMap<string, string>
   readonly warnings: StagedDistributions['warnings']
   apply(tx: TransactionBuilder): void

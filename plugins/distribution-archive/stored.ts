@@ -4,7 +4,7 @@ import type { KeyGroup } from 'svc/plugins/key-groups/api'
 import { type KindName, kindNames } from './kinds.ts'
 import { type Content, keyGroupContent, nothingWanted, type StagingServices, stage } from './staging.ts'
 
-/** What the caller may do. */
+/** Rights of the caller. */
 export interface ArchiveRights extends SaverRights {
   /** Key groups; without it no distribution either. */
   readonly managesDistributions: boolean

@@ -214,7 +214,7 @@ function hostility(root: unknown): string | undefined {
   return undefined
 }
 
-/** Without the excerpt of the text behind the message, which may have a secret. */
+/** The message without the excerpt of the text behind it, which may contain a secret. */
 function clauseOf(message: string): string {
   const [sentence = ''] = message.split('\n')
   return `is no YAML: ${sentence.replace(/ at line \d+, column \d+:?$/, '').slice(0, 200)}`

@@ -32,7 +32,7 @@ export type DnsStep = 'present' | 'propagation' | 'cleanup'
 export interface DnsChallenge {
   /** Name of a configured provider. */
   readonly provider: string
-  /** Where the value is looked for: A-labels, without a final dot. A CNAME there is followed, at most 8 times. */
+  /** The name at which the value is looked up, in A-labels, without a final dot. CNAMEs are followed at most 8 times. */
   readonly name: string
   /** 1 to 255 visible ASCII characters. */
   readonly value: string
@@ -50,9 +50,9 @@ export interface DnsPublication {
   readonly id: string
   readonly provider: string
   readonly owner: string
-  /** As in the challenge. */
+  /** The name of the challenge. */
   readonly name: string
-  /** Where `name` leads by its CNAMEs: the name that has the value. */
+  /** The name that has the value, after the CNAMEs of `name`. */
   readonly record: string
   /** The zone of `record`. */
   readonly zone: string
@@ -104,7 +104,7 @@ export interface DnsService {
 
 /** The configuration of a provider. Times in milliseconds. */
 export interface DnsProviderSettings {
-  /** Of the kind: an id in `dns.provider`. */
+  /** The kind: an id in `dns.provider`. */
   readonly type: string
   readonly comment: string
   /** The settings of the kind, without its secrets, as its schema declares them. */
@@ -160,7 +160,7 @@ export interface DnsProvidersService {
    * `invalid_argument` and `too_many_requests`.
    */
   test(name: string, domain: string): Promise<DnsTestOutcome>
-  /** For documents that name a provider: a condition of the transaction, which fails if the provider does not exist. */
+  /** Makes the transaction fail if the provider does not exist, for documents that name it. */
   requireProvider(tx: TransactionBuilder, name: string): void
 }
 
@@ -189,7 +189,7 @@ export interface DnsProvider {
 }
 
 export interface DnsProviderContext {
-  /** For providers that make connections of their own; those over HTTP use the service `httpClient`. */
+  /** Checks addresses for providers with connections of their own; those over HTTP use the service `httpClient`. */
   readonly guard: AddressGuard
   readonly log: Logger
   readonly clock: Clock

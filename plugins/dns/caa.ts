@@ -17,7 +17,7 @@ export async function findCaa(
   return undefined
 }
 
-/** Of the resolver of Node.js, which has the tag as the name of a field. */
+/** Reads a record of Node's resolver, where the tag is the name of a field. */
 export function propertyOf(record: object): CaaProperty {
   const { critical = 0, type: _type, ...tagged } = record as Record<string, unknown>
   const [[tag, value] = ['', '']] = Object.entries(tagged)

@@ -29,7 +29,7 @@ export interface CleanerOptions {
 }
 
 export function createCleaner({ publications, propagation, clock, log }: CleanerOptions): BackgroundWorker {
-  /** Of values that are still there. */
+  /** Failed removals, by value that still exists. */
   let failures = new Map<string, Failures>()
   let left = 0
 

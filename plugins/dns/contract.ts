@@ -22,7 +22,7 @@ export interface DnsProviderSubject {
   readonly zone: string
   /** The TXT values that the provider has at a name, in any order. */
   values(name: string): Promise<readonly string[]>
-  /** From now on the provider takes requests and answers none; the suite ends with this subject then. */
+  /** Makes the provider accept requests and answer none. The suite does not use the subject afterwards. */
   hang(): Promise<void> | void
   /** Settings whose credentials are well-formed but wrong. */
   readonly wrongCredentials: Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** Where the value of a challenge has to be published: the name behind CNAMEs, and its zone. */
+/** Finds where the value of a challenge must be published: the name behind CNAMEs, and its zone. */
 import type { Lookups } from './lookups.ts'
 import { nameProblem } from './name.ts'
 

@@ -7,12 +7,12 @@ import { propertyOf } from './caa.ts'
 import { canonicalName } from './name.ts'
 import { formatServer, type NameserverAddress } from './nameserver.ts'
 
-/** Of one question to one server; asked twice. */
+/** Timeout of one query to one server; each is sent at most twice. */
 const queryMs = 3000
 const triesMax = 2
 
 export interface Lookups {
-  /** Where a CNAME leads. Undefined without one. */
+  /** The target of the name's CNAME; undefined if there is none. */
   cname(name: string, signal: AbortSignal): Promise<string | undefined>
   /** Whether a zone begins at the name. */
   isZone(name: string, signal: AbortSignal): Promise<boolean>
@@ -21,7 +21,7 @@ export interface Lookups {
   /** IPv4 addresses; IPv6 addresses only where there are none of IPv4, which every machine can reach. */
   addresses(host: string, signal: AbortSignal): Promise<readonly string[]>
   allAddresses(host: string, signal: AbortSignal): Promise<readonly string[]>
-  /** Of this name itself. */
+  /** The CAA records of this name itself. */
   caa(name: string, signal: AbortSignal): Promise<readonly CaaProperty[]>
 }
 

@@ -30,7 +30,7 @@ export function parseNameserver(text: string): NameserverAddress {
   return split(text)!
 }
 
-/** As `Resolver.setServers` wants it. `host` is an address. */
+/** The form that `Resolver.setServers` takes. `host` is an address. */
 export function formatServer({ host, port }: NameserverAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -5,10 +5,10 @@ import { addressesOf, askTxt, type Lookups } from './lookups.ts'
 import { dnsPort, formatServer, type NameserverAddress } from './nameserver.ts'
 import { pause } from './waiting.ts'
 
-/** Of one zone. */
+/** Maximum numbers for one zone. */
 const nameserversMax = 16
 const addressesMax = 32
-/** For several servers behind one address: after one has answered, another may get the next query. */
+/** Wait for several servers behind one address: after one has answered, another one may get the next query. */
 const settleMsMax = 5000
 const toldMax = 3
 
@@ -24,7 +24,7 @@ export interface PropagationOptions {
   /** Allowed addresses of authoritative servers: a zone may name any address. */
   readonly guard: AddressGuard
   readonly clock: Clock
-  /** Where authoritative servers listen. Default 53. */
+  /** Port of authoritative servers; default 53. */
   readonly authoritativePort?: number
 }
 

@@ -8,7 +8,7 @@ import { isUpstreamFailure, type Publications } from './publications.ts'
 
 const testsMax = 4
 const valueBytes = 32
-/** For the removal, when the server stops in between. */
+/** Time for the removal if the server stops during the test. */
 const removalMs = 10_000
 
 export interface ProviderTestOptions {

@@ -57,7 +57,7 @@ export interface Publications {
   propagate(id: string, signal: AbortSignal): Promise<void>
   /** `isRepeated`: transient failures are retried, three attempts in all. */
   cleanUp(id: string, options: { readonly signal: AbortSignal; readonly isRepeated: boolean }): Promise<void>
-  /** Those of the store. */
+  /** The publications in the store. */
   list(): Promise<readonly StoredDocument<PublicationDocument>[]>
   /** Since when this process has an owner for it, on the clock; undefined: it has none. */
   ownedSinceMs(id: string): number | undefined

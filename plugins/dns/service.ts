@@ -18,7 +18,7 @@ const message = {
   abort: 'dns.abort',
 } as const
 
-/** With the name that its caller aborts it by. */
+/** A request, with the name by which its caller aborts it. */
 interface Asked<T> {
   readonly call: string
   readonly request: T

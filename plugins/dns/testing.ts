@@ -1,4 +1,4 @@
-/** For tests of plugins that publish in DNS: real name servers (bind9) on loopback addresses. */
+/** Starts real name servers (bind9) on loopback addresses, for tests of plugins that publish in DNS. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findLastingPort, hangProcesses } from 'svc/testing'
 import type { Test } from 'tap'
 
-/** For the option `skip` of a test. Where `CI` is set a missing program is a failure. */
+/** Value for the option `skip` of a test. With `CI` set, a missing program is a failure. */
 export function skipWithoutNamed(): string | false {
   if (spawnSync('which', ['named', 'tsig-keygen']).status === 0) return false
   if (process.env.CI) throw new Error('named (bind9) is not installed, and CI is set')
@@ -21,7 +21,7 @@ export interface NamedOptions {
   readonly zones: Readonly<Record<string, readonly string[]>>
   /** Lines for the name servers of each zone. Default: `ns.<zone>` at its address. */
   readonly nameservers?: readonly string[]
-  /** Of the key. Default hmac-sha256. */
+  /** Algorithm of the key; default hmac-sha256. */
   readonly algorithm?: string
   /** Zones that are there and that the key may not change. */
   readonly fixedZones?: readonly string[]

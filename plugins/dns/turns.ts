@@ -1,7 +1,7 @@
 /** Serializes work by key: work with the same key runs one after the other, in the order of arrival. */
 import { dnsErrors } from './errors.ts'
 
-/** Of all keys together. */
+/** Maximum number of waiting callers, for all keys together. */
 const waitingMax = 1000
 
 export interface Turns {

@@ -35,7 +35,7 @@ export interface KeyGroup {
   readonly usedBy: readonly string[]
   readonly createdMs: number
   readonly updatedMs: number
-  /** Without quotes. */
+  /** The ETag without quotes. */
   readonly etag: string
 }
 
@@ -59,7 +59,7 @@ export interface NewKey {
   readonly name?: string
   readonly publicKey?: string
   readonly generate?: boolean
-  /** Of a key to be made. Default `ed25519`. */
+  /** Algorithm of the new key; default `ed25519`. */
   readonly algorithm?: KeyAlgorithm
   /** Whether the server keeps the private key that it makes, to sign with it. Default true. */
   readonly storePrivateKey?: boolean
@@ -69,9 +69,9 @@ export interface NewKey {
 export interface SignedRequest {
   /** It came over TLS, to us or to a trusted proxy. */
   readonly secure: boolean
-  /** As the client named it, in lower case, with its port. */
+  /** The host as the client named it, in lower case, with its port. */
   readonly host: string
-  /** Raw, with its first slash; a character for each byte. */
+  /** The raw path with its first slash, one character for each byte. */
   readonly path: string
   /** Raw, without the question mark. */
   readonly query: string
@@ -160,12 +160,12 @@ export interface PreparedKeyGroup {
   apply(tx: TransactionBuilder): void
 }
 
-/** What clients write of a group. */
+/** The fields of a group that clients write. */
 export type KeyGroupContent = Pick<KeyGroup, 'comment' | 'keys'>
 
 /** Errors are `keyGroupErrors` and those of the store. */
 export interface KeyGroupsService {
-  /** By id. `limit` is 1 to 1000. */
+  /** Groups ordered by id. `limit` is 1 to 1000. */
   list(request: { readonly startAfter?: string; readonly limit?: number }): Promise<{
     readonly items: readonly KeyGroup[]
     readonly next: string | undefined
@@ -191,7 +191,7 @@ export interface KeyGroupsService {
   addKey(id: string, key: NewKey): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
   /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */
   removeKey(id: string, keyId: string): Promise<void>
-  /** As of the last acknowledged change of any thread. */
+  /** Whether the group exists, as of the last acknowledged change of any thread. */
   exists(id: string): MaybePromise<boolean>
   /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */
   requireIn(tx: TransactionBuilder, id: string): void

@@ -187,7 +187,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
 
 const contentOf = ({ comment, keys }: KeyGroupDocument): KeyGroupContent => ({ comment, keys: keys.map(describeKey) })
 
-/** Without secret fields. */
+/** The key without its secret fields. */
 function describeKey({ privateKey, ...key }: KeyDocument): KeyGroupKey {
   return { ...key, hasPrivateKey: privateKey !== undefined }
 }

@@ -14,7 +14,7 @@ const publicFields = {
   allowSha1: Type.Boolean(),
 }
 
-/** As archives carry it. */
+/** A key as archives contain it. */
 export const PublicKeyDocument = Type.Object(publicFields, closed)
 
 const KeyDocument = Type.Object(
@@ -47,9 +47,9 @@ export interface VerifyingKey {
 /** The form of a group in which requests need it. */
 export interface CompiledKeyGroup {
   readonly id: string
-  /** Of the commit that wrote it: no two states of any group have the same. */
+  /** Sequence number of the commit that wrote it; no two states of groups share one. */
   readonly sequence: number
-  /** Those that are enabled, by id. */
+  /** Enabled keys by id. */
   readonly keys: ReadonlyMap<string, VerifyingKey>
 }
 

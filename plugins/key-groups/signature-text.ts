@@ -1,6 +1,6 @@
 /** Base64 as CDNs write it in URLs: `+`, `=` and `/` are `-`, `_` and `~`. */
 
-/** Of a signature or a policy as it comes. */
+/** Maximum length of a signature or policy as received. */
 export const encodedCharactersMax = 16 * 1024
 export const policyBytesMax = 8 * 1024
 

@@ -10,7 +10,7 @@ export const cookiePrefix = 'Cdn-'
 
 export interface Carried {
   readonly carrier: 'url' | 'cookies'
-  /** As received; those of the query are still percent-encoded. */
+  /** Values as received; those from the query are still percent-encoded. */
   readonly values: ReadonlyMap<string, string>
   /** The raw query without the five parameters: every other pair byte for byte and in its place. */
   readonly query: string

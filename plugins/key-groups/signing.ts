@@ -60,7 +60,7 @@ function chooseKey(
   return { ...found, privateKey }
 }
 
-/** As a client sends it: a browser brings a URL into this form first. */
+/** Reads a URL in the form in which clients send it; browsers normalize URLs to this form first. */
 function readUrl(text: string): SectionedUrl {
   if (text.length > urlCharactersMax) throw invalid(`The URL has more than ${urlCharactersMax} characters.`)
   if (!URL.canParse(text)) throw invalid('The URL is no absolute URL.')

@@ -46,7 +46,7 @@ interface Claim {
   readonly group: CompiledKeyGroup
   readonly key: VerifyingKey
   readonly carried: Carried
-  /** As long as one of the key. */
+  /** The signature, of the length that the key's algorithm has. */
   readonly signatureText: string
 }
 

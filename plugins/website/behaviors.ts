@@ -14,10 +14,10 @@ export interface ReadyBehavior {
   /** -1 for the default. */
   readonly index: number
   readonly access: 'public' | 'signed' | 'authenticated' | 'deny'
-  /** That verifies signed access. */
+  /** The key group that verifies signed access. */
   readonly keyGroup: string | undefined
   readonly methods: ReadonlySet<string>
-  /** For `Allow`. */
+  /** The methods as the header `Allow` lists them. */
   readonly methodList: string
   readonly indexDocument: string | undefined
   /** A key below the prefix. */

@@ -31,26 +31,26 @@ import { unsignedQuery } from './target.ts'
 export interface CachedSite {
   /** The policy of a request; undefined where nothing of it is cached. */
   policyOf(visit: Pick<Visit, 'alias'>, behavior: ReadyBehavior): MaybePromise<PlacedPolicy | undefined>
-  /** Also one by which nothing is cached. `index`: of the behavior. */
+  /** The policy, possibly one that caches nothing. `index`: that of the behavior. */
   placedPolicy(alias: string, index: number): Promise<PlacedPolicy>
   requestOf(host: string, method: string, headers: RequestHeaders, asked: CachedRequest): CacheRequest
   find(visit: SiteVisitor, asked: CachedRequest): MaybePromise<Found>
 }
 
-/** Who asks: a visit, or the part of one that the cache needs. */
+/** The caller: a visit, or the part of one that the cache needs. */
 export interface SiteVisitor {
   readonly host: string
   readonly exchange: { readonly request: { readonly method?: string | undefined; readonly headers: RequestHeaders } }
 }
 
 export interface CachedRequest extends Asked {
-  /** With its question mark. */
+  /** The query with its question mark. */
   readonly query: string
   readonly behavior: ReadyBehavior
   readonly policy: PlacedPolicy
-  /** Of the URL that all of this is of. */
+  /** The known target of the URL. */
   readonly known?: KnownTarget | undefined
-  /** What the answer is for, where it is not the path itself. */
+  /** The purpose of the answer, if it is not the path itself. */
   readonly purpose?: string
 }
 
@@ -65,7 +65,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
   const { bucket, pathPrefix } = distribution.origin
   const site: Site = { bucket, prefix: pathPrefix, cache, origin }
   let current: CacheConfiguration | undefined
-  /** Of the current configuration: by alias, then by the index of the behavior. */
+  /** Policies of the current configuration, by alias and index of the behavior. */
   let policies = new Map<string, Map<number, PlacedPolicy>>()
   const shapes = new WeakMap<PlacedPolicy, WeakMap<ReadyBehavior, string>>()
 
@@ -89,7 +89,7 @@ export function createCachedSite(distribution: Distribution, cache: CacheService
     return policy
   }
 
-  /** Of all settings that decide what a path leads to. */
+  /** A digest of all settings that decide where a path leads. */
   function shapeOf(behavior: ReadyBehavior, policy: PlacedPolicy): string {
     let byBehavior = shapes.get(policy)
     if (byBehavior === undefined) {
@@ -207,7 +207,7 @@ function identityOf(bucket: string, { kind, keys, object }: Resolution): string 
     : `${bucket}/${object.key} ${object.versionId} ${object.sequence}`
 }
 
-/** What the cache is told of an answer: enough for its lifetime. */
+/** The head of an answer for the cache: enough to decide its lifetime. */
 function headOf(
   { resolution, version }: Resolved,
   isPinned: boolean,

@@ -4,7 +4,7 @@ import type { ObjectData } from 'svc/plugins/objects/api'
 import { type Coding, chooseCoding, codedBytesMin, isCompressible } from 'svc/plugins/payload/api'
 import type { AnswerHeaders } from './response-headers.ts'
 
-/** Without a cache each request compresses anew: large bodies would cost more than they save. */
+/** Maximum without a cache: each request compresses anew, so a large body would cost more than it saves. */
 export const compressedBytesMax = 1024 * 1024
 
 /** Whether answers with these headers depend on `Accept-Encoding`. */

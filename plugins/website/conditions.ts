@@ -5,7 +5,7 @@ import { plainEtags } from 'svc/plugins/payload/api'
 import { type ByteRange, httpDate, readRange } from 'svc/plugins/s3/api'
 
 export interface Validators {
-  /** With quotes, strong. */
+  /** The strong ETag, with quotes. */
   readonly etag: string
   readonly modifiedMs: number
   /** Its form depends on what the client takes: a date then names no form, and bytes of two forms do not go together. */

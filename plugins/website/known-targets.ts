@@ -10,9 +10,9 @@ import type { Target } from './target.ts'
 export interface KnownTarget {
   readonly target: Target
   readonly behavior: ReadyBehavior
-  /** That was read from the bucket last. */
+  /** The object that was read from the bucket last. */
   object: SiteObject | undefined
-  /** As the cache was asked last. */
+  /** The last request to the cache. */
   asked: AskedCache | undefined
 }
 
@@ -24,7 +24,7 @@ export interface AskedCache {
   readonly kept: { id?: string }
 }
 
-/** Of this thread, for all websites. About 1 KiB each. */
+/** Maximum number of targets in this thread, for all websites. Each takes about 1 KiB. */
 const knownMax = 4096
 /** Longer ones would take more memory than they save time. */
 const urlCharsMax = 512

@@ -34,7 +34,7 @@ export function createObjectAnswers(site: SiteHeaders, showsVersions: boolean) {
     return chain(tagged, changes => answerTagged({ ...answer, tagged: changes }))
   }
 
-  /** For what most visitors ask for, the whole of an object as it is stored. Undefined: the answer is of another kind. */
+  /** Ready headers for the most frequent answer, the whole object as it is stored. Undefined for other answers. */
   function readyFor(answer: TaggedAnswer): ReadyHeaders | undefined {
     const { visit, behavior, object } = answer
     if (!wantsWhole(visit) || behavior.cors !== undefined || showsVersions) return undefined

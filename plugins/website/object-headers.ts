@@ -23,10 +23,10 @@ export interface ObjectAnswer {
   readonly browserCacheControl: string
 }
 
-/** With the headers by which caches in front know it. */
+/** An answer with the headers that carry its tags to caches in front. */
 export type TaggedAnswer = ObjectAnswer & { readonly tagged: readonly HeaderChange[] }
 
-/** What headers depend on, beside the object. */
+/** The behavior and the other inputs of the headers, beside the object. */
 interface Prepared {
   readonly behavior: ReadyBehavior
   readonly secure: boolean
@@ -37,13 +37,13 @@ interface Prepared {
   readonly headers: AnswerHeaders
   /** They depend on `Accept-Encoding`. */
   readonly varies: boolean
-  /** For answers with the whole, as it is stored. Undefined: they cannot be sent as they are. */
+  /** The headers of answers with the whole object as it is stored; undefined if they cannot be reused. */
   readonly block: HeaderBlock | undefined
 }
 
 /** About 2 KiB each. */
 const preparedMax = 2048
-/** Of this thread, for all websites. A cache hands out the same object as long as it keeps it; behaviors are made anew with each change. */
+/** Prepared headers of this thread, for all websites. The cache returns the same object as long as it keeps it; each change makes new behaviors. */
 const prepared = new Map<SiteObject, Prepared>()
 
 export function objectHeaders(answer: TaggedAnswer, site: SiteHeaders, showsVersions: boolean): AnswerHeaders {
@@ -61,7 +61,7 @@ export interface ReadyHeaders {
   readonly block: HeaderBlock
 }
 
-/** Those of the whole, as it is stored, but for `X-Cache` and what goes with it. Undefined where they are not kept. */
+/** The headers of the whole object as it is stored, without `X-Cache` and its companions. Undefined if they are not kept. */
 export function readyHeaders(answer: TaggedAnswer, site: SiteHeaders): ReadyHeaders | undefined {
   if (!answer.found.isKept) return undefined
   const found = preparedOf(answer, site)

@@ -1,4 +1,4 @@
-/** Where answers come from: the objects of a bucket below a prefix, read for each request anew. */
+/** The origin of answers: the objects of a bucket below a prefix, read anew for each request. */
 import { chain, isCatalogError, type MaybePromise, rescue } from 'svc/kernel'
 import type { OpenedObject } from 'svc/plugins/cache/api'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
@@ -15,13 +15,13 @@ export interface SiteBytes {
 /** Undefined: the form is no better than the whole. Null: not now. */
 export type FormMaker = (read: () => MaybePromise<ObjectData>) => Promise<Buffer | undefined | null>
 
-/** What a website answers with. */
+/** The result of resolving a path. */
 export interface Found {
   readonly resolution: Resolution
   readonly bytes: SiteBytes
   /** Value of `X-Cache`. */
   readonly cache: string
-  /** Of its bytes, until they are opened: `memory`, a tier, or `origin`. */
+  /** The expected source of its bytes until they are opened: `memory`, a tier, or `origin`. */
   readonly source: string
   /** Fields that say where the answer is from. */
   readonly headers: readonly (readonly [string, string])[]

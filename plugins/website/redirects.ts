@@ -7,7 +7,7 @@ import { encodePath } from './path.ts'
 
 export interface RedirectRequest {
   readonly secure: boolean
-  /** Without port. */
+  /** The host without its port. */
   readonly host: string
   /** `:8080`, or empty. */
   port(): string

@@ -3,7 +3,7 @@ import type { DistributionRefusal } from 'svc/plugins/distributions/api'
 /** The reason why a request gets no object; answered by an error page. */
 export class WebRefusal extends Error {
   readonly status: number
-  /** For records; undefined if it is not a refusal, such as a missing page. */
+  /** The reason for log and audit; undefined if it is no refusal, such as a missing page. */
   readonly reason: string | undefined
   readonly headers: readonly (readonly [string, string])[]
 

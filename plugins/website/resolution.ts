@@ -3,9 +3,9 @@ import { chain, type MaybePromise } from 'svc/kernel'
 import type { ObjectVersion, SystemMetadata } from 'svc/plugins/objects/api'
 import type { ReadyBehavior } from './behaviors.ts'
 
-/** What a website needs of a version: plain JSON, small, and the same for as long as the identity is. */
+/** The properties of a version that a website needs: small, plain JSON, unchanged as long as the identity is. */
 export interface SiteObject {
-  /** With the prefix of the distribution. */
+  /** The key, with the prefix of the distribution. */
   readonly key: string
   readonly versionId: string
   readonly etag: string
@@ -15,14 +15,14 @@ export interface SiteObject {
   readonly system: SystemMetadata
   /** Encrypted with a key that only its owner has. */
   readonly isSealed: boolean
-  /** By which purges name its answers. Missing: none. */
+  /** Tags by which purges select its answers; absent if it has none. */
   readonly tags?: readonly string[]
 }
 
 export interface Resolution {
   /** `folder`: the path has to end with a slash. */
   readonly kind: 'object' | 'folder' | 'missing'
-  /** That were looked up, without the prefix, in this order: the visitor must be allowed to read each. */
+  /** Keys that were looked up, without the prefix, in this order. The visitor must be allowed to read each of them. */
   readonly keys: readonly string[]
   readonly object?: SiteObject
 }
@@ -66,7 +66,7 @@ export function siteObject(looked: string, version: ObjectVersion): SiteObject {
 
 export interface Resolved {
   readonly resolution: Resolution
-  /** Of the object. */
+  /** The version of the object. */
   readonly version: ObjectVersion | undefined
 }
 
@@ -93,7 +93,7 @@ function candidatesOf(
   return candidates
 }
 
-/** The same version of the same object, with the same metadata. */
+/** Whether it is the same version of the same object, with the same metadata. */
 const isSame = (object: SiteObject, { key, versionId, sequence, etag, modifiedMs }: ObjectVersion) =>
   object.sequence === sequence &&
   object.key === key &&

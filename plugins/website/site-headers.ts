@@ -7,9 +7,9 @@ import { AnswerHeaders, type HeaderChange, headerChanges, presetHeaders } from '
 
 export interface SiteHeaders {
   add(headers: AnswerHeaders, visit: Visit, behavior: ReadyBehavior): void
-  /** Of an answer that is no object. */
+  /** The headers of an answer that is no object. */
   start(visit: Visit, behavior: ReadyBehavior): MaybePromise<AnswerHeaders>
-  /** By which caches in front know an answer with these tags. */
+  /** The headers that carry these tags to caches in front. */
   tagged(tags: readonly string[] | undefined): MaybePromise<readonly HeaderChange[]>
 }
 

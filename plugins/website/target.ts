@@ -1,4 +1,4 @@
-/** What a request names: its path and query. */
+/** The target of a request: its path and query. */
 import type { Visit } from 'svc/plugins/distributions/api'
 import { decodePath } from './path.ts'
 import { WebRefusal } from './refusal.ts'
@@ -22,7 +22,7 @@ export function readTarget(visit: Visit, normalizeKey: (key: string) => string):
   return { path, query }
 }
 
-/** Of the host that the visitor names: with its colon, or empty. */
+/** The port of the host that the visitor names, with its colon; empty if there is none. */
 export function portOf({ exchange }: Visit): string {
   return /:\d+$/.exec(exchange.host)?.[0] ?? ''
 }

@@ -98,7 +98,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return send(visit, { status: 204, headers, more: [...(answers ?? []), ...vary], data: undefined, sizeBytes: 0 })
   }
 
-  /** What the path leads to, read from the bucket. `known`: which object it was the last time. */
+  /** Resolves the path by reading the bucket. `known`: the object that it led to last time. */
   function findDirectly(
     asked: Asked,
     behavior: ReadyBehavior,
@@ -213,7 +213,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     return cached!.find(visit, { ...asked, query: '', behavior: pageBehavior, policy, purpose: 'error page' })
   }
 
-  /** Of a path that could not be decoded nothing is known: then it is the default. */
+  /** The behavior of the visit; the default one if the path cannot be decoded. */
   function currentBehavior(visit: Visit): ReadyBehavior {
     const path = decodePath(splitTarget(visit).rawPath, normalizeKey)
     return path === undefined ? defaultBehavior : behaviorOf(path)

@@ -81,7 +81,7 @@ function requireFitting({ preset, match, confirm }: Static<typeof PresetRequest>
   if (preset === 'public-write' && confirm !== true) throw accessRuleErrors.confirmation_required()
 }
 
-/** Without `If-Match` no change of others is lost either. */
+/** Applies the preset. Changes by others are not lost, even without `If-Match`. */
 async function applyPreset(
   accessRules: AccessRulesService,
   bucket: string,

@@ -143,7 +143,7 @@ function factsOf(
   }
 }
 
-/** What a request has that comes through a distribution. */
+/** The facts of a request that comes through a distribution. */
 function routeFacts({ distribution, host }: Asked, route: AccessRoute | undefined): Partial<RequestFacts> {
   return route === undefined ? {} : { distribution, host: host ?? route.host }
 }

@@ -47,7 +47,7 @@ const block = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(
   description: 'Settings of the kind, under its name in camel case.',
 })
 
-/** For each schema: a further field is a block, by its name. */
+/** Added to each schema: any further field is a block of that name. */
 const blocks = { additionalProperties: block, propertyNames: Type.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$' }) }
 
 const readOnly = {
