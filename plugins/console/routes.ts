@@ -15,11 +15,11 @@ const notBuilt =
 const ownPage = ':page(^(?!api$|svc$|assets$).*$)'
 
 export interface ConsoleRoutesOptions {
-  /** Of the built application, with a slash at its end. */
+  /** Folder of the built application, with a slash at its end. */
   readonly folder: URL
   readonly publicUrl: string | undefined
   readonly random: Random
-  /** Of the server: the sign-in page shows it. */
+  /** The server's version, which the sign-in page shows. */
   readonly version: string
 }
 

@@ -1,4 +1,4 @@
-/** What a browser is told to refuse, whatever got into the page. Sources: CSP Level 3, Fetch Metadata. */
+/** Headers that tell the browser what to refuse, whatever got into the page. Sources: CSP Level 3, Fetch Metadata. */
 
 /** Mantine puts the variables of its theme into `<style>` elements, which need the nonce. Previews are blobs of our own page. */
 export function securityHeaders(styleNonce: string): Readonly<Record<string, string>> {

@@ -23,7 +23,7 @@ function operations(): Plugin {
   }
 }
 
-/** What the server writes into the page, for `npm run console:dev`: without it addresses below the first level would lead nowhere. */
+/** Writes into the page what the server would write, for `npm run console:dev`; otherwise addresses below the first level would fail. */
 const placed: Plugin = {
   name: 'placed',
   apply: 'serve',

@@ -19,7 +19,7 @@ export function csrfHeaders(): Record<string, string> {
   return csrfToken === '' ? {} : { 'x-csrf-token': csrfToken }
 }
 
-/** For filters of a page, where an empty field filters nothing. */
+/** Removes empty fields: an empty filter of a page filters nothing. */
 export function withoutEmpty<Query extends object>(query: Query): Partial<Query> {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')) as Partial<Query>
 }
@@ -53,7 +53,7 @@ export interface Tagged<Document> {
   readonly etag: string | undefined
 }
 
-/** The same for operations with an ETag that is not in the document. */
+/** Like `call`, for operations whose ETag is not in the document. */
 export async function callTagged<Id extends OperationId>(
   id: Id,
   request: Request<Id> = {},
@@ -67,10 +67,10 @@ async function answerOf<Id extends OperationId>(response: Response): Promise<Ans
   return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
 }
 
-/** What is asked to find out whether there is a session. */
+/** Operations that find out whether there is a session. */
 const beforeSession: ReadonlySet<string> = new Set(['login', 'getSession', 'getPermissions'])
 
-/** For answers that are no JSON. */
+/** Sends a request whose answer is no JSON. */
 export async function exchange<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Response> {
   const [method] = routes[id]!
   const { params, query = {}, body, raw, ifMatch, signal } = request
@@ -100,7 +100,7 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   return response
 }
 
-/** Of a request within a session: one that nobody is known to have sent ends it. */
+/** Ends the session if the server no longer knows who sent the request. */
 export function endSessionAfter({ status }: Problem): void {
   if (status === 401) onSessionEnd()
 }

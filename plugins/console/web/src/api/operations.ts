@@ -25,11 +25,11 @@ type ValueOf<Schema> = Schema extends TSchema ? Static<Schema> : never
 /** Defaults are the server's to fill in. */
 type Given<Schema> = Schema extends TObject ? Partial<Static<Schema>> : ValueOf<Schema>
 
-/** What the operation answers. */
+/** The answer of the operation. */
 export type Answer<Id extends OperationId> = ValueOf<Parts<Id>['response']>
 
 export interface Request<Id extends OperationId> {
-  /** Of the path. */
+  /** Parameters of the path. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Given<Parts<Id>['query']>
   readonly body?: Given<Parts<Id>['body']>

@@ -74,7 +74,7 @@ interface GivenError {
   readonly message?: unknown
 }
 
-/** Of a body as a whole in `errors`, of documents that are lists of rules with the index of the rule, of one field at the head of `detail`. */
+/** Reads the fields of a problem: from `errors`, for lists of rules with the index of the rule, or from the beginning of `detail`. */
 function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   const lists = [given.errors, given.ruleErrors, given.accessRuleErrors].filter(list => Array.isArray(list))
   if (lists.length === 0) {
@@ -89,7 +89,7 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   })
 }
 
-/** For `setErrors` of a form whose values are the body: `/origin/bucket` is `origin.bucket` there. */
+/** Errors for `setErrors` of a form whose values are the body. `/origin/bucket` becomes `origin.bucket`. */
 export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(

@@ -10,10 +10,10 @@ import { ProblemAlert } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
 
-/** Of this page's life. */
+/** The last access key since this page was loaded. */
 let lastAccessKey: string | undefined
 
-/** Of the server; `npm run console:dev` has none to tell. */
+/** The server's version; `npm run console:dev` does not know it. */
 const version = /^\d/.test(written('version')) ? written('version') : undefined
 
 function written(name: string): string {

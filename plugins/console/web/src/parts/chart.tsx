@@ -98,7 +98,7 @@ type Format = ChartProps['format']
 
 const measuredOf = ({ points }: Line) => points.flatMap(([time, value]) => (value === null ? [] : [{ time, value }]))
 
-/** Of no line, or of one. */
+/** A list with the text of the highest value; empty if there is none. */
 function highestOf(line: Line, format: Format): string[] {
   const [first, ...rest] = measuredOf(line)
   if (first === undefined) return []
@@ -106,7 +106,7 @@ function highestOf(line: Line, format: Format): string[] {
   return [words.peak(line.label, format(value), hour(time))]
 }
 
-/** What a chart shows to whoever cannot see it. */
+/** The chart in words, for screen readers. */
 function summaryOf(line: Line, format: Format): string {
   const last = measuredOf(line).at(-1)
   if (last === undefined) return words.nothing(line.label)

@@ -12,7 +12,7 @@ import { completePolicy } from './policy-completion.ts'
 export interface CheckedPolicyProps {
   readonly text: string
   readonly onChange: (text: string) => void
-  /** Of a bucket's own policy, whose resources have to be in it. */
+  /** Set for a bucket's own policy: its resources must be in the bucket. */
   readonly bucket?: string
   readonly isReadOnly?: boolean
   /** Nobody has written it yet: what is to be replaced in it is no error. */

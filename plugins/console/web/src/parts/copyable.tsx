@@ -6,9 +6,9 @@ import { texts } from '../texts/index.ts'
 export interface CopyableProps {
   readonly label: string
   readonly text: string
-  /** What is copied, where it is not the text itself. */
+  /** The copied text, if it differs from the shown one. */
   readonly value?: string
-  /** Where nothing else is left to do. */
+  /** Set if copying is the main action of the page. */
   readonly isPrimary?: boolean
 }
 

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 
 const isOfFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') === true
 
-/** Where nothing takes them, files that are dropped do nothing: a browser would leave the page and show them. */
+/** Ignores files that are dropped outside a drop zone: the browser would leave the page to show them. */
 export function useHarmlessDrops(): void {
   useEffect(() => {
     const refuse = (event: DragEvent) => {

@@ -1,4 +1,4 @@
-/** What is known of one thing, a line each. */
+/** A table of facts, one per line. */
 import { Code, Table } from '@mantine/core'
 
 /** Empty values are left out. */

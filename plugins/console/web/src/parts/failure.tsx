@@ -40,7 +40,7 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
   )
 }
 
-/** For failures of what has no place of its own on the page. */
+/** Reports a failure that has no place of its own on the page. */
 export function notifyFailure(error: unknown): void {
   const problem = error instanceof Problem ? error : undefined
   notifications.show({

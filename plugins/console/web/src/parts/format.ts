@@ -13,7 +13,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en')
 }
 
-/** Of measurements: whole numbers as they are, others with three digits. */
+/** Formats a measurement: whole numbers as they are, others with three digits. */
 export function formatNumber(value: number): string {
   return Number.isInteger(value) || value >= 1000
     ? formatCount(Math.round(value))
@@ -36,7 +36,7 @@ export function formatDate(date: string): string {
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** With seconds; it stays on one line. */
+/** Date and time with seconds, on one line. */
 export function formatMoment(date: string): string {
   return moments.format(new Date(date)).replaceAll(' ', '\u00a0')
 }

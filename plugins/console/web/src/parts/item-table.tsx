@@ -5,12 +5,12 @@ import type { ReactNode } from 'react'
 export interface Column<Item> {
   readonly title: string
   readonly isNumber?: boolean
-  /** What the last column has: buttons, and no title to see. */
+  /** Set for the last column: it has buttons, and its title is hidden. */
   readonly isActions?: boolean
   readonly render: (item: Item) => ReactNode
 }
 
-/** Who scrolls by keyboard has to get there first. */
+/** Makes a scroll area reachable by keyboard. */
 export const focusable = { viewportProps: { tabIndex: 0 } }
 
 export interface ItemTableProps<Item> {
@@ -19,7 +19,7 @@ export interface ItemTableProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
   readonly isLoading?: boolean
-  /** Of lists that grow by the second: less space between rows. */
+  /** Less space between rows, for lists that grow every second. */
   readonly isDense?: boolean
   /** Pixels: a window that is wider than a phone scrolls a table that has less. */
   readonly minWidth?: number

@@ -10,7 +10,7 @@ import { type Column, ItemTable } from './item-table.tsx'
 
 export interface ListPageProps<Item> {
   readonly title: string
-  /** Of a list that is a part of a page. */
+  /** Set if the list is a part of a page. */
   readonly isPart?: boolean
   /** Beside the title: the buttons of the page. */
   readonly actions?: ReactNode

@@ -22,7 +22,7 @@ export interface Listing<Row> {
   readonly count: number
   /** Undefined while it is being read. */
   readonly rowAt: (index: number) => Row | undefined
-  /** Of all pages that are kept. */
+  /** Rows of all pages in memory. */
   readonly loaded: () => Row[]
   /** Says which rows are in view. */
   readonly look: (first: number, last: number) => void
@@ -38,7 +38,7 @@ export interface Listing<Row> {
 }
 
 export interface ListingOptions<Page, Row> {
-  /** Of a list of its own: what is known of another one is forgotten. */
+  /** Identifies the list. With another id, pages of the former list are forgotten. */
   readonly id: string
   readonly queryKey: QueryKey
   /** The page that follows `cursor`, which is empty for the first. */

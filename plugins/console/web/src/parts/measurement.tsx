@@ -11,7 +11,7 @@ const words = texts.tools
 export interface MeasurementProps<Kind extends string, Result> {
   /** The first is chosen at first. */
   readonly kinds: Readonly<Record<Kind, string>>
-  /** Those that take no time have no field for it. */
+  /** Whether the kind runs for a chosen time. Others have no field for it. */
   readonly takesTime?: (kind: Kind) => boolean
   readonly submit: string
   readonly icon?: ReactNode

@@ -1,11 +1,11 @@
-/** For lists whose order matters: up, down, away. */
+/** Buttons of an item in a list whose order matters: up, down, remove. */
 import { Group } from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconTrash } from '@tabler/icons-react'
 import { texts } from '../texts/index.ts'
 import { Tool } from './tool.tsx'
 
 export interface MoveButtonsProps {
-  /** What this is called: `behaviour 2`. */
+  /** The name of the item, such as `behaviour 2`. */
   readonly name: string
   readonly index: number
   readonly count: number

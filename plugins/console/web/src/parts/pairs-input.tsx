@@ -9,12 +9,12 @@ export type Pair = readonly [name: string, value: string]
 export const pairsOf = (given: object | undefined): readonly Pair[] =>
   Object.entries((given ?? {}) as Record<string, string>)
 
-/** Without those whose name is empty. */
+/** The pairs as an object, without pairs whose name is empty. */
 export const objectOf = (pairs: readonly Pair[]): Record<string, string> =>
   Object.fromEntries(pairs.map(([name, value]) => [name.trim(), value] as const).filter(([name]) => name !== ''))
 
 export interface PairsInputProps {
-  /** What one of them is: `tag`, `header`. */
+  /** The word for one pair: `tag`, `header`. */
   readonly of: string
   readonly label?: string
   readonly hint?: string

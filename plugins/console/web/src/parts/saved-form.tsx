@@ -17,7 +17,7 @@ export interface SavingOptions<Saved> {
   readonly save: () => Promise<Saved>
   /** Told when it is saved. */
   readonly message: string
-  /** What depends on the document. */
+  /** Queries that depend on the document. */
   readonly stale: readonly QueryKey[]
   readonly reload: (saved: Saved) => Promise<void>
 }

@@ -12,7 +12,7 @@ export interface SettingProps<Value> {
   readonly title: string
   readonly hint?: string
   readonly queryKey: QueryKey
-  /** What else depends on it. */
+  /** Other queries that depend on the setting. */
   readonly stale?: readonly QueryKey[]
   readonly load: (signal: AbortSignal) => Promise<Value>
   readonly save: (value: Value) => Promise<unknown>

@@ -19,7 +19,7 @@ export function Tool({ label, icon: Icon, onClick, size = 'md' }: ToolProps) {
   )
 }
 
-/** The same for a download. */
+/** A tool that downloads. */
 export function ToolLink({ label, icon: Icon, href }: { label: string; icon: typeof IconX; href: string }) {
   return (
     <Tooltip label={label}>

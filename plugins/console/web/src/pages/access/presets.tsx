@@ -23,7 +23,7 @@ export interface PresetsProps {
 export function Presets({ bucket, etag, onChanged }: PresetsProps) {
   const [preset, setPreset] = useState<Preset>('private')
   const [prefix, setPrefix] = useState('')
-  /** What the server wants to be confirmed, in its words. */
+  /** The server's question that must be confirmed, in its words. */
   const [question, setQuestion] = useState<string>()
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
     call('setAccessPreset', {

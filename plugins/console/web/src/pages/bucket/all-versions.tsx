@@ -21,7 +21,7 @@ const DetailsDrawer = lazy(async () => ({ default: (await import('../objects/det
 
 const words = texts.bucketVersions
 const pageSize = 500
-/** Where the cells of a row stand on three lines; both as in styles.css. */
+/** On narrow screens the cells of a row take three lines; both as in styles.css. */
 const narrow = '(max-width: 48em)'
 const narrowRowHeight = 76
 

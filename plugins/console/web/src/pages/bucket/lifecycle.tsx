@@ -72,7 +72,7 @@ function Editor({ bucket, rules, etag, onChanged }: EditorProps) {
   )
 }
 
-/** What the stored rules would do now. */
+/** Shows what the stored rules would delete now. */
 function Preview({ bucket }: { bucket: string }) {
   const preview = useMutation({
     mutationFn: () => call('runBucketLifecycle', { params: { bucket }, body: { dryRun: true } }),

@@ -111,7 +111,7 @@ function bodyOf({ name, versioning, objectLock, quotaGiB }: typeof initialValues
   }
 }
 
-/** What an earlier attempt may have set: it is set again, to nothing if nothing is wanted any more. */
+/** Settings that an earlier attempt may have stored. They are stored again, or removed if they are no longer wanted. */
 interface Tried {
   encryption: boolean
   tags: boolean

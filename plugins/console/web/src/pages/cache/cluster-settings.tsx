@@ -74,7 +74,7 @@ function Editor({ stored, etag, reload }: EditorProps) {
   )
 }
 
-/** What is left out stays as it is. */
+/** The body of the debug settings. Fields that are left out keep their values. */
 const debugOf = ({ header, secret }: { header: string; secret: string }) => ({
   ...(header !== '' && { header }),
   ...(secret !== '' && { secret }),

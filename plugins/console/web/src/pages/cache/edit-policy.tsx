@@ -13,7 +13,7 @@ import { PolicyFields } from './policy-fields.tsx'
 const words = texts.cachePolicies
 
 export interface EditPolicyProps {
-  /** What it begins as. */
+  /** The initial policy. */
   readonly policy?: CachePolicy
   readonly isNew: boolean
   readonly onClose: () => void
@@ -88,7 +88,7 @@ export function EditPolicy({ policy, isNew, onClose, onDone }: EditPolicyProps) 
 
 const bodyOf = ({ name, comment, ...draft }: Draft) => ({ name: name.trim(), comment, ...documentOf(draft) })
 
-/** As the server reads it; the name does not matter yet. */
+/** The draft as the server reads it, under any name. */
 function useOutcome(draft: Draft) {
   const [checked] = useDebouncedValue(draft, 400)
   const body = { ...bodyOf(checked), name: 'draft' }

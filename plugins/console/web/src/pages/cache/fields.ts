@@ -71,7 +71,7 @@ const units = {
   ],
 } as const
 
-/** As one would type it: `3600` seconds are `1h`. */
+/** The value as one would type it: `3600` seconds are `1h`. */
 export function textOf(kind: FieldKind, value: unknown): string {
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'number' || (kind !== 'duration' && kind !== 'size')) return String(value ?? '')

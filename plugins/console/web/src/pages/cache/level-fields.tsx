@@ -14,7 +14,7 @@ export type Level = LevelDraft & {
   readonly enabled: string
   readonly policy: string
   readonly autoInvalidate: string
-  /** Of distributions and domains. */
+  /** The quota; only distributions and domains have one. */
   readonly quota: string
   /** Within a distribution; null: inherited. */
   readonly purgeWebhooks: string[] | null
@@ -63,10 +63,10 @@ export interface LevelFieldsProps {
   readonly form: FieldsForm
   readonly path: string
   readonly level: Level
-  /** Of the whole cluster: nothing is above it. */
+  /** Set for the level of the whole cluster, which has no level above. */
   readonly isTop?: boolean
   readonly hasQuota?: boolean
-  /** Of the distribution: those that may be told. Undefined: they are not chosen here. */
+  /** Webhooks of the distribution that can be chosen; undefined if this level does not choose. */
   readonly webhooks?: readonly string[]
 }
 

@@ -17,7 +17,7 @@ export interface LevelsProps<Name extends List> {
   readonly add: string
   readonly name: (index: number) => string
   readonly initial: () => DistributionDraft[Name][number]
-  /** What the level is of; gets the path of the level in the form. */
+  /** Renders the fields of the level; gets its path in the form. */
   readonly children: (path: string) => ReactNode
 }
 

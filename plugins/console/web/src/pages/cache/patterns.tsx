@@ -16,10 +16,10 @@ export interface PatternDraft {
 }
 
 export interface PatternsProps {
-  /** Those that the server takes here; what is no purge knows no regular expression, and always tells A from a. */
+  /** Types of patterns that the server accepts here. Only purges accept regular expressions and patterns that ignore case. */
   readonly types?: readonly PatternDraft['type'][]
   readonly value: readonly PatternDraft[]
-  /** By path: `patterns.0.pattern`. */
+  /** Errors by path, such as `patterns.0.pattern`. */
   readonly errors: Readonly<Record<string, ReactNode>>
   readonly onChange: (value: readonly PatternDraft[]) => void
 }

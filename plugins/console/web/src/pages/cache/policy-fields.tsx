@@ -15,7 +15,7 @@ import { InheritableNames } from './inheritable-names.tsx'
 
 const words = texts.cachePolicies
 
-/** What a form has for its fields, whatever its document is. */
+/** The part of a form that fields use, whatever its document is. */
 export interface FieldsForm {
   // biome-ignore lint/suspicious/noExplicitAny: the properties of an input of any kind, as the form gives them
   getInputProps(path: string, options?: { type?: 'input' | 'checkbox' }): any
@@ -25,7 +25,7 @@ export interface FieldsForm {
 
 export interface PolicyFieldsProps {
   readonly form: FieldsForm
-  /** Where they are in the form: `cache`; empty: at its root. */
+  /** Path of the fields in the form, such as `cache`; empty for its root. */
   readonly path: string
   readonly draft: LevelDraft
   /** A policy with every field: what is in force where this one says nothing. */

@@ -57,7 +57,7 @@ export function WarmUps({ distribution }: { distribution?: string }) {
   )
 }
 
-/** What has ended stays as it was. What was under way when the server was started anew has been forgotten there, and is told. */
+/** The warm-ups to show. Ended ones stay as they were. A restarted server has forgotten those that ran; they are marked as such. */
 async function present(begun: readonly Begun[], known: readonly Warmup[], signal: AbortSignal): Promise<Warmup[]> {
   const found = await Promise.all(
     begun.map(async ({ id, distribution }) => {

@@ -144,7 +144,7 @@ export function Headers({ path }: { path: string }) {
   )
 }
 
-/** For the whole distribution. */
+/** Headers of the whole distribution. */
 export function AllHeaders() {
   const form = useDraft()
   return (

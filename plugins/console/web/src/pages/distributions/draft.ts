@@ -98,7 +98,7 @@ export function draftOf(distribution: Distribution): Draft {
   }
 }
 
-/** Without what is empty: the server's defaults, and the default behaviour, are in force there. */
+/** The document of the draft without empty fields, for which the server's defaults or the default behaviour apply. */
 export function documentOf(draft: Draft): Document {
   const behaviorBody = ({ responseHeaders, ...behavior }: Behavior) => ({
     ...(pruned(behavior) as object),

@@ -55,7 +55,7 @@ export function General() {
   )
 }
 
-/** Who may not list them can still type them. */
+/** Names of certificates to choose from; users who may not list them can type them. */
 function useCertificateNames() {
   const enabled = useMay('admin:ManageCertificates')
   const certificates = useQuery({

@@ -9,7 +9,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 
-/** What shows versions of the bucket is read anew. */
+/** Returns a function that reads all lists of the bucket's versions anew. */
 function useRefresh(bucket: string): () => Promise<unknown> {
   const queryClient = useQueryClient()
   return () =>

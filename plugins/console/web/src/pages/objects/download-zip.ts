@@ -1,6 +1,6 @@
 import { urlOf } from '../../api/client.ts'
 
-/** As a form, so that the browser writes the archive to a file while it arrives, however large it is. */
+/** Submits a form, so that the browser writes the archive to a file while it arrives, however large it is. */
 export function downloadZip(bucket: string, objects: readonly string[], prefixes: readonly string[]): void {
   const form = document.createElement('form')
   form.method = 'post'

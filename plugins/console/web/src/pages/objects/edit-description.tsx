@@ -11,7 +11,7 @@ import { texts } from '../../texts/index.ts'
 export interface EditDescriptionProps {
   readonly bucket: string
   readonly details: ObjectDetails
-  /** Of an old version only the tags can be changed. */
+  /** Set for an old version, of which only the tags can be changed. */
   readonly versionId: string | undefined
   readonly mayWrite: boolean
   readonly mayTag: boolean

@@ -6,7 +6,7 @@ export type Entry = { readonly id: string; readonly name: string } & (
   | { readonly kind: 'object'; readonly object: ListedObject }
 )
 
-/** What is selected, by its id: also what is out of view, and not loaded any more. */
+/** Selected entries by id. Entries that are out of view or no longer loaded stay selected. */
 export type Selection = ReadonlyMap<string, Entry>
 
 /** Undefined is the server's order, by key. */

@@ -5,7 +5,7 @@ import type { Answer } from '../../api/operations.ts'
 import { type Listing, useListing } from '../../parts/listing.ts'
 import { type Entry, entriesOf, type Order } from './entries.ts'
 
-/** Also what a page that is sorted by itself has. */
+/** Entries per request, and per page that is sorted by itself. */
 export const pageSize = 1000
 
 type Page = Answer<'listObjects'>

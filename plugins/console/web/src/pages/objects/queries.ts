@@ -7,7 +7,7 @@ export const bucketQuery = (bucket: string) =>
     queryFn: ({ signal }) => call('getBucket', { params: { bucket }, signal }),
   })
 
-/** Also of one version. */
+/** Details of an object, or of one of its versions. */
 export const detailsQuery = (bucket: string, key: string, versionId?: string) =>
   queryOptions({
     queryKey: ['object', bucket, key, versionId],

@@ -20,7 +20,7 @@ type Entry = Answer<'searchAudit'>['items'][number]
 /** An export has so many records at most; svcctl has all. */
 const exportedMax = 10_000
 
-/** What is shown: the console itself reads all the time. */
+/** Records to show. By default reads are left out, because the console itself reads all the time. */
 const queriesOf = { changes: { changes: true }, errors: { errors: true }, all: {} } as const
 
 const nothing = { user: '', action: '', bucket: '', requestId: '', since: '', until: '' }
@@ -83,7 +83,7 @@ export function Audit() {
   )
 }
 
-/** Of the field's time in this place; empty where there is none, or one beyond all calendars. */
+/** Converts the local time of the field; empty if there is none, or if it is no valid date. */
 function timeOf(local: string): string {
   const time = new Date(local)
   return Number.isNaN(time.getTime()) ? '' : time.toISOString()

@@ -56,7 +56,7 @@ const detailsLengthMax = 200
 /** The page shows these in columns of their own, or they are the same in each line. */
 const ownColumns = new Set(['id', 'time', 'node', 'level', 'component', 'pid', 'hostname', 'stack'])
 
-/** What the line says beside its message, as `name=value`; of an object what is in it. */
+/** The other fields of the line as `name=value`; an object's fields stand for the object. */
 function detailsOf(line: Readonly<Record<string, unknown>>): string {
   const text = Object.entries(line)
     .filter(([name]) => !ownColumns.has(name))

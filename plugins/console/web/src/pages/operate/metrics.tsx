@@ -57,7 +57,7 @@ export function Metrics() {
   )
 }
 
-/** What is asked of a family at first: counters only grow, histograms are of times. */
+/** The first function shown for a family: a rate for counters, a quantile for histograms. */
 const fnOf = ({ type }: Family): Fn => (type === 'counter' ? 'rate' : type === 'histogram' ? 'quantile' : 'raw')
 
 function FamilyChart({ family }: { family: Family }) {

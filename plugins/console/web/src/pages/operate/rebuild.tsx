@@ -27,7 +27,7 @@ export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined })
   )
 }
 
-/** What a drive has got since it was found empty or damaged. */
+/** The progress of a drive's rebuild since it was found empty or damaged. */
 export function progressOf({ healingProgress }: Drive): string | undefined {
   if (healingProgress === undefined) return undefined
   const { bytesDone, objectsHealed } = healingProgress

@@ -14,7 +14,7 @@ import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 
-/** With the editor, which is larger than all the rest of the page. */
+/** Loaded on demand: its editor is larger than the rest of the page. */
 const EditPolicy = lazy(async () => ({ default: (await import('./edit-policy.tsx')).EditPolicy }))
 
 export type Policy = Answer<'listPolicies'>['items'][number]

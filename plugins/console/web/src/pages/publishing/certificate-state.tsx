@@ -10,7 +10,7 @@ import { texts } from '../../texts/index.ts'
 import { certificateStates } from './states.ts'
 
 const words = texts.certificateState
-/** Of a deployment with more the rest is shown by name. */
+/** Maximum number of certificates that are read; the state of further ones is not shown, only their names. */
 const certificatesRead = 1000
 
 type Distribution = Answer<'listDistributions'>['items'][number]

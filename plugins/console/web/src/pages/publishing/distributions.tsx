@@ -86,7 +86,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
   )
 }
 
-/** Who answers a host, and all of them as a file. */
+/** Buttons: which distribution answers a host, export and import. */
 function Files() {
   const [open, setOpen] = useState<'resolve' | 'import'>()
   const close = () => setOpen(undefined)

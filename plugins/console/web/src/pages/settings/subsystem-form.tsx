@@ -15,7 +15,7 @@ const words = texts.settings
 
 type Key = Subsystem['keys'][number]
 
-/** Of what is never long: numbers, times, one of a few words. */
+/** Width of short values: numbers, times, choices. */
 const fieldWidth = 320
 
 export interface SubsystemFormProps {

@@ -13,7 +13,7 @@ import { texts } from '../../texts/index.ts'
 
 const words = texts.postForm
 const mib = 1024 ** 2
-/** Of one request in S3. */
+/** Maximum size of one request in S3. */
 const sizeMaxBytes = 5 * 1024 ** 3
 
 export interface PostFormProps {

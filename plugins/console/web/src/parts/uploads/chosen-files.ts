@@ -1,12 +1,12 @@
 /** The files that somebody dropped or chose, with the keys that they get. */
 import type { Chosen } from './queue.ts'
 
-/** Of an input element: a chosen folder gives its files with their paths. */
+/** Files of an input element. A chosen folder gives its files with their paths. */
 export function filesOfInput(files: FileList, prefix: string): Chosen[] {
   return Array.from(files, file => ({ key: prefix + (file.webkitRelativePath || file.name), file }))
 }
 
-/** Of a drop, folders included. The entries have to be taken before anything is awaited. */
+/** Files of a drop, including those in folders. The entries must be taken before the first await. */
 export async function filesOfDrop(items: DataTransferItemList, prefix: string): Promise<Drop> {
   const entries = Array.from(items, item => item.webkitGetAsEntry()).filter(entry => entry !== null)
   const drop: Drop = { chosen: [], unreadable: [] }

@@ -10,24 +10,24 @@ const idOf = ({ bucket, key }: { readonly bucket: string; readonly key: string }
 const writeMs = 500
 const namesShown = 3
 
-/** What is told of uploads that wait for their files. */
+/** Summary of the uploads that wait for their files. */
 export interface Interruption {
   readonly count: number
-  /** Of the first few. */
+  /** Keys of the first few. */
   readonly keys: readonly string[]
   readonly buckets: readonly string[]
 }
 
 export class InterruptedUploads {
   #user = ''
-  /** Of earlier pages, until the same file is chosen again. What this page sends is noted in the browser's database alone. */
+  /** Entries of earlier pages whose file was not chosen again yet. Entries of this page are only in the browser's database. */
   readonly #left = new Map<string, Entry>()
   #missing = 0
   #changed = new Map<string, Entry>()
-  /** Of what has changed: given up on purpose, and not offered again. */
+  /** Ids of uploads that the user has given up; they are not offered again. */
   #cancelled = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** What is written goes one after the other: what was removed must not come back. */
+  /** Writes run one after the other, so that a removed entry does not come back. */
   #written: Promise<void> = Promise.resolve()
   readonly #onChange: () => void
 
@@ -48,7 +48,7 @@ export class InterruptedUploads {
     this.#onChange()
   }
 
-  /** Of which nobody has chosen the file again; undefined when there are none. */
+  /** Uploads whose file was not chosen again; undefined if there are none. */
   summary(): Interruption | undefined {
     if (this.#missing === 0) return undefined
     const keys: string[] = []
@@ -110,7 +110,7 @@ export class InterruptedUploads {
     for (const entry of missing) if (entry.uploadId !== undefined) await abandon(entry)
   }
 
-  /** Of a user who signs out, with everything. */
+  /** Removes all entries when the user signs out. */
   async clear(): Promise<void> {
     const begun = [...this.#left.values()].filter(({ isDone, uploadId }) => !isDone && uploadId !== undefined)
     await this.#removeAll()

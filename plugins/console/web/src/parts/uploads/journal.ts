@@ -13,7 +13,7 @@ export interface Entry {
   readonly key: string
   readonly sizeBytes: number
   readonly modifiedMs: number
-  /** Of an upload in parts that has begun. */
+  /** The id of an upload in parts, once it has begun. */
   readonly uploadId?: string
   readonly isDone: boolean
 }
@@ -82,7 +82,7 @@ async function changeEach(
 
 const ofUser = (user: string) => IDBKeyRange.bound([user], [user, []])
 
-/** What this user left behind in earlier pages. */
+/** Entries that earlier pages of this user have left. */
 export async function readEntries(user: string): Promise<Entry[]> {
   try {
     const store = (await open()).transaction(storeName, 'readonly').objectStore(storeName)

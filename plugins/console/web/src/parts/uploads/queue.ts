@@ -6,7 +6,7 @@ import { InterruptedUploads, type Interruption } from './interrupted.ts'
 import { Rate } from './rate.ts'
 import { Upload } from './upload.ts'
 
-/** As many as a browser has connections to one server. */
+/** Browsers open so many connections to one server. */
 const filesAtOnce = 6
 const tellMs = 250
 const endedShownMax = 50
@@ -31,17 +31,17 @@ export interface Snapshot {
   readonly ended: number
   readonly waiting: number
   readonly sending: number
-  /** Of these, those that the server cannot be reached for now. */
+  /** How many of these wait because the server cannot be reached. */
   readonly cut: number
   readonly paused: number
   readonly failed: number
-  /** Of all that are not cancelled. */
+  /** Bytes of all uploads that are not cancelled. */
   readonly bytes: number
   readonly sentBytes: number
   readonly bytesPerSecond: number
   /** How many can be listed: of those that have ended only the last few. */
   readonly listed: number
-  /** Of an earlier page, waiting for their files to be chosen again. */
+  /** Uploads of an earlier page that wait until their files are chosen again. */
   readonly interrupted: Interruption | undefined
   /** Counts up with each change. */
   readonly version: number
@@ -66,7 +66,7 @@ class UploadQueue {
   #discards = 0
   #ended = 0
   #endedBytes = 0
-  /** Of those that have not ended. */
+  /** Bytes of uploads that have not ended. */
   #openBytes = 0
   readonly #rate = new Rate()
   readonly #interrupted = new InterruptedUploads(() => this.#changed())
@@ -83,7 +83,7 @@ class UploadQueue {
 
   snapshot = (): Snapshot => this.#snapshot
 
-  /** Those from `start` to before `end` of all that are listed: first those that need somebody, at last those that have ended. */
+  /** Rows from `start` to before `end`. Uploads that need the user come first, ended ones last. */
   rows(start: number, end: number): (Upload | Ended)[] {
     const rows: (Upload | Ended)[] = []
     let index = 0
@@ -166,7 +166,7 @@ class UploadQueue {
     for (const upload of [...this.#waiting, ...this.#sending]) upload.pause()
   }
 
-  /** What is paused and what has failed. */
+  /** Resumes paused uploads and retries failed ones. */
   resumeAll(): void {
     this.#isHeld = false
     for (const upload of [...this.#paused, ...this.#failed]) upload.wait()

@@ -58,7 +58,7 @@ function Figures({ bytes, sentBytes, bytesPerSecond, failed, sending, cut }: Sna
   )
 }
 
-/** For all of them: of a folder with many files nobody presses a button for each. */
+/** Buttons for all uploads together: nobody presses one for each file of a large folder. */
 function Tools({ waiting, sending, paused, failed }: Snapshot) {
   const isBusy = waiting + sending > 0
   const isHeld = paused + failed > 0
@@ -83,7 +83,7 @@ function Tools({ waiting, sending, paused, failed }: Snapshot) {
   )
 }
 
-/** What a reload has ended. */
+/** Uploads that a reload has interrupted. */
 function Interrupted({ count, keys, buckets }: Interruption) {
   return (
     <Alert color="yellow" p="xs" title={texts.uploads.interrupted(count)}>

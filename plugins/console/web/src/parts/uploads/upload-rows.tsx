@@ -11,7 +11,7 @@ import { Upload } from './upload.ts'
 
 const rowHeight = 28
 const rowsShown = 8
-/** Of a smaller file the rate says nothing. */
+/** Below this size the rate of a file means nothing. */
 const rateBytesMin = 4 * 1024 ** 2
 
 /** `version`: of the queue, so that what is shown is what is in it now. */
@@ -57,7 +57,7 @@ const EndedRow = memo(function EndedRow({ row: { key, state } }: { readonly row:
   )
 })
 
-/** What an upload is now is passed along: only rows that change are drawn again. */
+/** The current state is passed as properties, so that only rows that change are drawn again. */
 type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut'>
 
 const OpenRow = memo(function OpenRow({ upload, state, isCut }: OpenRowProps) {

@@ -26,7 +26,7 @@ export class Upload {
   #sent: Map<number, number> | undefined
   #parts: Map<number, string> | undefined
   #uploadId: string | undefined
-  /** What an earlier page sent has to be asked of the server first. */
+  /** False until the server has told which parts an earlier page had sent. */
   #isAdopted = false
   /** Set while the server cannot be reached, and the upload goes on trying. */
   isCut = false
@@ -48,7 +48,7 @@ export class Upload {
     return Math.max(partBytesMin, Math.ceil(this.sizeBytes / partsMax))
   }
 
-  /** Of an upload in parts that has begun. */
+  /** The id of an upload in parts, once it has begun. */
   get uploadId(): string | undefined {
     return this.#uploadId
   }
@@ -66,7 +66,7 @@ export class Upload {
     return Math.min(bytes, this.sizeBytes)
   }
 
-  /** Of one that is being sent. */
+  /** The rate while the file is being sent. */
   get bytesPerSecond(): number {
     this.#rate ??= new Rate()
     return this.#rate.of(this.sentBytes)
@@ -91,7 +91,7 @@ export class Upload {
     }
   }
 
-  /** What a request under way has sent is lost, parts that have arrived are not. */
+  /** Pauses the upload. Parts that have arrived are kept; bytes of the current request are lost. */
   pause(): void {
     if (this.state !== 'waiting' && this.state !== 'sending') return
     this.#become('paused')
@@ -210,7 +210,7 @@ export class Upload {
     this.#progress(part, bytes)
   }
 
-  /** As long as the server cannot be reached the upload is not over; a file that can be read no more ends it. */
+  /** Repeats the work while the server cannot be reached. A file that can no longer be read ends the upload. */
   async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const cut = (isCut: boolean) => {
       if (this.isCut === isCut) return
