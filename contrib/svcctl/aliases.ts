@@ -13,7 +13,7 @@ export interface Alias {
   readonly region: string
   /** `auto`: path style but for amazonaws.com. */
   readonly pathStyle: 'auto' | 'on' | 'off'
-  /** Where it is not the endpoint's port plus one. */
+  /** The Admin API's URL, if it is not on the endpoint's port plus one. */
   readonly adminUrl?: string
   /** Path of a PEM file with the authorities to trust. */
   readonly ca?: string

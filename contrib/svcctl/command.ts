@@ -20,7 +20,7 @@ export interface OptionDeclaration {
   /** `-r, --recursive`, or with a value: `--expire <duration>`. */
   readonly flags: string
   readonly summary: string
-  /** Of the text; throws RangeError or a usage error. */
+  /** Converts the text; throws RangeError or a usage error. */
   readonly parse?: (text: string) => unknown
   readonly default?: unknown
   readonly choices?: readonly string[]
@@ -31,7 +31,7 @@ export interface OptionDeclaration {
 }
 
 export interface CommandDeclaration<O = Record<string, unknown>> {
-  /** With its groups: `alias set`. */
+  /** The name with its groups: `alias set`. */
   readonly name: string
   /** Last words that stand for that of the name: `ls` for `list`. */
   readonly otherNames?: readonly string[]

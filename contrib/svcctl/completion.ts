@@ -125,7 +125,7 @@ autoload -U +X bashcompinit && bashcompinit
 ${body}`
 }
 
-/** The same for fish, which itself drops candidates that do not begin with the current word. */
+/** The script for fish, which itself drops candidates that do not begin with the current word. */
 function fishScript(rows: readonly Row[], groupNames: readonly string[], values: readonly string[]): string {
   const print = (words: readonly string[]) => (words.length === 0 ? '' : `printf '%s\\n' ${words.join(' ')}`)
   const kinds: Readonly<Record<Row['kind'], readonly string[]>> = {

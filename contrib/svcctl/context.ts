@@ -29,7 +29,7 @@ export interface GlobalOptions {
 
 export interface ConnectAdminOptions {
   readonly isStream?: boolean
-  /** For slow answers: the minimum time to wait. */
+  /** Minimum time to wait, for operations that answer slowly. */
   readonly answersWithinMs?: number
 }
 
@@ -63,7 +63,7 @@ export interface Context {
   readonly hasTransfers: boolean
   /** Asks, unless `--yes`. Rejects with the code `not_confirmed` where the answer is not yes: nothing must have been changed before. */
   requireConfirmed(question: string): Promise<void>
-  /** From now on a signal does not interrupt the command: the command ends by itself. */
+  /** Makes signals not interrupt the command any more: the command itself ends on one. */
   endsOnSignal(): void
   readonly isEndingItself: boolean
   close(): Promise<void>

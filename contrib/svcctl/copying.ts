@@ -62,7 +62,7 @@ interface Job {
   /** Undefined: not known before it is there. */
   readonly sizeBytes: number | undefined
   run(): Promise<Transferred>
-  /** For `mv`. */
+  /** Removes the source, for `mv`. */
   removeSource(): Promise<unknown>
 }
 
@@ -284,7 +284,7 @@ async function requireParent(absolute: string, text: string): Promise<void> {
   throw notFoundError(`There is no folder ${JSON.stringify(dirname(text))}, and no alias of that name.`)
 }
 
-/** Of a target; made where only its last element is missing. */
+/** Opens the folder of a target. Creates it if only its last element is missing. */
 export async function openFolder(context: Context, text: string): Promise<LocalFolder> {
   const absolute = context.path(text)
   await requireParent(absolute, text)

@@ -61,7 +61,7 @@ export class AnswerError extends CliError {
   }
 }
 
-/** One of S3. `code` is S3's, or made from the status where the answer has no document. */
+/** An error answer of S3. `code` is S3's, or made from the status if the answer has no document. */
 export class S3Error extends AnswerError {
   /** Other elements of the document, for example `Region`. */
   readonly details: Readonly<Record<string, string>>
@@ -80,7 +80,7 @@ export interface AdminProblem {
   readonly message: string
 }
 
-/** One of the Admin API: a problem document (RFC 9457). */
+/** An error answer of the Admin API: a problem document (RFC 9457). */
 export class AdminError extends AnswerError {
   readonly problems: readonly AdminProblem[]
 
@@ -90,21 +90,21 @@ export class AdminError extends AnswerError {
     this.problems = facts.problems
   }
 
-  /** The same answer with some of its problems, at least one. */
+  /** The same error with only some of its problems, at least one. */
   with(problems: readonly AdminProblem[]): AdminError {
     const isOfThese = problems.some(problem => problem.message === this.message)
     const message = isOfThese ? this.message : problems[0]!.message
     return this.inWords(message, untold(message, problems))
   }
 
-  /** The same answer in other words. */
+  /** The same error in other words. */
   inWords(message: string, problems: readonly AdminProblem[]): AdminError {
     const { status, code, requestId, operation } = this
     return new AdminError({ status, code, message, requestId, operation, problems })
   }
 }
 
-/** What the message does not say already: it usually repeats the first problem. */
+/** Problems that the message does not say already; it usually repeats the first one. */
 export function untold(message: string, problems: readonly AdminProblem[]): readonly AdminProblem[] {
   const told = message.toLowerCase()
   const isTold = (text: string) => told.includes(text.toLowerCase())
@@ -165,7 +165,7 @@ export function describeError(error: unknown): string {
   return String(error)
 }
 
-/** The same for `--json`. */
+/** The error as a record, for `--json`. */
 export function errorRecord(error: unknown): Record<string, unknown> {
   const code = (error as { code?: unknown }).code
   return {

@@ -31,7 +31,7 @@ export function formatTime(ms: number): string {
 
 export const isoTime = (ms: number): string | undefined => (Number.isNaN(ms) ? undefined : new Date(ms).toISOString())
 
-/** The same JSON without characters that a terminal would obey, which it may hold as they are. */
+/** The JSON with control characters escaped that a terminal would obey. */
 export function safeJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

@@ -15,7 +15,7 @@ export interface ChartSeries {
 
 export interface ChartOptions {
   readonly series: readonly ChartSeries[]
-  /** Of the values: `bytes`, `seconds`, or a count. */
+  /** Unit of the values: `bytes`, `seconds`; undefined for a count. */
   readonly unit: string | undefined
 }
 

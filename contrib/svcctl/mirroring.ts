@@ -31,7 +31,7 @@ export interface MirrorOptions extends TransferOptions {
 /** The maximum number of keys remembered as reported. */
 const toldMax = 10_000
 
-/** For file systems with coarser times, contents are compared. */
+/** On file systems with coarser times, contents are compared instead. */
 const timePrecisionMs = 2
 
 export const emptySource = (what: string): CliError =>
@@ -61,9 +61,9 @@ export interface Watched {
 export interface Side {
   readonly label: (key: string) => string
   list(): AsyncIterable<Entry>
-  /** Of objects. */
+  /** Set for a tree of objects. */
   readonly remote?: { readonly client: S3Client; readonly bucket: string; readonly prefix: string }
-  /** Of files. */
+  /** Set for a tree of files. */
   readonly root?: string
 }
 
@@ -179,7 +179,7 @@ export class Mirroring {
     this.#transfers = createTransfers(context, options)
   }
 
-  /** Of what is written. */
+  /** The customer's key for objects that are written. */
   get targetKey(): CustomerKey | undefined {
     return this.#transfers.encryption.targetKey
   }

@@ -2,7 +2,7 @@
 import type { Context } from './context.ts'
 
 interface Phase {
-  /** Of the server; see `acme.step` of a certificate. */
+  /** The steps as the server names them; see `acme.step` of a certificate. */
   readonly steps: readonly string[]
   readonly text: string
   /** The phase is one of this challenge alone. */

@@ -12,11 +12,11 @@ export interface OutputOptions {
   readonly isJson: boolean
   readonly isQuiet: boolean
   readonly hasColor: boolean
-  /** Of standard output. */
+  /** Whether results on standard output are coloured. */
   readonly hasColoredResults: boolean
   /** Characters of a line of standard output; infinite where that is no terminal. */
   readonly width: number
-  /** The same for standard error, whose sentences are wrapped between words. */
+  /** Width of standard error, whose sentences are wrapped between words. */
   readonly noteWidth: number
 }
 
@@ -28,7 +28,7 @@ export interface Output {
   readonly options: OutputOptions
   /** The requested result. Always written. */
   result(record: Readonly<Record<string, unknown>>, ...lines: readonly string[]): void
-  /** One of many, in a color of its importance. */
+  /** Prints one of many events, in the color of its importance. */
   event(record: Readonly<Record<string, unknown>>, line: string, tone: Tone): void
   /** A completed action. `--quiet` suppresses it. */
   done(record: Readonly<Record<string, unknown>>, line: string): void

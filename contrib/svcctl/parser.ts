@@ -86,7 +86,7 @@ function namesOneOfAlias({ arguments: [first, second] }: CommandDeclaration): bo
   return first?.kind === 'alias' && second?.kind === 'text' && second.isOptional !== true
 }
 
-/** Of commander, which has no other place between its parents, who take the operands out of the line, and the count of arguments. */
+/** A part of commander: the only place between its parents, which take the operands out of the line, and the count of arguments. */
 interface Parsing {
   _parseCommand(operands: string[], unknown: string[]): unknown
 }
@@ -152,7 +152,7 @@ function suggestByMeaning(text: string, group: string): string {
   return Object.hasOwn(otherNames, name) ? `${line}\n(Did you mean ${otherNames[name]}?)\n` : text
 }
 
-/** Of a word that begins as one of the choices does: `network` for `net`. */
+/** Completes the beginning of one of the choices: `net` for `network`. */
 function withChoice(text: string): string {
   const [refusal, given = '', list = ''] =
     /^error: .*(?:value|argument) '([^']*)' is invalid.* Allowed choices are (.*)\.$/m.exec(text) ?? []

@@ -100,7 +100,7 @@ function verdictOfObjects({ size, concurrency, put, get }: NonNullable<Speedtest
   ]
 }
 
-/** As networks are sold. */
+/** The bandwidth in the unit in which networks are sold. */
 function network(bytesPerSecond: number): string {
   const megabits = (bytesPerSecond * 8) / 1e6
   if (megabits < 1000) return `${megabits < 10 ? megabits.toFixed(1) : Math.round(megabits)} Mbit/s`

@@ -46,7 +46,7 @@ export function parseTarget(text: string, aliases: { has(name: string): boolean 
   return { kind: 'local', path: text }
 }
 
-/** For a place that is missing: a mistyped alias was taken for a folder. */
+/** The error for a missing place: a mistyped alias is taken for a folder. */
 export function missingPlace(text: string): Error {
   const missing = `There is no file or folder ${JSON.stringify(text)}`
   return notFoundError(

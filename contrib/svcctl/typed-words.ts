@@ -1,7 +1,7 @@
 /** Translates places of a request in messages of the server into the words that the user typed. */
 import { AdminError } from './errors.ts'
 
-/** By place and field: `body/secretKey`, `body/origin/bucket`, `query/limit`, `path/user`. */
+/** What the user typed, by place and field: `body/secretKey`, `body/origin/bucket`, `query/limit`, `path/user`. */
 export type TypedWords = ReadonlyMap<string, string>
 
 /** A place of the request as the server writes it: `/policyNames/0`, `query/limit`, `path/user`. */
@@ -18,9 +18,9 @@ export function inTypedWords(error: unknown, words: TypedWords): unknown {
   return translated(error, translate)
 }
 
-/** One of a list that several options make together. */
+/** One item of a list that is made from several options. */
 export interface TypedPattern {
-  /** Of the option: `glob` for `--glob`. */
+  /** The option's name: `glob` for `--glob`. */
   readonly type: string
   readonly pattern: string
 }

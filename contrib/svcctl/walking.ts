@@ -11,11 +11,11 @@ import { formatRemote, missingPlace, type RemoteTarget } from './target.ts'
 import type { Entry } from './transfer/comparison.ts'
 
 export interface Found extends Entry {
-  /** In the form that a user would type. */
+  /** The target as a user would type it. */
   readonly target: string
 }
 
-/** In the order of keys, which are relative to the target; below an alias they begin with the bucket. Throws if the target does not exist. */
+/** Lists a target in the order of keys. Keys are relative to it; below an alias they begin with the bucket. Throws if it does not exist. */
 export async function* walk(context: Context, text: string, failures: Failures): AsyncGenerator<Found> {
   const target = await context.target(text)
   if (target.kind === 'stream') throw usageError('Standard streams cannot be looked through.')
@@ -44,7 +44,7 @@ export async function* walk(context: Context, text: string, failures: Failures):
   if (isEmpty && target.kind === 'remote' && target.key !== '') yield await objectItself(context, target)
 }
 
-/** Of a local target. Throws if it does not exist. */
+/** The properties of a local target. Throws if it does not exist. */
 export async function statPlace(context: Context, path: string) {
   try {
     return await lstat(context.path(path))

@@ -12,7 +12,7 @@ const sizeName = /(^|[a-z])([sS]ize|Bytes)$|^(size|bytes|usage|capacity|used|fre
 type Json = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-/** Of one line. */
+/** Whether the value fits on one line. */
 const isShort = (value: unknown): boolean =>
   !isObject(value) && (!Array.isArray(value) || value.every(item => typeof item !== 'object' || item === null))
 
@@ -121,7 +121,7 @@ function align(rows: readonly (readonly string[])[], width: number): readonly st
   })
 }
 
-/** By the columns that a terminal takes for it. */
+/** Pads the text by its width in a terminal. */
 const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - stringWidth(text)))
 
 /** A value behind its label; the lines that it goes on in are indented below its beginning. */
@@ -133,7 +133,7 @@ function labelled(label: string, text: string, width: number): readonly string[]
   return [`${label} ${first}`, ...rest.map(line => ' '.repeat(indent) + line)]
 }
 
-/** In a narrower terminal the lines are not wrapped here. */
+/** Below this width lines are left for the terminal to wrap. */
 const valueWidthMin = 20
 
 /** An object, one line per name; nested values are indented below it. */

@@ -104,7 +104,7 @@ const isAlwaysEmpty = ({ type, anyOf, properties, patternProperties, additionalP
 const pageNames = new Set(['cursor', 'limit'])
 const restKinds = new Set<Field['kind']>(['list', 'pairs', 'document'])
 
-/** With several document fields the body is one file, because single options would only be parts of it. */
+/** Whether the body is one file: with several document fields, single options would only be parts of it. */
 function isDocumentAlone(fields: readonly Field[]): boolean {
   const documents = fields.filter(({ kind }) => kind === 'document')
   return documents.length > 1 && documents.length === fields.length

@@ -1,4 +1,4 @@
-/** What `cache inspect` tells people: the decision and what is there. All fields of the policy are in `--json`. */
+/** The output of `cache inspect` for people: the decision and the stored answers. `--json` has all fields of the policy. */
 import type { Answer } from './overrides.ts'
 
 interface Policy {

@@ -26,7 +26,7 @@ export interface AdminRequest {
   readonly body?: unknown
   /** Instead of a body: of this media type. */
   readonly bytes?: { readonly type: string; readonly content: Buffer }
-  /** With or without quotes. */
+  /** The ETag, with or without quotes. */
   readonly ifMatch?: string
   /** The answer is text of this media type. */
   readonly textType?: string
@@ -72,7 +72,7 @@ export function adminUrlOf({ endpoint, adminUrl }: Alias): string {
 
 const nextPort = (endpoint: string): string => besidePort(endpoint, 1)
 
-/** The same address, so many ports further. */
+/** The same address with its port increased by the distance. */
 export function besidePort(endpoint: string, distance: number): string {
   const url = new URL(endpoint)
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)

@@ -77,7 +77,7 @@ const formatOption: OptionDeclaration = {
   default: 'json',
 }
 
-/** As `dist import` takes them. An empty file would be taken, too: where there is no document, it fails. */
+/** Prints documents in the form of `dist import`. Fails if there are none, because an empty file could be imported, too. */
 async function showDocuments(
   context: Context,
   client: AdminClient,
@@ -263,7 +263,7 @@ interface AnswerOptions {
   readonly name: string
   readonly label: string
   readonly check: AdminRequest | undefined
-  /** For the end of the job that it starts. */
+  /** Whether the command waits for the end of the job that it starts. */
   readonly waits: boolean
 }
 

@@ -45,7 +45,7 @@ const tokens: Readonly<Record<string, string>> = {
   rfc2136: 'tsigSecret',
 }
 
-/** For the server's words about a document of these options. */
+/** Option names for the words of the server's messages about a document made of these options. */
 export const dnsProviderWords: Readonly<Record<string, string>> = {
   'body/name': 'NAME',
   'body/type': '--type',
@@ -98,7 +98,7 @@ export const dnsProviderOptions: readonly OptionDeclaration[] = [
 
 export type DnsProviderDocument = Readonly<Record<string, unknown>>
 
-/** As the server names the block of a kind. */
+/** The server's name for the block of a kind. */
 export const blockOf = (type: string): string =>
   type.replace(/[_.-]+([a-z0-9])/g, (_, first: string) => first.toUpperCase())
 
@@ -141,7 +141,7 @@ async function credentialsOf(
   return secrets
 }
 
-/** For people. */
+/** The lines that people read. */
 export function linesOfProvider(provider: DnsProviderDocument): readonly string[] {
   const { name, type, hasCredentials } = provider
   const missing = hasCredentials === true ? '' : ' It has no credentials.'

@@ -30,10 +30,10 @@ export interface Field {
   readonly description: string
   /** Allowed values, of the field or of its items. */
   readonly choices: readonly string[] | undefined
-  /** That a text, or each of a list, has to match; only where the description says what it is. */
+  /** Pattern of the text, or of each item of a list; only if the description explains it. */
   readonly pattern?: string | undefined
   readonly default: unknown
-  /** Of a list or pairs: it may be empty. */
+  /** Whether a list or pairs may be empty. */
   readonly mayBeEmpty: boolean
   /** Values of pairs are lists. */
   readonly hasLists: boolean
@@ -43,7 +43,7 @@ export interface Field {
   readonly shape: string | undefined
 }
 
-/** Those that a caller sets. */
+/** The fields that a caller sets. */
 export function fieldsOf(schema: Schema): readonly Field[] {
   const required = new Set(schema.required)
   return Object.entries(schema.properties ?? {})
@@ -102,7 +102,7 @@ function kindOfNumber(name: string): FieldKind {
   return /^size|Bytes$|Size$/.test(name) ? 'size' : 'number'
 }
 
-/** For records whose values are texts, or lists of texts. */
+/** Schema of the values of a record, if they are texts or lists of texts. */
 function valueOfPairs({ type, patternProperties, additionalProperties }: Schema): Schema | undefined {
   if (type !== 'object') return undefined
   const found = Object.values(patternProperties ?? {})[0] ?? additionalProperties

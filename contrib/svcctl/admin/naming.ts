@@ -8,7 +8,7 @@ import { overrides } from './overrides.ts'
 
 type Named = Pick<Operation, 'id' | 'path'>
 
-/** Without `admin` in front. */
+/** The name of the command without `admin`. */
 export function commandName({ id, path }: Named): string {
   const given = overrides[id]?.name
   if (given !== undefined) return given

@@ -91,7 +91,7 @@ export function resolveSchema(schema: Schema): Schema {
   return { ...schemas[$ref.slice(prefix.length)], ...beside }
 }
 
-/** In the order of the catalogue. */
+/** All operations in the order of the catalogue. */
 export function listOperations(): readonly Operation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, documented]) => describe(path, method.toUpperCase(), documented)),

@@ -5,11 +5,11 @@ import { configNotes } from './config-notes.ts'
 import type { EventLine } from './events.ts'
 import type { JobFacts } from './waiting.ts'
 
-/** Of the server: JSON. */
+/** An answer of the server: JSON. */
 export type Answer = Readonly<Record<string, unknown>>
 
 export interface Override {
-  /** Of the command, without `admin`; with `dist` where it is of that group. */
+  /** Name of the command, without `admin`, but with `dist` if it is in that group. */
   readonly name?: string
   /** The command that performs the operation, instead of one of `admin`. */
   readonly elsewhere?: string
@@ -37,13 +37,13 @@ export interface Override {
   readonly job?: JobFacts
   /** The columns of the table, or the lines; default: all short fields. */
   readonly columns?: readonly string[]
-  /** Of each event of a stream. */
+  /** The line for each event of a stream. */
   readonly line?: EventLine
   /** The meaning of a column that the answer leaves out. */
   readonly defaults?: Readonly<Record<string, unknown>>
   /** The kind that the answer has among the documents of `dist export`: `-o yaml` prints it as one. */
   readonly exportKind?: string
-  /** What people read of an answer; all of it is in `--json`. */
+  /** The part of an answer that people read; `--json` prints all of it. */
   shown?(answer: Answer): Answer
   /** It answers with the document that it was given: people hear that it is stored. */
   readonly isEcho?: boolean
@@ -313,7 +313,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   renewCertificate: { elsewhere: 'dist cert renew' },
 }
 
-/** Of a message that may be none yet. */
+/** The message as a sentence; empty if there is none yet. */
 function sentenceOf(message: unknown): string {
   const text = String(message)
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.')

@@ -10,7 +10,7 @@ import type { Operation } from './operations.ts'
 import { overrides } from './overrides.ts'
 import { fieldsOfDocument, parseArgument, parseJson, parsePairs, readDocument, secretOf } from './values.ts'
 
-/** By their names in camelCase, as the parser has them. */
+/** Options by name in camelCase, as the parser returns them. */
 export type Options = Readonly<Record<string, unknown>>
 
 const camel = (text: string): string => text.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -23,7 +23,7 @@ export interface Prepared {
   readonly target: RemoteTarget
   /** The subject of the request, for messages. */
   readonly label: string
-  /** Where the body as a whole is a file that the server can check by its text. */
+  /** A request that checks the text of the file; only if the whole body is one file that the server can check. */
   readonly check: AdminRequest | undefined
 }
 

@@ -34,9 +34,9 @@ async function askState(client: AdminClient): Promise<State> {
 }
 
 interface WaitOptions {
-  /** Of the server before. */
+  /** When the former process was started. */
   readonly startedAt: string
-  /** From now on. */
+  /** Maximum time from now. */
   readonly withinMs: number
 }
 

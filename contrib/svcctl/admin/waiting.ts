@@ -5,7 +5,7 @@ import type { AdminClient, AdminRequest } from './client.ts'
 
 type Answer = Readonly<Record<string, unknown>>
 
-/** Of an operation that answers with a job. */
+/** Facts about an operation that answers with a job. */
 export interface JobFacts {
   /** Asks for the job again. */
   again(job: Answer): AdminRequest

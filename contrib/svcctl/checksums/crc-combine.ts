@@ -9,7 +9,7 @@ interface Polynomial {
   readonly bits: 32n | 64n
   /** Reflected, without the leading term. */
   readonly value: bigint
-  /** Those of x that were needed so far. */
+  /** Powers of x that were needed so far. */
   readonly powers: bigint[]
 }
 

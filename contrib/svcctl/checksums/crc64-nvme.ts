@@ -10,7 +10,7 @@ const polynomial = 0x9a6c9329ac4bc9b5n
 
 interface Instance {
   readonly memory: WebAssembly.Memory
-  /** Where the caller writes the bytes, and at most how many. */
+  /** Address of the window, into which the caller writes bytes, and its length. */
   readonly windowAt: { readonly value: number }
   readonly windowBytes: { readonly value: number }
   /** Reads the first `size` bytes of the window, and changes them. */

@@ -17,9 +17,9 @@ interface ImportResult {
   readonly configSubsystems: number
   readonly buckets: number
   readonly bucketsCreated: readonly string[]
-  /** Of an older server: missing. */
+  /** Missing from older servers. */
   readonly documents?: Readonly<Record<string, number>>
-  /** The same; there `changed` names new ones, too. */
+  /** Missing from older servers, whose `changed` also names new documents. */
   readonly created?: readonly string[]
   readonly changed: readonly string[]
   /** Of an older server: missing. */

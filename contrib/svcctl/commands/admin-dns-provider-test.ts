@@ -11,7 +11,7 @@ interface Outcome {
   readonly durationMs: number
 }
 
-/** For publishing and removing, beside the propagation. */
+/** Time for publishing and removing, in addition to the propagation. */
 const changesMs = 400_000
 
 const steps: Readonly<Record<string, string>> = {

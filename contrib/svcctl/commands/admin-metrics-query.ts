@@ -102,7 +102,7 @@ export default defineCommand<Options>({
   },
 })
 
-/** With the command that shows the families, where there is none of that name. */
+/** Adds the command that lists the families, if none has this name. */
 function withList(error: unknown, alias: string, name: string): unknown {
   if (!(error instanceof AdminError) || !/^query\/name\b.*no family/.test(error.message)) return error
   const message = `The server holds no family ${JSON.stringify(name)}: \`svcctl admin metrics list ${alias}\` shows all.`
@@ -134,7 +134,7 @@ function describe(name: string, answer: Answer, quantile = 0.99): readonly strin
   return [`${name}${what}`, `${time(start)} to ${time(end)} UTC, a point per ${step} s`, ...chartOf({ series, unit })]
 }
 
-/** As many points as the chart has columns, where times can be read here: rates of each column are computed by the server. */
+/** The step that gives one point per column of the chart, so that the server computes rates per column. Undefined if the times are not understood. */
 function fittingStep(from: string | undefined, to: string | undefined, nowMs: number): number | undefined {
   const endMs = to === undefined ? nowMs : timeOf(to, nowMs)
   const startMs = from === undefined ? endMs - hourMs : timeOf(from, nowMs)

@@ -139,7 +139,7 @@ interface Files {
   readonly pages: Files['rest']
 }
 
-/** What is to be uploaded, before anything is made for it. */
+/** Finds the files to upload, before anything is created. */
 async function filesOf({ output }: Context, path: string): Promise<Files> {
   const files: Files = { rest: [], pages: [] }
   for await (const file of walkFiles(path, skipped => output.note(`${skipped.path} ${skipped.reason}: left out.`))) {
@@ -197,7 +197,7 @@ async function rehearse(place: DistributionPlace, target: RemoteTarget, settings
   }
 }
 
-/** With the option that publishes into the distribution which has one of the domains. */
+/** Adds to the error the option that publishes into the distribution that has one of the domains. */
 async function withOwner({ client, id }: DistributionPlace, error: AdminError, domains: readonly string[]) {
   for (const domain of domains) {
     const owner = await ownerOf(client, domain)

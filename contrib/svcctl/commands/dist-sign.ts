@@ -103,7 +103,7 @@ export default defineCommand<Options>({
   },
 })
 
-/** As a server sends it. */
+/** The cookie as a server sends it. */
 function headerOf({ name, value, domain, path, secure, expires }: Cookie): string {
   const time = new Date(expires).toUTCString()
   return `Set-Cookie: ${name}=${value}; Domain=${domain}; Path=${path}; Expires=${time}; HttpOnly${secure ? '; Secure' : ''}`

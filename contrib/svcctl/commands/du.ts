@@ -69,7 +69,7 @@ export default defineCommand<Options>({
 const sizeWidth = 9
 const countWidth = 9
 
-/** Where the next folder of the key ends; 0: there is none. */
+/** End of the next folder in the key; 0 if there is none. */
 const nextFolder = (key: string, open: readonly Total[]): number => key.indexOf('/', open.at(-1)!.folder.length) + 1
 
 export function parseDepth(text: string): number {

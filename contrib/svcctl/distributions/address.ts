@@ -43,7 +43,7 @@ interface Listener {
   readonly secure: boolean
 }
 
-/** Where the name of an address has to lead. The server tells its ports to those who may see them (admin:ServerInfo). */
+/** Notes where the name of an address must lead. The server tells its ports only to callers with admin:ServerInfo. */
 export async function listenerNote(client: AdminClient, address: string): Promise<string> {
   const isHttps = address.startsWith('https:')
   const [name, usualPort] = isHttps ? ['web-tls', 443] : ['web', 80]

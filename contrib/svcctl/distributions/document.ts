@@ -32,7 +32,7 @@ export interface DistributionPlace {
 
 const pathOf = (id: string) => `/distributions/${encodeName(id)}`
 
-/** Of `ALIAS/ID`. */
+/** Connects to the place that `ALIAS/ID` names. */
 export async function connectTo(context: Context, text: string): Promise<DistributionPlace> {
   const target = context.remote(text)
   const id = requireBucketOnly(target)
@@ -111,7 +111,7 @@ export function noteWarnings({ output }: Context, { warnings = [] }: Distributio
   for (const warning of warnings) output.note(warning)
 }
 
-/** That saving it has begun an order, and how to watch that. */
+/** Notes that saving began an order, and how to watch it. */
 export async function noteOrder({ output }: Context, place: DistributionPlace, stored: DistributionDocument) {
   if (stored.tls?.certificate !== 'auto') return
   const certificate = await getCertificate(place.client, stored.id).catch(error => {

@@ -1,2 +1,2 @@
-/** Of documents that `dist export` prints. */
+/** Kinds of the documents that `dist export` prints. */
 export const documentKinds = ['KeyGroup', 'CachePolicy', 'CacheSettings', 'Distribution', 'DistributionCache']

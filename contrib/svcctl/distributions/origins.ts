@@ -4,10 +4,10 @@ import { CliError } from '../errors.ts'
 import type { DistributionDocument } from './document.ts'
 
 const shownMax = 5
-/** As many as there can be. */
+/** Maximum number of distributions. */
 const distributionsMax = 1000
 
-/** What a removal of the bucket does to them: sentences. Empty also where that cannot be found out: a caller may remove buckets without seeing distributions. */
+/** Sentences about distributions that need the bucket. Also empty if the caller may not see distributions. */
 export async function needsOf(context: Context, alias: string, bucket: string): Promise<readonly string[]> {
   const all = await distributions(context, alias)
   const served = all.filter(({ origin }) => origin.bucket === bucket)

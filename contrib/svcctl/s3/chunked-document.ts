@@ -5,7 +5,7 @@
 import { failure } from '../errors.ts'
 import { gatheredBytesMax } from './messages.ts'
 
-/** Of a size with its extensions, and of all trailers. */
+/** Maximum length of a size with its extensions, and of all trailers together. */
 const lineBytesMax = 4096
 const sizePattern = /^([0-9A-Fa-f]{1,8})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const carriageReturn = 13
@@ -20,7 +20,7 @@ export class ChunkedDocument {
   readonly #pieces: Buffer[] = []
   #byteCount = 0
   #expecting: Expecting = 'size'
-  /** Of the chunk. */
+  /** Bytes of the chunk that are still to come. */
   #remaining = 0
   #line = ''
   #trailerBytes = 0

@@ -18,7 +18,7 @@ import { createSigner, encodeText } from './signing.ts'
 import { readXml, textOf, textsOf } from './xml.ts'
 
 export interface S3Request {
-  /** As AWS names it: for messages. */
+  /** AWS's name of the operation, for messages. */
   readonly operation: string
   readonly method: string
   readonly bucket?: string
@@ -235,7 +235,7 @@ function watchSink(
   return { start, room: () => sink.room(), filled: byteCount => watch(sink.filled(byteCount)) }
 }
 
-/** Of a literal address or `localhost`; other names may lead anywhere. */
+/** Whether it is a loopback address or `localhost`; other names may lead anywhere. */
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
@@ -246,7 +246,7 @@ export function encodeName(text: string): string {
   return encodeText(text)
 }
 
-/** The same, with its slashes. */
+/** Encodes a key like `encodeName`, but keeps its slashes. */
 export const encodeKey = (key: string): string => encodeName(key).replaceAll('%2F', '/')
 
 function describeAttempt(

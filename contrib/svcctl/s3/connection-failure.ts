@@ -11,7 +11,7 @@ export function isConnectionError(error: unknown): boolean {
 
 export const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
 
-/** By a server that ends; undici has a code of its own for it. */
+/** Whether a server that ends has reset the connection; undici has its own code for it. */
 export const isReset = (error: unknown): boolean =>
   ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes((error as NodeJS.ErrnoException).code ?? '')
 

@@ -9,7 +9,7 @@ import { usageError } from '../errors.ts'
 export interface CustomerKey {
   /** A hash of the key, for the state of unfinished transfers. */
   readonly id: string
-  /** Of requests that write or read the object. */
+  /** Headers of requests that write or read the object. */
   readonly headers: Readonly<Record<string, string>>
   /** The headers of the source of a copy. */
   readonly sourceHeaders: Readonly<Record<string, string>>

@@ -183,7 +183,7 @@ export class Line {
       )
   }
 
-  /** Without an error: the server ended the connection. */
+  /** Called when the connection breaks; without an error the server has ended it. */
   #onBroken(error: Error | undefined): void {
     const exchange = this.#exchange
     if (exchange !== undefined && this.#phase === 'head' && this.#servedCount > 0 && !this.#hasAnswer) {
@@ -211,7 +211,7 @@ export class Line {
     this.fail(broken('ETIMEDOUT', `${what} within ${ms / 1000} seconds`))
   }
 
-  /** Where the next bytes go. */
+  /** The memory for the next bytes. */
   #room(): Uint8Array {
     if (this.#phase !== 'body' || this.#pending !== undefined || this.#chunks !== undefined)
       return this.#filled === 0 ? this.#own : this.#own.subarray(this.#filled)

@@ -6,7 +6,7 @@ import { childrenOf, readXml, textOf, type XmlNode } from './xml.ts'
 export interface ListedObject {
   readonly key: string
   readonly sizeBytes: number
-  /** Without quotation marks. */
+  /** The ETag without quotation marks. */
   readonly etag: string
   readonly modifiedMs: number
   readonly storageClass: string | undefined
@@ -103,7 +103,7 @@ function requireProgress(next: string | undefined, previous: string | undefined)
   return next
 }
 
-/** In the order of keys. */
+/** Lists objects in the order of keys. */
 export async function* listObjects(client: S3Client, scope: ListingScope): AsyncGenerator<Page<ListedObject>> {
   let token: string | undefined
   for (;;) {
@@ -120,7 +120,7 @@ export async function* listObjects(client: S3Client, scope: ListingScope): Async
   }
 }
 
-/** In the order of keys, newest version first. */
+/** Lists versions in the order of keys, the newest version first. */
 export async function* listVersions(client: S3Client, scope: ListingScope): AsyncGenerator<Page<ListedVersion>> {
   let marker: Record<string, string> = {}
   for (;;) {

@@ -14,7 +14,7 @@ export interface BodySink {
 /** Writes the bytes into its own memory, so that the body of a GET is not copied. */
 export interface RoomSink {
   start?(headers: AnswerHeaders): void
-  /** Where the next bytes may go; empty: there should be none. Not asked for while `filled` is at work. */
+  /** The memory for the next bytes; empty if none should come. Not called while `filled` works. */
   room(): Buffer
   /** So many bytes are there, at the beginning of the room. */
   filled(byteCount: number): void | Promise<void>
@@ -45,7 +45,7 @@ export interface HttpRequest {
   readonly body?: Buffer
   /** Called with the number of bytes that the socket has accepted. */
   readonly onSent?: (byteCount: number) => void
-  /** For 2xx; without one, and for all others, the body is gathered. */
+  /** Receives the body of a 2xx answer. Other bodies, and all without a sink, are gathered. */
   readonly sink?: BodySink | RoomSink
   readonly signal?: AbortSignal
 }

@@ -15,11 +15,11 @@ export interface ObjectName {
 
 export interface ObjectFacts {
   readonly sizeBytes: number
-  /** Without quotation marks. */
+  /** The ETag without quotation marks. */
   readonly etag: string
   readonly modifiedMs: number
   readonly versionId: string | undefined
-  /** Of the whole object, raw digests. */
+  /** Raw digests of the whole object. */
   readonly checksums: ReadonlyMap<ChecksumAlgorithm, Buffer>
   /** If present, the ETag is not a digest of the content. */
   readonly isEncrypted: boolean

@@ -21,13 +21,13 @@ export interface Failure {
   readonly pauseMsMin?: number
 }
 
-/** Of the connections to one server. */
+/** Retries of all connections to one server. */
 export interface Retries {
   /** A request has been answered before: the server was there. */
   readonly hasAnswered: boolean
   /** The server has answered a request, or begun to; `isRestart`: that it stops or starts. */
   answered(isRestart?: boolean): void
-  /** For one request: resolves when it may be sent again, and throws its error otherwise. */
+  /** Begins one request. The function resolves when it may be sent again, and throws its error otherwise. */
   begin(): (failure: Failure, signal?: AbortSignal) => Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function createRetries({ attemptCountMax, pauseMsAfter }: RetryOptions): 
     begin() {
       let attemptCount = 0
       let restartCount = 0
-      /** Of this request: others may be answered while a stop refuses new ones. */
+      /** First failure of this request: others may be answered while a stopping server refuses new ones. */
       let ownSinceMs: number | undefined
       return async ({ error, mayRetry, isRestart, pauseMsMin = 0 }, signal) => {
         if (!mayRetry) throw error
@@ -73,7 +73,7 @@ export function createRetries({ attemptCountMax, pauseMsAfter }: RetryOptions): 
   }
 }
 
-/** What svc says while it stops and while it starts; an answer to HEAD has no words, but then ends its connection. */
+/** Whether svc answers that it stops or starts. An answer to HEAD has no body, but closes the connection. */
 export function tellsRestart({ status, headers, body }: HttpAnswer, message: string): boolean {
   if (status !== 503) return false
   return body.length === 0

@@ -12,7 +12,7 @@ export interface SigningKeys {
 
 export interface RequestToSign {
   readonly method: string
-  /** As the `host` header has it. */
+  /** The host as in the header `host`. */
   readonly host: string
   /** Percent-encoded, from the first slash. */
   readonly path: string

@@ -11,7 +11,7 @@ const depthMax = 32
 
 interface Element {
   readonly name: string
-  /** By name, in the order of the document; undefined as long as there are none. */
+  /** Children by name, in the order of the document; undefined if there are none. */
   children: Record<string, XmlNode[]> | undefined
   text: string
 }

@@ -3,7 +3,7 @@
  * larger than the whole budget waits until it is alone.
  */
 export interface Lease {
-  /** Of the requested length; its content is that of the previous use. */
+  /** A buffer of the requested length; it contains bytes of its previous use. */
   readonly buffer: Buffer
   /** Once, when nothing reads the buffer any more. */
   release(): void

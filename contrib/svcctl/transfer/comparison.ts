@@ -11,9 +11,9 @@ export interface Entry {
   readonly key: string
   readonly sizeBytes: number
   readonly modifiedMs: number
-  /** Of objects. */
+  /** Set for objects. */
   readonly etag?: string
-  /** Of files. */
+  /** Set for files. */
   readonly path?: string
 }
 
@@ -59,7 +59,7 @@ export async function hasContentOf(path: string, client: S3Client, name: ObjectN
   return sizeBytes === facts.sizeBytes && digest.digest().equals(expected.digest)
 }
 
-/** By a checksum that both have. */
+/** Compares contents by a checksum that both have. */
 export async function haveSameContent(
   left: { readonly client: S3Client } & ObjectName,
   right: { readonly client: S3Client } & ObjectName,

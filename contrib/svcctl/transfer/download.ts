@@ -184,7 +184,7 @@ class RangedDownload {
   readonly #expected: Expected | undefined
   readonly #abort = new AbortController()
   #rangeBytes: number
-  /** By range, where they combine. */
+  /** Digests by range, if they can be combined. */
   readonly #digests: (Buffer | undefined)[] = []
   readonly #done: number[] = []
   #notedMs = performance.now()

@@ -13,7 +13,7 @@ export interface EncryptionOptions {
 }
 
 export interface Encryption {
-  /** For the request that begins to write an object, without a customer's key. */
+  /** Headers of the request that begins to write an object, without those of a customer's key. */
   readonly headers: Readonly<Record<string, string>>
   /** Options for writes. */
   readonly targetKey: CustomerKey | undefined

@@ -95,7 +95,7 @@ export function createProgress(io: Io, isShown: boolean): Progress {
   }
 }
 
-/** Of one answer that takes about so long: how much of that time is over. */
+/** Progress of waiting for one answer: the share of the expected time that is over. */
 export function createWait(io: Io, isShown: boolean, expectedMs: number): Progress {
   if (!isShown) return noProgress
   const startedMs = performance.now()

@@ -32,7 +32,7 @@ export async function writeToStream(
   return facts.sizeBytes
 }
 
-/** Of unknown length; cannot be read twice, and so not be continued. */
+/** A source of unknown length. It cannot be read twice, so its upload cannot be continued. */
 export function streamSource(stream: Readable, name: string): UploadSource {
   const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let rest: Buffer = Buffer.alloc(0)

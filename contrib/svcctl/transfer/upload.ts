@@ -18,7 +18,7 @@ import type { Budget, Lease } from './budget.ts'
 import type { StateFile } from './transfer-state.ts'
 
 export interface UploadSource {
-  /** For messages. */
+  /** The name in messages. */
   readonly name: string
   /** Undefined: known at its end. */
   readonly sizeBytes: number | undefined
@@ -67,14 +67,14 @@ const partBytesMax = 5 * 1024 * MIB
 const partCountMax = 10_000
 const objectBytesMax = 5 * 1024 * 1024 * MIB
 
-/** As small as requested, as large as the maximum number of parts requires. */
+/** The size of parts: as requested, or larger if the maximum number of parts requires it. */
 export function choosePartBytes(sizeBytes: number, wanted: number | undefined): number {
   if (sizeBytes > objectBytesMax) throw failure('too_large', 'No object can be larger than 5 TiB.')
   const needed = Math.ceil(sizeBytes / partCountMax / MIB) * MIB
   return Math.max(wanted ?? partBytesDefault, needed, partBytesMin)
 }
 
-/** For a stream of unknown length: parts grow, so that 10 000 of them hold more than 5 TiB. */
+/** Size of a part of a stream of unknown length. Parts grow, so that 10 000 of them hold more than 5 TiB. */
 const streamPartBytes = (number: number, first: number): number =>
   Math.min(first * 2 ** Math.floor((number - 1) / 1000), partBytesMax)
 
