@@ -33,7 +33,7 @@ export interface PointDescription {
   readonly name: string
   readonly owner: string
   readonly cardinality: 'one' | 'many'
-  /** Of a contribution. */
+  /** Schema of a contribution. */
   readonly schema: TSchema
   readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
 }
@@ -124,7 +124,7 @@ export interface CliCommandDefinition<Uses extends ServiceName> extends CliComma
   readonly name: string
   /** Services that `run` needs. */
   readonly uses?: readonly Uses[]
-  /** As `run` of a CliCommand. */
+  /** Like `run` of a CliCommand. */
   run(argv: readonly string[], io: CliIo, services: Pick<Services, Uses>): Promise<number>
 }
 

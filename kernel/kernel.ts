@@ -46,7 +46,7 @@ export interface KernelOptions {
   readonly threads?: Threads
   readonly ports: Ports
   readonly log: Logger
-  /** Of the program; default 0.0.0, of unknown sources. */
+  /** Build of the program; default 0.0.0 of unknown sources. */
   readonly build?: Build
   /** The origin of a plugin. Default: a program that embeds the kernel has passed all of them. */
   readonly originOf?: (plugin: AnyPlugin) => PluginOrigin
@@ -81,7 +81,7 @@ export interface Kernel {
   /** All services, for the program that runs the kernel. */
   services(): Readonly<Partial<Services>>
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
-  /** Of all threads, in the main thread: those that a stop did not wait for. */
+  /** Number of requests of all threads that a stop did not wait for. Only in the main thread. */
   cutOffRequests(): number
   /** Facts that plugins announced so far. */
   announcements(): Readonly<Record<string, string | number | boolean>>

@@ -51,7 +51,7 @@ export interface Contribution<T> {
 export interface PointDeclaration {
   /** How many contributions there may be, of all plugins together: at most one, or any number. */
   readonly cardinality: 'one' | 'many'
-  /** Of a contribution; `Type.Function([], Type.Unknown())` stands for any function. */
+  /** Schema of a contribution; `Type.Function([], Type.Unknown())` stands for any function. */
   readonly schema: TSchema
   /** For points that plugins name in `contributes`: makes a contribution of an entry of their lists. */
   readonly listed?: ListedBinding

@@ -31,7 +31,7 @@ export interface PointRegistry {
   describe(): readonly PointDescription[]
 }
 
-/** Of these points, by name. */
+/** Creates the registry of these points, by name. */
 export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegistry {
   const points = new Map<string, OpenPoint>()
   for (const [name, point] of owned) points.set(name, { ...point, list: [] })

@@ -19,7 +19,7 @@ export interface KeyvTier extends CacheTier {
 
 export interface KeyvTierOptions {
   readonly config: CacheKeyvConfig
-  /** Of this thread. */
+  /** Budget of this thread. */
   readonly budgetBytes: number
   readonly deploymentId: string
   readonly clock: Clock

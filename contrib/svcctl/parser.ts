@@ -152,7 +152,7 @@ function suggestByMeaning(text: string, group: string): string {
   return Object.hasOwn(otherNames, name) ? `${line}\n(Did you mean ${otherNames[name]}?)\n` : text
 }
 
-/** Completes the beginning of one of the choices: `net` for `network`. */
+/** Adds the choice that was probably meant: `net` for `network`. */
 function withChoice(text: string): string {
   const [refusal, given = '', list = ''] =
     /^error: .*(?:value|argument) '([^']*)' is invalid.* Allowed choices are (.*)\.$/m.exec(text) ?? []

@@ -41,7 +41,7 @@ type RowFacts = 'plugin' | 'variable' | 'flag' | 'fileKey' | 'required' | 'secre
 export interface ConfigurationRow extends Pick<ConfigurationKey, RowFacts> {
   /** The form of a value: `size`, `duration`, `integer`, `json | text` for a choice. */
   readonly type: string
-  /** As it would be written; undefined when there is none. */
+  /** The default as an operator would write it; undefined if there is none. */
   readonly default: string | undefined
   readonly description: string
 }

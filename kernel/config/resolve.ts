@@ -60,7 +60,7 @@ export interface ResolvedConfiguration {
 
 /** The entry of a key in one source. */
 interface Entry {
-  /** As the operator wrote it. */
+  /** The name as the operator wrote it. */
   readonly name: string
   readonly source: string
   /** Text is parsed by the key's type; other values are taken unchanged. */
@@ -140,7 +140,7 @@ interface Names {
   /** Keys that the source must not have, with the message. */
   readonly refused?: ReadonlyMap<string, ConfigurationKey>
   readonly refusal?: string
-  /** Of a suggestion. */
+  /** Prefix of a suggestion. */
   readonly prefix?: string
 }
 
@@ -214,7 +214,7 @@ function readSources(
     }
   }
 
-  /** Of a source that is weaker than those before. */
+  /** Adds an entry of a source that is weaker than those before. */
   const add = (key: ConfigurationKey, entry: Entry) => {
     if (!entries.has(key)) entries.set(key, entry)
   }

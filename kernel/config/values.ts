@@ -23,7 +23,7 @@ export const booleanTexts: ReadonlyMap<string, boolean> = new Map([
 
 /** Characters of a value that an error repeats. */
 const shownMax = 40
-/** Of switches and numbers, which are no secrets. */
+/** Quotes the given value, for switches and numbers, which are no secrets. */
 const butIs = (text: string): string => (text.length > shownMax ? '' : `, not ${JSON.stringify(text)}`)
 
 /** The value that a text stands for. Throws RangeError with a sentence without subject. */

@@ -29,7 +29,7 @@ export interface Boot {
   readonly selection: PluginSelection
   /** All plugins of the modules, those that are disabled among them. */
   readonly discovery: Discovery
-  /** Those that are to run. */
+  /** The plugins to run. */
   readonly plugins: readonly AnyPlugin[]
   /** Plugins that cannot run because they require a service of a disabled one: the reason by the name. */
   readonly falling: ReadonlyMap<string, string>

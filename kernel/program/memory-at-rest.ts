@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Of the time between two looks; a server that nobody asks is busy for less. */
+/** Maximum share of busy time between two checks; a server without requests is below it. */
 const busyShareMax = 0.05
 /** It is not worth a collection to return less. */
 const grownBytesMin = 16 << 20

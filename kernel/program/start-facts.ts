@@ -43,7 +43,7 @@ export function fallingPlugins(discovery: Discovery): ReadonlyMap<string, string
   return reasons
 }
 
-/** Those that cannot run without the plugin, in steps: the service that each lacks by the name. */
+/** Plugins that cannot run without the plugin, directly or indirectly: by name, the service that each would lack. */
 function dependentsOf(plugin: AnyPlugin, loaded: readonly AnyPlugin[]): ReadonlyMap<string, string> {
   const fallen = new Map<string, string>()
   let absent = absentServices(plugin, loaded)
@@ -95,7 +95,7 @@ export interface ListedPlugin {
   /** `missing`: a package that it needs is not installed. `refused`: it requires a service of a disabled plugin. */
   readonly state: FoundPlugin['state'] | 'missing' | 'refused'
   readonly reason?: string
-  /** As the configuration names it. */
+  /** The module as the configuration names it. */
   readonly module: string
   readonly path: string
   readonly requires: readonly string[]

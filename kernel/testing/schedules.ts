@@ -10,7 +10,7 @@ import { createSeededRandom, type SeededRandom } from './fake-ports.ts'
 
 export interface Outcome<Totals> {
   readonly totals: Totals
-  /** Of the schedule in which something was wrong. */
+  /** Seed of the schedule that failed. */
   readonly failedSeed: number | undefined
   readonly error: string | undefined
 }

@@ -78,7 +78,7 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
 
 declare module 'svc/kernel' {
   interface Services {
-    /** Of the operations of this plugin alone. */
+    /** Used by the operations of this plugin only. */
     accessRulesAdmin: AccessRulesAdmin
   }
 }

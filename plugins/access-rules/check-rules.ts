@@ -42,7 +42,7 @@ export function checkRules(sent: readonly unknown[], context: RuleContext): Chec
   return { rules: rules.map(({ rule }) => rule), set: new RuleSet(compiled, regexes), problems: undefined }
 }
 
-/** Of rules that were checked when they were stored. Undefined where they are not right any more. */
+/** Compiles rules that were checked when they were stored. Undefined if they are no longer valid. */
 export function compileStoredRules(
   rules: readonly AccessRule[],
   context: RuleContext,

@@ -9,7 +9,7 @@ import { literalStartOf, type Regex, widthOf } from './regexes.ts'
 
 export const costMax = 480
 
-/** Of each state that an expression can be in at once, of 32 characters of a glob, and of a pattern for a header, which is longer. */
+/** Cost of each simultaneous state of an expression, of 32 characters of a glob, and of a pattern for a header. */
 const stateCost = 5
 const globWordCost = 2
 const headerWordCost = 8
@@ -38,7 +38,7 @@ export function costOf(rules: readonly CompiledRule[], { regexes, compiled }: Re
   return { ...cost, total: cost.regexes + cost.globs + cost.headers }
 }
 
-/** Of the referers and headers of one rule. */
+/** Cost of the referers and headers of one rule. */
 export function headerCostOf({ conditions }: CompiledRule): number {
   return conditions.reduce((sum, { costPerCharacter }) => sum + costPerCharacter, 0) * headerWordCost
 }

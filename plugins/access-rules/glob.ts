@@ -23,7 +23,7 @@ export interface Glob {
   readonly costPerCharacter: number
   /** The common prefix of all texts that match. */
   readonly literalStart: string
-  /** Of its tables, about. */
+  /** Approximate memory of its tables. */
   readonly memoryBytes: number
 }
 

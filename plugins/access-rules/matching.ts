@@ -23,11 +23,11 @@ export interface Pattern {
   matches(view: RequestView): boolean
   /** Every text that matches begins with it; empty where nothing is known of that. */
   readonly literalStart: string
-  /** Of a glob: steps for each character. */
+  /** For a glob: steps per character. */
   readonly costPerCharacter: number
-  /** Of a glob: of its tables, about. */
+  /** For a glob: approximate memory of its tables. */
   readonly memoryBytes: number
-  /** Of a regex. */
+  /** Set for a regex. */
   readonly regex: CompiledRegex | undefined
   /** Its place in the set of the bucket; -1 of other types. */
   readonly regexIndex: number

@@ -19,7 +19,7 @@ export interface RoutedQuestion {
   readonly isPublicBlocked: boolean
   /** The rule that denies this to everybody. */
   readonly denial: () => string | undefined
-  /** Of policies, rules and lists together. */
+  /** Simulates policies, rules and access control lists together. */
   readonly simulated: () => Simulation
   readonly ofSimulation: (simulation: Simulation) => RoutedDecision
 }

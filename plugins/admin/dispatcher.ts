@@ -234,7 +234,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       : answer(request, reply, operation, result, {}, params)
   }
 
-  /** The same source, which occupies one of the operation's places while it is open. */
+  /** Wraps the source, so that it occupies one of the operation's places while it is open. */
   function inPlaceOf({ id }: AdminOperation, source: EventSource): EventSource {
     return {
       open(sink) {

@@ -61,7 +61,7 @@ export interface AuditSinkKind<Schema extends TObject = TObject> extends TargetK
 export interface AuditService {
   /** The last records of this node, at most 10 000, newest first, from every thread. */
   recent(limit: number): Promise<readonly AuditRecord[]>
-  /** Those that match, newest first. Blocks a thread for a few milliseconds at most. */
+  /** Finds matching records, the newest first. Blocks a thread for a few milliseconds at most. */
   search(search: AuditSearch): Promise<AuditMatches>
 }
 

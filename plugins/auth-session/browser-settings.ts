@@ -3,7 +3,7 @@ import type { Settings, SettingsService } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 import { sessionLifetimeMs } from './sessions.ts'
 
-/** As large as an object of one request can be. */
+/** Maximum size of an object of one request. */
 const putBytesMax = 5 * 1024 ** 3
 
 export type BrowserSettings = Static<typeof BrowserSettings>

@@ -10,9 +10,9 @@ import { createLoginThrottle } from './throttle.ts'
 
 export interface RunningAuthSession extends AuthSessionService {
   begin(identity: Identity): { readonly cookie: string; readonly session: ActiveSession }
-  /** Of the session that one of these cookies names; of the main thread. */
+  /** Access key of the session that one of these cookies names. Only in the main thread. */
   accessKeyOf(cookies: readonly string[]): string | undefined
-  /** Of every session of this process. */
+  /** Lifetime of every session of this process. */
   readonly lifetimeMs: number
   /** Begins to hear of changed secrets. Before the first session. */
   start(lifetimeMs?: number): void

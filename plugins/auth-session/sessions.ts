@@ -32,7 +32,7 @@ export interface Sessions {
 interface Kept extends Session {
   readonly hash: string
   credentialsMark: Buffer
-  /** Of the secret that the session's own user is about to set. */
+  /** Mark of the secret that the session's own user is about to set. */
   nextMark: Buffer | undefined
   readonly listeners: Set<() => void>
   cancelTimer: (() => void) | undefined
@@ -42,7 +42,7 @@ export interface SessionsOptions {
   readonly iam: Pick<IamService, 'credentials' | 'verificationKey'>
   readonly clock: Clock
   readonly random: Random
-  /** The same as long as there are sessions. */
+  /** Lifetime of sessions. Must not change while sessions exist. */
   readonly lifetimeMs?: () => number
 }
 
@@ -62,7 +62,7 @@ export function createSessions({
     kept.listeners.clear()
   }
 
-  /** Those that have ended by their time, and those beyond the bounds: always the oldest. */
+  /** Removes expired sessions, and the oldest ones beyond the bounds. */
   function makeRoom(accessKey: string): void {
     for (const kept of sessions.values()) {
       if (kept.expiresAtMs > clock.now() && sessions.size < sessionsMax) break

@@ -28,7 +28,7 @@ interface Failure {
 }
 
 interface Client {
-  /** Of the last `windowMs`, oldest first; at most `failuresPerClientMax`, as nobody may fail more often than that. */
+  /** Failures within the last `windowMs`, oldest first. There are at most `failuresPerClientMax`, because further attempts are refused. */
   failures: Failure[]
   refusedUntilMs: number
   readonly refusedKeys: Map<string, number>

@@ -4,7 +4,7 @@
  */
 import { authErrors } from 'svc/plugins/auth-sigv4/api'
 
-/** Those of AWS's documentation, and those that botocore and s3cmd sign beside them. */
+/** Parameters that are signed by AWS's documentation, and those that botocore and s3cmd also sign. */
 const signed = new Set([
   'accelerate',
   'acl',

@@ -30,7 +30,7 @@ export interface PresentedCredential {
 
 export interface PresentedSignature {
   readonly presented: PresentedCredential
-  /** As sent by the client; not verified. */
+  /** The signature as the client sent it; not verified. */
   readonly signature: string
 }
 

@@ -17,7 +17,7 @@ export const LoggingStatus = Type.Object(
 
 export type LoggingStatus = Static<typeof LoggingStatus>
 
-/** Of lines. Stored with them. */
+/** The destination of lines; it is stored with them. */
 export interface LogDestination {
   readonly source: string
   readonly status: LoggingStatus
@@ -33,7 +33,7 @@ export interface KeyParts {
   readonly account: string
   readonly region: string
   readonly source: string
-  /** Of the first request in the object, and of its delivery. */
+  /** Times of the first request in the object and of its delivery. */
   readonly eventMs: number
   readonly deliveryMs: number
   readonly random: Random

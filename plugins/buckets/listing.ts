@@ -54,7 +54,7 @@ function writeContentOf({ etag, checksumAlgorithm, checksumType, sizeBytes }: Ob
   return `<ETag>&quot;${etag}&quot;</ETag>${checksum}<Size>${sizeBytes}</Size>`
 }
 
-/** The same in each entry of a page. */
+/** Writes the owner, which is the same in each entry of a page. */
 function writeOwner({ ownerId, displayName }: Identity): string {
   return `<Owner><ID>${escapeXml(ownerId)}</ID><DisplayName>${escapeXml(displayName)}</DisplayName></Owner>`
 }

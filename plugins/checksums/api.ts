@@ -34,7 +34,7 @@ export interface StreamChecksum {
 export interface DigestsOptions {
   readonly md5: boolean
   readonly algorithm: ChecksumAlgorithm | undefined
-  /** Of the whole body, where that is known: large ones may be digested on a thread of their own. */
+  /** Size of the whole body, if known: a large one may be digested on another thread. */
   readonly sizeBytes: number | undefined
 }
 

@@ -47,7 +47,7 @@ export class Md5Lanes {
   readonly #free: Slot[]
   /** Streams that are open. */
   readonly taken = new Set<Slot>()
-  /** Those that are to be computed in the next turn, each with its waiting caller. */
+  /** Digests to compute in the next turn, each with its waiting caller. */
   readonly #due = new Map<Slot, () => void>()
   #isScheduled = false
 

@@ -76,9 +76,9 @@ export interface PackOptions extends RootCredentials {
   readonly server: string
   readonly nowMs: number
   readonly random: Random
-  /** As `settings`, with secrets masked: shows which of them are secrets. */
+  /** `settings` with secrets masked, which shows which of them are secrets. */
   readonly masked: SettingsMap
-  /** Of the parts: shows which fields are secrets. */
+  /** Schemas of the parts, which show which fields are secrets. */
   readonly schemas: ReadonlyMap<string, TSchema>
 }
 

@@ -48,7 +48,7 @@ export interface BucketPlan {
   readonly buckets: readonly string[]
   /** New settings of buckets that are there: `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
   readonly created: readonly string[]
-  /** The same of settings that are there, and become others. */
+  /** Like `created`, for existing settings that change. */
   readonly changed: readonly string[]
   readonly fields: ChangedFields
   /** The same. */
@@ -56,7 +56,7 @@ export interface BucketPlan {
 }
 
 export interface BucketTransfer {
-  /** Those of this deployment, by name. */
+  /** The buckets of this deployment, by name. */
   export(): Promise<Map<string, ArchivedBucket>>
   has(name: string): Promise<boolean>
   check(buckets: ReadonlyMap<string, ArchivedBucket>): Promise<ArchiveProblem[]>
@@ -218,7 +218,7 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
   }
 }
 
-/** As CreateBucket has it, without the names that are reserved, which it refuses itself. */
+/** The pattern of CreateBucket. Reserved names match it, too; CreateBucket refuses them itself. */
 const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
 
 /** The fields of a bucket's own record that a change sets for the first time, changes, and removes. */

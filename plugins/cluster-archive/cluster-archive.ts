@@ -35,7 +35,7 @@ export interface ClusterArchiveOptions {
 }
 
 export interface ImportOutcome {
-  /** Of the archive. */
+  /** Counts in the archive. */
   readonly users: number
   readonly groups: number
   readonly policies: number
@@ -46,9 +46,9 @@ export interface ImportOutcome {
   readonly documents: Readonly<Record<string, number>>
   /** New ones, without buckets: `user/ann`, `bucket/photos/tags`, `bucket/photos/bucket-policy`, `distribution/site`. */
   readonly created: readonly string[]
-  /** The same of those that are there and become others, and `config/api`. */
+  /** Like `created`, for existing ones that change, and `config/api`. */
   readonly changed: readonly string[]
-  /** Of these: the fields that differ. */
+  /** The fields of changed documents that differ. */
   readonly fields: ChangedFields
   /** The same. */
   readonly removed: readonly string[]

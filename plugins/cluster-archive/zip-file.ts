@@ -4,7 +4,7 @@ import { isCatalogError } from 'svc/kernel'
 import type { Entry, ZipFile as OpenZip } from 'yauzl'
 import { archiveErrors } from './errors.ts'
 
-/** Of the archive, and of all that is in it. */
+/** Maximum size of the archive, and of its contents. */
 export const archiveBytesMax = 256 * 1024 * 1024
 const filesMax = 200_000
 

@@ -9,7 +9,7 @@ import type { CorsRule } from './rules.ts'
 export { corsErrors } from './errors.ts'
 export { type CorsRule, type CorsRuleProblem, checkCorsRules } from './rules.ts'
 
-/** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
+/** CORS rules of buckets. Callers make sure that the bucket exists. Changes reject with `storeErrors`. */
 export interface CorsService {
   /** In the order in which they are evaluated; empty where there are none. */
   rules(bucket: string): MaybePromise<{ readonly rules: readonly CorsRule[]; readonly etag: string }>

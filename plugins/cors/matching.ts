@@ -55,7 +55,7 @@ export function readyRules(rules: readonly CorsRule[]): ReadyRules {
   }
 }
 
-/** Of `Access-Control-Request-Headers`. */
+/** Names in `Access-Control-Request-Headers`. */
 export function namesOf(list: string | undefined): string[] {
   return (list ?? '')
     .split(',')

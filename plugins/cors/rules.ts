@@ -16,7 +16,7 @@ export const CorsRule = Type.Object(
 export type CorsRule = Static<typeof CorsRule>
 
 export interface CorsRuleProblem {
-  /** Of the rule; -1 for the list as a whole. */
+  /** Index of the rule; -1 for the whole list. */
   readonly index: number
   /** A sentence, as AWS says it where AWS refuses the same. */
   readonly message: string

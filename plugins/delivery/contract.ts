@@ -36,7 +36,7 @@ export interface ContractSubject<Target> {
   readonly settings: Readonly<Record<string, unknown>>
   /** Texts that no error, log line or endpoint may contain: passwords, tokens. At least 8 characters each. */
   readonly secrets: readonly string[]
-  /** Of one attempt, as in the settings; at most 3 s, to keep the suite short. */
+  /** Timeout of one attempt, as in the settings; at most 3 s, to keep the suite short. */
   readonly timeoutMs: number
   /** Stops the service and its connections. Resolves when nothing answers. */
   stop(): Promise<void>
@@ -62,7 +62,7 @@ export interface ContractMessages<Message, Subject> {
 const graceMs = 2000
 /** Time is counted in ticks, because a process that is held up has fewer of them. */
 const tickMs = 250
-/** Of one attempt or wait. */
+/** Maximum time of one attempt or wait. */
 export const deliveryMsMax = 60_000
 
 /** The first attempt may find a lost connection. */

@@ -15,7 +15,7 @@ export interface LossLogOptions {
   readonly counter: ReturnType<MetricsService['counter']>
   readonly clock: Clock
   readonly log: Logger
-  /** Of the log line. */
+  /** Message of the log line. */
   readonly message: string
 }
 

@@ -42,7 +42,7 @@ export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
   retryNow(): void
 }
 
-/** Of one attempt, unless the settings need more. */
+/** Minimum time for one attempt; settings may need more. */
 const attemptMsMin = 30_000
 
 export function createTargetDelivery<Message, AnyTarget extends Target<Message>>(

@@ -24,9 +24,9 @@ export interface TargetsOptions<Message, AnyTarget> extends DeliveryOptions<Mess
   readonly threads: Threads
   readonly settings: SettingsService
   readonly metrics: MetricsService
-  /** Of the names of settings: `notify_` for `notify_webhook` */
+  /** Prefix of the names of settings: `notify_` for `notify_webhook` */
   readonly subsystemPrefix: string
-  /** Of the ids of targets and the names of their queues: empty for `webhook:_` */
+  /** Prefix of the ids of targets and the names of their queues: empty for `webhook:_` */
   readonly idPrefix: string
   readonly about: TargetDeclaration['about']
   /** Whether metrics show a target that is configured and not enabled. */
@@ -42,7 +42,7 @@ export interface ConfiguredTarget {
   /** `webhook:_` */
   readonly id: string
   readonly name: TargetName
-  /** The same object until the settings change. */
+  /** The values; the same object until the settings change. */
   readonly values: TargetValues
   /** False if the stored settings cannot be read; then the defaults apply. */
   readonly isReadable: boolean
@@ -64,7 +64,7 @@ export interface Targets<AnyTarget> {
   stop(): Promise<void>
   /** By id, in any thread; disabled targets included. */
   configured(): Promise<readonly ConfiguredTarget[]>
-  /** Of all that are configured, by id. In the main thread, like the rest. */
+  /** States of all configured targets, ordered by id. Only in the main thread. */
   states(): Promise<readonly TargetState[]>
   deliveryOf(target: ConfiguredTarget): RunningDelivery<AnyTarget>
   /** Deliveries to targets that are enabled. */

@@ -12,7 +12,7 @@ export interface ProfileWanted {
   /** 1 to 60. */
   readonly seconds: number
   readonly format: ProfileFormat
-  /** Of `v8`: 0 is the main thread. */
+  /** For `v8`: the thread; 0 is the main thread. */
   readonly thread: number
 }
 

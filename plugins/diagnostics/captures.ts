@@ -109,7 +109,7 @@ export function createCaptures({ threads, clock, locks, store }: CapturesOptions
   }
 }
 
-/** Of all threads. Without the environment, which holds secrets, and without names that a DNS server would have to be asked for. */
+/** Report on all threads. Leaves out the environment, which holds secrets, and host names that would need DNS. */
 function report(): object {
   const { report: source } = process as unknown as {
     report: { excludeEnv: boolean; excludeNetwork: boolean; getReport(): object }

@@ -54,7 +54,7 @@ interface Stack {
 }
 
 interface Kinds {
-  /** Of each value: `cpu`, `nanoseconds`. */
+  /** Type and unit of each value: `cpu`, `nanoseconds`. */
   readonly values: readonly (readonly [type: string, unit: string])[]
   readonly period: number
 }

@@ -2,7 +2,7 @@
 import type { LockService } from 'svc/plugins/lock/api'
 import type { StoreService } from 'svc/plugins/store/api'
 
-/** Of one resource. */
+/** Waits for one resource. */
 export interface Waits {
   /** `lock photos/delete`, `document iam-user/ann`. */
   readonly resource: string
@@ -43,7 +43,7 @@ export async function captureWaits(
   return [...counted].map(([resource, found]) => ({ resource, ...found }))
 }
 
-/** Of all threads together, the longest first. */
+/** Adds the waits of all threads, and sorts them, the longest first. */
 export function combineWaits(all: readonly Waits[]): Waits[] {
   const combined = new Map<string, Waits>()
   for (const { resource, waits, totalMs, maxMs } of all) {

@@ -20,7 +20,7 @@ export interface HostedZone {
 
 export interface RecordSet {
   readonly ttlSeconds: number
-  /** As the service has them: in quotes. */
+  /** Values as the service stores them, in quotes. */
   readonly values: readonly string[]
 }
 

@@ -4,7 +4,7 @@ import type { HttpClient } from 'svc/plugins/http-client/api'
 import { createRequests } from './requests.ts'
 import type { HostedSettings } from './settings.ts'
 
-/** Of the provider. */
+/** Minimum of the provider. */
 const ttlSecondsMin = 60
 const pageSize = 100
 const pagesMax = 10

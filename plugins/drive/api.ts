@@ -96,7 +96,7 @@ export interface DriveLook {
 }
 
 export interface DrivesService {
-  /** That all drives are on. */
+  /** The disk port of all drives. */
   readonly disk: Disk
   /** Reads `format.json`; changes nothing. */
   look(path: string): Promise<DriveLook>

@@ -26,7 +26,7 @@ export interface BallastOptions {
 
 export type BallastUser = 'journal' | 'index'
 
-/** Of random bytes at once. They stay in memory until the next collection of garbage, which an idle server does not do. */
+/** Maximum number of random bytes at once. They stay in memory until the next garbage collection, which an idle server does not run. */
 const noiseBytesMax = 128 * 1024
 
 export class Ballast {

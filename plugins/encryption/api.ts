@@ -49,7 +49,7 @@ export interface EncryptionService {
   reseal(bucket: string | undefined): Promise<ResealResult>
 }
 
-/** In the place of the service where the plugin is not loaded: then nothing is encrypted. */
+/** Stands in for the service if the plugin is not loaded: nothing is encrypted. */
 export const noEncryption: EncryptionService = {
   configuration: () => undefined,
   replace: () => refuse(),

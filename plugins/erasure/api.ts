@@ -92,7 +92,7 @@ export interface RedundantStorage {
   readonly unmarkedShardCount: number
   /** Records whose last attempt to heal failed; some may be lost. They are tried again. */
   readonly failingCount: number
-  /** Of the background repair, since the start. */
+  /** Counts of the background repair since the start. */
   readonly counts: HealCounts
   /** Checks first that each folder still holds its drive. */
   drives(): Promise<readonly DriveStatus[]>

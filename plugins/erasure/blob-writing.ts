@@ -29,7 +29,7 @@ export interface SetBlobWriterOptions {
 interface ShardWriter {
   readonly slot: number
   readonly shard: number
-  /** Of the drive that is written to: by the end another drive may have the slot. */
+  /** Generation of the drive that is written to: another drive may have the slot by the end. */
   readonly generation: number
   readonly writer: BlobWriter
 }

@@ -34,7 +34,7 @@ export function checkParity(driveCount: number, parity: string): string[] {
   return [`SVC_STORAGE_CLASS_STANDARD=${parity} needs at least ${least} drives: parity is at most half of them.`]
 }
 
-/** As configured; a set with less parity uses its own. */
+/** The configured parity; a set with less parity uses its own. */
 export function reducedParityOf(reduced: string): number {
   return parseParity(reduced) ?? defaultReducedParity
 }

@@ -1,7 +1,7 @@
 /** Blobs that are written and have no record yet, in the storage thread. The set looks up in it which drives have a new blob. */
 import type { KnownBlob } from './set-transaction.ts'
 
-/** Of more the oldest are dropped; a record that references one of these then counts it as missing. */
+/** Maximum number; the oldest ones beyond it are dropped. A record that references a dropped one counts it as missing. */
 const blobsMax = 100_000
 
 /** The blobs that were finished last. A blob that no record references is only known from here. */

@@ -18,7 +18,7 @@ export class Member {
   readonly path: string
   readonly drive: WatchedDrive
   state: MemberState = 'offline'
-  /** Of the drive in the slot. */
+  /** Generation of the drive in the slot. */
   generation = 1
   error: unknown
   /** Id of an empty drive that was formatted for this slot, as long as the set document does not have it. */

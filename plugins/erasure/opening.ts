@@ -58,7 +58,7 @@ export interface OpenedSet {
   /** By slot. */
   readonly members: readonly Member[]
   readonly leader: Member
-  /** Of the leader: the other drives are compared with it. */
+  /** Progress of the leader, with which the other drives are compared. */
   readonly progress: Progress
   /** Drives that are still being opened; the start does not wait for them. */
   readonly pending: readonly PendingOpening[]

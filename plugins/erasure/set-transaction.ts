@@ -61,7 +61,7 @@ export interface SetTransactionOptions {
   readonly body: Uint8Array | undefined
   readonly staged: StagedBody | undefined
   readonly slotCount: number
-  /** Of the set. */
+  /** Parity of the set. */
   readonly parityCount: number
   /** Blobs that were written and are not referenced yet. */
   freshBlob(id: string): KnownBlob | undefined

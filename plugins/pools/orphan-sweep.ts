@@ -34,7 +34,7 @@ export class OrphanSweep {
     this.#options = options
   }
 
-  /** Of the server. */
+  /** Identity of this run of the server. */
   get run(): Uint8Array {
     return this.#options.run
   }

@@ -8,7 +8,7 @@ const SetId = Type.String({ pattern: '^[0-9a-f]{32}$' })
 /** Version of new documents. Version 1: the remote references of the storage have no groups. */
 export const recordsVersion = 2
 
-/** Of the record set: lists all sets by number, itself first. Sets are only ever added. */
+/** The document of the record set. It lists all sets by number, itself first. Sets are only ever added. */
 export const RecordsDocument = Type.Object(
   {
     version: Type.Union([Type.Literal(1), Type.Literal(recordsVersion)]),
@@ -26,7 +26,7 @@ export const RecordsDocument = Type.Object(
 export type RecordsDocument = Static<typeof RecordsDocument>
 export type ListedSet = RecordsDocument['sets'][number]
 
-/** Of a blob set. */
+/** The document of a blob set. */
 export const BlobsDocument = Type.Object(
   {
     version: Type.Literal(1),

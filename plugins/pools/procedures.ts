@@ -82,11 +82,11 @@ export interface PoolProceduresOptions {
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly fresh: FreshReferences
   readonly commits: ReadonlyMap<number, Commit>
-  /** Of this run of the server. */
+  /** Identity of this run of the server. */
   readonly run: Uint8Array
   /** Called with references that are to be resolved. */
   onAbandoned(references: readonly string[]): void
-  /** Of the set that these procedures are for; known before they are called. */
+  /** Number of the set of these procedures. It is known before they are called. */
   setNumber(): number
 }
 

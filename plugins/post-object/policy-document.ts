@@ -14,7 +14,7 @@ interface Condition {
   readonly operator: 'eq' | 'starts-with'
   /** Lower case, without `$`. */
   readonly field: string
-  /** As the policy writes it, for refusals. */
+  /** The name as the policy writes it, for refusals. */
   readonly named: string
   readonly value: string
 }

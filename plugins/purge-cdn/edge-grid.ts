@@ -1,7 +1,7 @@
 /** Signatures of requests to Akamai's APIs (EdgeGrid, EG1-HMAC-SHA256): https://techdocs.akamai.com/developer/docs/authenticate-with-edgegrid */
 import { createHash, createHmac } from 'node:crypto'
 
-/** Of the body, so much is signed. */
+/** So many bytes of the body are signed. */
 const signedBytesMax = 131_072
 
 export interface EdgeGridKeys {

@@ -34,7 +34,10 @@ export const GenericSettings = Type.Object({
 
 export type GenericSettings = Static<typeof GenericSettings>
 
-/** Of connections and messages, which are ours. `Host` is what the cache knows the copy by; addresses are checked all the same. */
+/**
+ * Headers of connections and messages, which this server sets itself. `Host` is allowed: caches select the copy by it, and addresses are checked
+ * anyway.
+ */
 const refusedHeaders =
   /^(?:connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-svc-.*)$/i
 

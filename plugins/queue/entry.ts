@@ -56,7 +56,7 @@ export function encodeEntry(key: string, payload: Uint8Array, queuedMs: number, 
   return value
 }
 
-/** Of an entry or a dead letter. */
+/** Decodes an entry or a dead letter. */
 export function decodeEntry(value: Uint8Array): DecodedEntry {
   const bytes = readable(value)
   const keyAt = tailAt(bytes)

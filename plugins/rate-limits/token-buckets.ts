@@ -12,7 +12,7 @@ const slotCount = waysPerSet * setCount
 const tagBytes = 4
 const timeBytes = 8
 
-/** Of the memory that threads share. */
+/** Size of the memory that threads share. */
 export const tokenBucketsBytes = slotCount * (tagBytes + timeBytes)
 
 /** Tokens per second, and how many a full bucket has; both at least 1. */

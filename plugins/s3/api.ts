@@ -360,7 +360,7 @@ export interface FailedRequest {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly status: number
-  /** Of S3. */
+  /** The error code of S3. */
   readonly code: string
   readonly requestId: string
 }
@@ -380,7 +380,7 @@ export interface S3RequestRecord {
   readonly userAgent: string
   readonly status: number
   readonly errorCode: string | undefined
-  /** Of a refused request: `throttled`, `claimedAccessKey` (partial) and others (`auditTagsOf`). */
+  /** Tags of a refused request: `throttled`, `claimedAccessKey` (partial) and others (`auditTagsOf`). */
   readonly tags?: Readonly<Record<string, string>>
   /** Milliseconds since 1970 when the request arrived. */
   readonly timeMs: number

@@ -14,7 +14,7 @@ import { type S3Environment, S3RequestContext } from './request.ts'
 import { requireRootAccess } from './root-access.ts'
 import { parseTarget } from './target.ts'
 
-/** Of operations whose answer depends on the object that is there. */
+/** Operations whose answer depends on the stored object. */
 const reads: ReadonlySet<string> = new Set(['GetObject', 'HeadObject', 'GetObjectAttributes'])
 
 export async function rehearse(
@@ -54,7 +54,7 @@ export async function rehearse(
   }
 }
 
-/** Of an item of several in a body nothing is known; those are allowed here. */
+/** Decides on a request. Single items of a body are not known, so they are allowed here. */
 async function decide(context: S3RequestContext, operation: S3Operation): Promise<Simulation | undefined> {
   const action = requiredAction(context, operation)
   if (action === undefined || operation.authorization !== undefined) return undefined

@@ -102,7 +102,7 @@ export class S3RequestContext implements S3Request {
   isOfItems = false
   /** The answer has ended, or the client has disconnected. */
   isClosed = false
-  /** Of the setting `requests_max`; given back when the request is closed. */
+  /** Whether the request holds a place of the setting `requests_max`; it is released when the request is closed. */
   hasPlace = false
   #body: RequestBody | undefined = undefined
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined

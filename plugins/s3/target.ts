@@ -81,7 +81,7 @@ function bucketOfHost(host: string, domains: readonly string[]): string {
   return ''
 }
 
-/** Of equal names the first counts. `+` is a space, as in forms. */
+/** If a name occurs twice, the first one counts. `+` is a space, as in forms. */
 function parseQuery(raw: string): ReadonlyMap<string, string> {
   const query = new Map<string, string>()
   let count = 0

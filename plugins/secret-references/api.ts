@@ -16,7 +16,7 @@ export const variableOf = (name: string): string => `SVC_SECRET_${name.toUpperCa
 
 export const isReference = (text: string): boolean => pattern.test(text)
 
-/** Of secrets that a request shows in a header: shorter ones can be guessed. */
+/** Minimum length of a secret that requests show in a header: shorter ones can be guessed. */
 export const headerSecretCharactersMin = 16
 
 export interface SecretReferencesService {

@@ -105,9 +105,9 @@ export interface SubsystemDescription {
     /** `string`, `integer`, `boolean`, `list`, `size`, `duration`, `choice` */
     readonly type: string
     readonly description: string
-    /** As text; masked for a secret. */
+    /** The default as text; masked for a secret. */
     readonly default: string
-    /** Of a `choice` or a `boolean`, otherwise empty. */
+    /** Values of a `choice` or a `boolean`; otherwise empty. */
     readonly values: readonly string[]
     readonly sensitive: boolean
     readonly applied: boolean

@@ -5,7 +5,7 @@ import type { IamService } from 'svc/plugins/iam/api'
 import { asHeaderValue } from 'svc/plugins/payload/api'
 import type { S3Service } from 'svc/plugins/s3/api'
 
-/** As S3 takes it: everything but letters, digits, `-._~` and slashes is encoded. */
+/** The URL of an object as S3 accepts it: everything but letters, digits, `-._~` and slashes is encoded. */
 export function objectUrl(
   endpoint: string,
   { bucket, key }: { readonly bucket: string; readonly key: string },

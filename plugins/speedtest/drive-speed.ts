@@ -5,7 +5,7 @@ import { allocateAligned, type Disk, type DiskFile } from 'svc/plugins/drive/api
 import type { DriveStatus } from 'svc/plugins/storage/api'
 import type { DriveSpeed } from './api.ts'
 
-/** As much as the engine writes at once at most. */
+/** The maximum that the engine writes at once. */
 const chunkBytes = 4 * 1024 * 1024
 
 export interface DriveTest {

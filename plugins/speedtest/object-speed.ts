@@ -102,7 +102,7 @@ export async function runLanes(objects: ObjectsService, random: Random, wanted: 
   }
 }
 
-/** Of all threads together, which worked at the same time. */
+/** Combines the outcomes of all threads, which worked at the same time. */
 export function describeSpeed(sizeBytes: number, outcomes: readonly LanesOutcome[]): ObjectSpeed {
   const seconds = Math.max(...outcomes.map(({ tookMs }) => tookMs)) / 1000
   const byteCount = outcomes.reduce((sum, outcome) => sum + outcome.byteCount, 0)

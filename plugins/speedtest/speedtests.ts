@@ -70,7 +70,7 @@ const message = { run: 'speedtest.run', lanes: 'speedtest.lanes' } as const
 const bucketPrefix = 'svc-speedtest-'
 /** So that a bucket of a user is never taken for that of an interrupted test. */
 const bucketTag = 'svc:speedtest'
-/** Of an object that is overwritten, the former bytes are deleted a little later. */
+/** The former bytes of an overwritten object are deleted a little later, so that a test needs several times its data. */
 const spaceFactor = 4
 
 /** During set-up, in every thread. */
@@ -139,7 +139,7 @@ export function createSpeedtests(options: SpeedtestsOptions): Speedtests {
     )
   }
 
-  /** Of a test during which the server was killed. */
+  /** Removes the objects of a test during which the server was killed. */
   async function removeLeftovers(): Promise<void> {
     let startAfter: string | undefined = ''
     while (startAfter !== undefined) {

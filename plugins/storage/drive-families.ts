@@ -41,7 +41,7 @@ const setHelp = {
 
 const states = ['healthy', 'degraded', 'read_only', 'unavailable'] as const
 
-/** Of all drives together, by pool where that is said. */
+/** Metrics of all drives together, or per pool. */
 const clusterFamilies: readonly (readonly [
   name: string,
   help: string,

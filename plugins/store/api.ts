@@ -55,7 +55,7 @@ export interface StoredDocument<T> {
    * replaced by HMAC(key derived from the deployment key, secret), so that the ETag does not help to guess a weak secret.
    */
   readonly etag: string
-  /** Of the commit that wrote the document; increases with every change of any document. */
+  /** Sequence number of the commit that wrote the document. Every change of any document increases it. */
   readonly sequence: number
   /** Milliseconds since 1970. */
   readonly modifiedMs: number

@@ -21,7 +21,7 @@ export interface Step extends ChangeOptions {
   readonly scope: Scope
   readonly collection: string
   readonly id: string
-  /** Of a put. The commit stamps it. */
+  /** Set for a put. The commit stamps it. */
   readonly record?: Uint8Array
 }
 

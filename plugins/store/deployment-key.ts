@@ -37,7 +37,7 @@ const context = 'svc store deployment key'
 /** This server writes no record with a higher cost; such a record could exhaust the machine's memory. */
 const costMax: ScryptCost = { n: 1 << 20, r: 32, p: 16 }
 
-/** As configured; master keys as `<name>:<base64 of 32 bytes>`. */
+/** Configured credentials; master keys have the form `<name>:<base64 of 32 bytes>`. */
 export interface SealingCredentials {
   readonly masterKey?: string
   readonly previousMasterKeys?: readonly string[]

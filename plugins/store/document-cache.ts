@@ -4,7 +4,7 @@ import type { Decoded } from './codec.ts'
 
 /** Ids without a readable document. Counted separately from documents, so that requests for random ids evict no document. */
 const absentMax = 4096
-/** Of the cached ones, those that were asked for last. */
+/** Number of the cached documents that count as recently read. */
 const recentMax = 32
 /** Approximate memory of a parsed document, as a multiple of its record's size. */
 const memoryFactor = 4

@@ -3,7 +3,7 @@ import type { UsersService } from 'svc/plugins/users/api'
 import { describeCredentials } from './credentials.ts'
 import { readDuration, refuseParameters } from './parameters.ts'
 
-/** As at AWS; also the longest here, where AWS allows three times as much. */
+/** The default of AWS, and the maximum here; AWS allows three times as much. */
 const durationSecondsDefault = 43_200
 const known: ReadonlySet<string> = new Set(['DurationSeconds'])
 

@@ -3,7 +3,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 /** There are no accounts: the field has the length that clients expect. */
 export const account = '000000000000'
 
-/** As policies know the user: `arn:aws:iam:::user/NAME`. */
+/** The user's ARN in policies: `arn:aws:iam:::user/NAME`. */
 export function arnOf(identity: Identity): string {
   const user = identity.userName ?? identity.accessKey
   if (identity.kind === 'session') return sessionArn(user, identity.accessKey)

@@ -33,7 +33,7 @@ export interface NamedCertificate {
   readonly certificate: string
   /** PEM, unencrypted. */
   readonly key: string
-  /** Of the leaf and everything behind it: two of the same are the same certificate. */
+  /** Fingerprint of the whole chain: equal fingerprints mean equal certificates. */
   readonly fingerprint: string
   /** Presented only where no other can be had. */
   readonly isExpired: boolean

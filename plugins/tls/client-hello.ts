@@ -16,7 +16,7 @@ export type ClientHello =
       readonly state: 'complete'
       /** Lower case, without a final dot; undefined where the client names none. */
       readonly serverName: string | undefined
-      /** As offered for ALPN, in the order of the client. */
+      /** Protocols offered for ALPN, in the client's order. */
       readonly protocols: readonly string[]
     }
 

@@ -75,7 +75,7 @@ function holdsSecret(rawValue: string): boolean {
   return false
 }
 
-/** Of ASCII alone: no name and no separator has others, and a sequence that is none must not hide those behind it. */
+/** Decodes only ASCII: names and separators have no other characters, and an invalid sequence must not hide what follows it. */
 function decodeLeniently(text: string): string {
   return text.replace(/%([2-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
 }

@@ -16,7 +16,7 @@ export interface TracingService {
   status(): TracingStatus
 }
 
-/** In the place of the service where the plugin is not loaded. */
+/** Stands in for the service if the plugin is not loaded. */
 export const noTracing: TracingService = {
   status: () => ({ enabled: false, endpoint: '', protocol: 'http/protobuf', sampleRatio: 0 }),
 }

@@ -7,7 +7,7 @@ import { writeSpan } from './otlp.ts'
 import type { Span } from './span.ts'
 
 export const batchSpansMax = 512
-/** Of a batch without its last span. */
+/** Maximum size of a batch without its last span. */
 export const batchBytesMax = 256 * 1024
 /** Maximum number of waiting batches, including the open one and the one in transit: 2 MiB per thread. */
 export const batchesMax = 8

@@ -30,7 +30,7 @@ export interface Span {
   readonly isFailed: boolean
 }
 
-/** Of one attribute: keys have 1024 bytes, which are three times as many in a path. */
+/** Maximum length of one attribute: keys have up to 1024 bytes, three times as many when encoded in a path. */
 const attributeCharsMax = 3072
 
 /** Probes and scrapes come every few seconds, and their traces are of no use. */
@@ -88,7 +88,7 @@ function attributesOf(record: RequestRecord): Attributes {
   }
 }
 
-/** Of the connection to us, which a proxy may have made. */
+/** Scheme of the connection to this server, which a proxy may have made. */
 function schemeOf(request: RequestRecord['request']): string {
   try {
     return request !== undefined && 'encrypted' in request.socket ? 'https' : 'http'

@@ -7,7 +7,7 @@ export interface TraceParent {
   /** 16 hexadecimal digits, not all zero. */
   readonly spanId: string
   readonly isSampled: boolean
-  /** As received; at most 512 characters, otherwise empty. */
+  /** The state as received; empty if it has more than 512 characters. */
   readonly state: string
 }
 

@@ -62,7 +62,7 @@ export interface NamedPolicy {
   readonly name: string
   readonly document: PolicyDocument
   readonly builtIn: boolean
-  /** Of the document; 32 hexadecimal digits. */
+  /** ETag of the document: 32 hexadecimal digits. */
   readonly etag: string
   /** 0 for built-in policies. */
   readonly updatedMs: number
@@ -195,7 +195,7 @@ export interface DirectoryImportOptions {
 export interface DirectoryImport {
   /** The names of new documents: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
   readonly created: readonly string[]
-  /** The same of those that were there, and are others now. */
+  /** Like `created`, for existing ones that changed. */
   readonly changed: readonly string[]
   /** The names of their fields that differ, without values. */
   readonly fields: ReadonlyMap<string, readonly string[]>

@@ -55,11 +55,11 @@ const AccessKeyDocument = Type.Object(
     expiresMs: Type.Optional(Type.Number()),
     /** Embedded: a request needs its permission in addition to that of the owner. */
     policy: Type.Optional(Type.Unsafe<PolicyDocument>(Type.Object({}))),
-    /** Of a share: the one object. */
+    /** For a share: its object. */
     share: Type.Optional(
       Type.Object({ bucket: Type.String(), key: Type.String(), versionId: Type.Optional(Type.String()) }, closed),
     ),
-    /** Of a share: the time at which it was revoked. Its secret was removed then. */
+    /** For a share: the time at which it was revoked and its secret removed. */
     revokedMs: Type.Optional(Type.Number()),
     /** The access key that created it and whose embedded policy limits it, too. It is valid no longer than that key. */
     parent: Type.Optional(Type.String()),

@@ -36,7 +36,7 @@ interface Change {
   readonly name: string
   /** There was none. */
   readonly isNew: boolean
-  /** Those of the document that differ. */
+  /** Fields of the document that differ. */
   readonly fields: readonly string[]
   stage(tx: TransactionBuilder): void
 }

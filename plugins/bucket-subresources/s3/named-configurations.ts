@@ -9,9 +9,9 @@ import { settingErrors } from '../errors.ts'
 
 interface Kind {
   readonly parameter: string
-  /** As in the names of operations. */
+  /** The name as in names of operations. */
   readonly name: string
-  /** As in the names of actions. */
+  /** The name as in names of actions. */
   readonly action: string
   readonly listRoot: string
   /** In descriptions. */

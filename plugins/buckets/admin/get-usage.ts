@@ -20,7 +20,7 @@ const BucketUsage = Type.Object(
   { $id: 'BucketUsage' },
 )
 
-/** Of one bucket, and of all buckets of an answer. */
+/** Maximum number for one bucket, and for all buckets of an answer. */
 const prefixesMax = { bucket: 1000, answer: 100_000 }
 
 const Usage = Type.Object(

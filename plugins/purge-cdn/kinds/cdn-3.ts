@@ -26,7 +26,7 @@ const Settings = Type.Object({
 })
 type Settings = Static<typeof Settings>
 
-/** Of the body of a request; the API takes 50 000. */
+/** Maximum size of a request's body; the API accepts 50 000. */
 const bodyBytesMax = 49_000
 
 interface Call {

@@ -21,7 +21,7 @@ const Settings = Type.Object({
 type Settings = Static<typeof Settings>
 
 const pathsMax = 1000
-/** Of all invalidations that are under way. */
+/** Maximum number of wildcards in all running invalidations. */
 const wildcardsMax = 15
 const pollMs = 10_000
 /** Codes of errors that end by themselves, whatever their status is. */

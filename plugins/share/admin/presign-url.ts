@@ -101,7 +101,7 @@ function readHeaders({ headers = {} }: Wanted): Record<string, string> {
   return read
 }
 
-/** As they go over the wire, a character for each byte. */
+/** Headers as they are sent, one character for each byte. */
 function latin1(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, asHeaderValue(name, value)]))
 }
