@@ -77,7 +77,7 @@ if (withoutBrowser !== false) {
       .getByRole('dialog', { name: 'Delete this version' })
       .getByRole('button', { name: 'Delete', exact: true })
       .click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('dialog', { name: 'only' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'only', exact: true }).waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/buckets/photos/objects/versions?key=only')).items, [])
     t.same(flaws, [])
