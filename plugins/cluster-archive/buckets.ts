@@ -51,7 +51,7 @@ export interface BucketPlan {
   /** Like `created`, for existing settings that change. */
   readonly changed: readonly string[]
   readonly fields: ChangedFields
-  /** The same. */
+  /** Like `created`, for settings that are removed. */
   readonly removed: readonly string[]
 }
 

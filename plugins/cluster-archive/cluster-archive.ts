@@ -50,7 +50,7 @@ export interface ImportOutcome {
   readonly changed: readonly string[]
   /** The fields of changed documents that differ. */
   readonly fields: ChangedFields
-  /** The same. */
+  /** Like `created`, for documents that are removed. */
   readonly removed: readonly string[]
 }
 

@@ -78,8 +78,7 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
 }
 
 /**
- * The first hit is selected when the text changes. Answers arrive one after the other: they leave the selection where it is, for
- * Enter follows soon.
+ * Selects the first hit when the text changes. Later answers keep the selection, so that Enter opens the hit that the user sees selected.
  */
 function useSelection(combobox: ComboboxStore, text: string, groups: readonly Group[]) {
   const before = useRef<{ readonly text: string; readonly hrefs: readonly string[] }>({ text: '', hrefs: [] })
