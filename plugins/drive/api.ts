@@ -1,9 +1,17 @@
 /**
- * The face of the plugin `drive`: drives, each of which is a storage backend in one folder of one file system, with its own
+ * The public interface of the plugin `drive`: drives, each of which is a storage backend in one folder of one file system, with its own
  * journal, index and blobs. The backends `drive` (one folder) and `erasure` (a set of several) build on it.
  *
- * The interface would also fit a drive in another process: any call may take long, and fails with a code of `storageErrors`
- * (`unavailable`: offline, `faulty`, `full`, `corrupt`, `gone`).
+ * A drive runs in the storage thread, but callers treat it as if it were in another process: any call may take long, and fails with a code
+ * of `storageErrors`:
+ *
+ * | Code | Meaning |
+ * |---|---|
+ * | `unavailable` | the drive is offline, or does not answer |
+ * | `faulty` | the drive has failed, and takes no writes |
+ * | `full` | the file system has no room |
+ * | `corrupt` | stored bytes do not match their checksum |
+ * | `gone` | the record was moved or deleted since its caller read it |
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
 import type {

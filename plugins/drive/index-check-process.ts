@@ -1,10 +1,12 @@
 /**
- * Entry point of the process that checks an index before the server uses it: `index-check-process PATH all|probe
- * free|live|untouched`. It writes a line per second of work, and finally one line of JSON: `{"problem": text or null}`. LMDB maps
- * its file and trusts it, so a damaged file may crash or hang this process, but not the server. Started by `index-folder.ts`.
+ * Entry point of the process that checks an index before the server uses it: `index-check-process PATH SCOPE USE`. The scope is `all` (every
+ * entry) or `probe` (whether it can be opened and read). The use is `free` (no process has the index open), `untouched` (the same, and the
+ * check must not change it) or `live` (the server has it open). LMDB maps its file and trusts it, so a damaged file may crash or hang this
+ * process, but not the server. Started by `index-folder.ts`.
  *
- * It ends by a signal, which the server expects after the answer. `process.exit` of Node.js sometimes hangs (see kernel/program/exit.ts),
- * and a sound index would then count as unreadable.
+ * While it works it writes a line about every second, to show that it does not hang; its last line is JSON, `{"problem": text or null}`. Then it
+ * kills itself, and the server accepts that as a normal end: `process.exit` of Node.js sometimes hangs (see kernel/program/exit.ts), and a sound
+ * index would then count as unreadable.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,14 +1,15 @@
 /**
- * The encoding of a record in the index and the memtable: a head with the locations of its journal entry and its body, then the
- * caller's value. Little-endian offsets:
+ * The encoding of a record in the index and the memtable: a head with the locations of its journal entry and its body (the bytes of a
+ * small object, which lie in the journal), the ids of its blobs (of a larger one, each a file), then the caller's value. Little-endian
+ * offsets:
  *
- *      0  u32  crc32 of the record with zeros here, verified when it comes out of the index
- *      4  u8   flags: 1 body, 2 the body was written by another entry, 4 blobs
+ *      0  u32  crc32 of the record, with these four bytes zero; verified when it comes out of the index
+ *      4  u8   flags: 1 it has a body, 2 the body lies in the journal entry of an earlier write, 4 it has blobs
  *      5  u32  segment of the journal entry
  *      9  f64  sequence of the journal entry's transaction; together with the key it identifies the entry
  *     17  u32  bytes of the entry in its segment, without the body
  *     21  [u32 segment, u32 offset, u32 size, u32 check]   with flag 1
- *         [u16 count, count × 26 bytes]                    with flag 4
+ *         [u16 count, count × a blob id of 26 bytes]       with flag 4
  *         value
  */
 import type { BodyRef } from 'svc/plugins/storage/api'

@@ -1,7 +1,7 @@
 /**
- * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. Each drive that has confirmed its shard is marked
- * in the record, on the write quorum; only then its shard counts as present. A drive that fails does not hinder the others: its shard
- * stays missing until the next attempt.
+ * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. Once a drive confirms that it has stored its
+ * shard, the record says so; the shard counts as present when a write quorum of drives has stored the changed record. A drive that fails
+ * does not hinder the others: its shard stays missing until the repair loop or a heal job tries again.
  *
  * Also marks shards as missing: those that a deep check, a reader or a drive found missing or corrupt (`markMissingShards`).
  *

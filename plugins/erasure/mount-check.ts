@@ -4,8 +4,8 @@
  * few seconds (worker `presence` in `index.ts`), and before data is reported as lost (`redundancy.ts`).
  *
  * A drive whose folder is empty, lacks `journal` or `blobs`, has another drive, or lies on another file system than before is taken
- * offline. A folder that cannot be read or does not answer within two seconds proves neither: the drive stays as it is, and the check
- * returns false, so that its caller does not report data as lost.
+ * offline. A folder that cannot be read, or does not answer within two seconds, shows neither that the drive is there nor that it is
+ * gone: the drive stays as it is. In all of these cases the check returns false, so that its caller does not report data as lost.
  */
 import { join } from 'node:path'
 import type { DriveLook } from 'svc/plugins/drive/api'

@@ -1,6 +1,7 @@
 /**
- * Checks for `server --dry-run` whether a set could be opened, and says what a start would do. Reads only. A drive that was not stopped
- * cleanly has its knowledge of the set in its journal, which only a start reads: then the other drives are asked. Called by `index.ts`.
+ * Checks for `server --dry-run` whether a set could be opened, and says what a start would do. Reads only, and no journals: after an unclean
+ * stop, what a drive knows about the set (its members, and how far each is) may still be in its journal, so the other drives are asked. If
+ * no drive can say, the drives that are named count as the members. Called by `index.ts`.
  */
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'

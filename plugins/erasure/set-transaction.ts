@@ -1,7 +1,8 @@
 /**
- * The transaction that a procedure gets in a set. The procedure runs once, on the leader. Its changes go into the leader's transaction and
- * are recorded as *operations*, which the followers replay without running the procedure: so all drives make the same changes in the same
- * order, and procedures need not be deterministic. `set-procedures.ts` creates the transaction and passes the operations on.
+ * The transaction object that is passed to a procedure when it runs on a set of drives. The procedure runs once, on one drive, the leader.
+ * Its changes go into the leader's own transaction and are recorded as *operations*, which the other drives, the followers, replay
+ * without running the procedure: so all drives make the same changes in the same order, and procedures need not be deterministic.
+ * `set-procedures.ts` creates the transaction and sends the operations to the followers.
  */
 import { crc32 } from '@node-rs/crc32'
 import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'

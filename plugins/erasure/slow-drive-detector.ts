@@ -1,19 +1,19 @@
 /**
  * Detects drives that hang, in the storage thread. A drive that hangs reports no error, and on a busy machine all drives are slow; so
- * drives are compared with each other. A request is overdue from the moment when enough other drives have answered everything that they
- * were asked before it. The drive times out when the request stays overdue for two seconds, or for as long again as it took the others
- * to answer, whichever is longer.
+ * drives are compared with each other. A request is overdue from the moment when enough other drives to read without this one have
+ * answered every request that they were given before it. The drive times out when the request stays overdue for the time in the table,
+ * or for the time that the others took to answer, whichever is longer.
  *
- * | Other drives that answer | Timeout | Why |
+ * | Other drives that have answered | Timeout | Why |
  * |---|---|---|
  * | a write quorum, or the drive is behind anyway | 2 s | the set goes on without it |
  * | enough to read | 10 s | nothing can be written without it, so it gets more time |
- * | fewer | 60 s without any answer | the set stops serving either way; a timeout only answers those who wait |
+ * | fewer: nothing to compare with | 60 s without any answer | the set stops serving either way; a timeout gives waiting callers an error, and changes nothing else |
  *
  * Drives without requests are probed (`probe` makes them write), so that they can be compared. A drive that timed out is treated like a
  * failed one: it is `offline`, the set goes on without it, and it catches up once it has answered everything.
  *
- * `backend.ts` creates it; the watch calls it at each tick.
+ * `backend.ts` creates it; `AnswerWatch` calls it at each tick, four times a second.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { AnswerWatch, PendingAnswer } from './answer-watch.ts'

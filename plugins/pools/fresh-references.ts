@@ -1,15 +1,21 @@
 /**
- * Fresh references: blob references (see blob-references.ts) whose remote reference was written in this run of the server, and that no
- * acknowledged record uses yet. In the storage thread. A transaction may use only these, and references that a record has already.
+ * Fresh references: blob references (see blob-references.ts) whose remote reference, which protects the blob in its set, was written in this
+ * run of the server, and that no acknowledged record uses yet. In the storage thread. A transaction may use only these, and references
+ * that a record has already.
  *
- * | State | Next |
- * |---|---|
- * | requested: the remote reference is written, and may be rolled back | acknowledged: acquired; otherwise abandoned |
- * | acquired | used by a transaction; abandoned: removed from here |
- * | used by transactions | one is acknowledged: removed from here, the record has it; one is refused: no longer its user; in doubt: stays for ever |
+ * | State | Event | Next |
+ * |---|---|---|
+ * | requested: the write of the remote reference is not acknowledged yet | it is acknowledged | acquired |
+ * | | it fails | removed from here |
+ * | acquired | a transaction uses it | used |
+ * | | it is abandoned, since nobody will use it | removed from here |
+ * | used by transactions | one is acknowledged: the record has the reference | removed from here |
+ * | | one is refused | no longer used by that one |
+ * | | the outcome of one is in doubt | stays until the server ends |
  *
- * While a reference is here, its remote reference is not deleted. A reference that leaves without a record, or whose resolution was
- * deferred, is passed to `ReferenceReleaser`, which resolves it.
+ * While a reference is here, its remote reference is not deleted. To *resolve* a reference is to find out whether any record has it, and to
+ * delete its remote reference if none does; that is deferred while the reference is here. `ReferenceReleaser` resolves what is removed
+ * from here without a record, and what was deferred.
  */
 import { blobOfReference } from './blob-references.ts'
 

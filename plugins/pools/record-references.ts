@@ -1,15 +1,16 @@
 /**
- * References of records: for each record, the blobs of other sets that it refers to. They are stored in the record set, beside the record,
- * in the table ff, which is reserved for backends:
+ * References of records: for each record, the blobs of other sets that it uses. The counters tell whether a blob is still used, and by how
+ * much the records of a bucket use other sets. A group is the start of a record's key, such as its bucket (`groupOf`,
+ * `blob-references.ts`); a blob and a group together are one reference. All of it is stored in the record set, beside the record, in the
+ * table ff, which is reserved for backends:
  *
  *     ff x, key                 blobs of other sets that the record with this key refers to
  *     ff y, start of key, hash  the same, for a key that is too long
- *     counter ff n, blob id     how many records refer to the blob, and its size times that
- *     counter ff m, reference   how many records of the reference's group refer to the blob
+ *     counter ff n, blob id     how many records use the blob, and the bytes of that (its size times the number)
+ *     counter ff m, reference   how many records of the reference's group use the blob
  *
- * `PooledTransaction` puts, replaces and deletes them in the transaction that does so with the record, and the counters are derived; so
- * all of it is exact after every crash. A group is the start of a record's key, such as its bucket (`groupOf`, `blob-references.ts`); a
- * blob and a group together are one reference. In format 1 references have no group, and only the first counter.
+ * `PooledTransaction` writes, replaces and deletes a record's references in the same transaction as the record, and the drive changes the
+ * counters with them; so all of it is exact after every crash. In format 1 references have no group, and only the first counter.
  */
 import { createHash } from 'node:crypto'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
