@@ -3,6 +3,10 @@ import { useEffect } from 'react'
 
 const isOfFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') === true
 
+/** Where the page changes below the pointer, `dragenter` comes in the place of `dragover`: left to the browser, it would open what is dropped. */
+const hoverEvents = ['dragenter', 'dragover'] as const
+const dragEvents = [...hoverEvents, 'drop'] as const
+
 /** Ignores files that are dropped outside a drop zone: the browser would leave the page to show them. */
 export function useHarmlessDrops(): void {
   useEffect(() => {
@@ -12,11 +16,9 @@ export function useHarmlessDrops(): void {
       event.dataTransfer!.dropEffect = 'none'
     }
     // Behind everything within the page.
-    window.addEventListener('dragover', refuse)
-    window.addEventListener('drop', refuse)
+    for (const type of dragEvents) window.addEventListener(type, refuse)
     return () => {
-      window.removeEventListener('dragover', refuse)
-      window.removeEventListener('drop', refuse)
+      for (const type of dragEvents) window.removeEventListener(type, refuse)
     }
   }, [])
 }
@@ -45,11 +47,11 @@ export function usePageDrops(
       event.preventDefault()
       onDrop(event.dataTransfer!.items)
     }
-    document.addEventListener('dragover', over)
+    for (const type of hoverEvents) document.addEventListener(type, over)
     document.addEventListener('dragleave', leave)
     document.addEventListener('drop', drop)
     return () => {
-      document.removeEventListener('dragover', over)
+      for (const type of hoverEvents) document.removeEventListener(type, over)
       document.removeEventListener('dragleave', leave)
       document.removeEventListener('drop', drop)
     }
