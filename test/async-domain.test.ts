@@ -26,7 +26,7 @@ t.test('good after', async t => { await wait(5); t.pass() })
 t.test('errors of timers, promises, ticks and events fail their own test', async t => {
   await writeFile(file, throwing)
   const { NODE_OPTIONS, ...env } = process.env
-  const run = promisify(execFile)(process.execPath, ['--import=./test/setup.mjs', file], {
+  const run = promisify(execFile)(process.execPath, ['--import=./test/early.mjs', '--import=./test/setup.mjs', file], {
     cwd: folder,
     env: { ...env, TAP: '1', TAP_CHILD_ID: '1' },
   })

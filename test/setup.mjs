@@ -3,7 +3,7 @@
  *
  * Compiled code is kept between processes, those that a test starts included. Sources import each other by path, so a look at the disk
  * for each of a thousand files says nothing new, and tap need not note each for its reports on coverage; packages of many files are
- * bundled. tap learns which test an error belongs to without a hook on every promise.
+ * bundled. What has to come before tap is in early.mjs.
  */
 import { readFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks } from 'node:module'
@@ -21,11 +21,10 @@ enableCompileCache(process.env.NODE_COMPILE_CACHE)
 const onSpawn = globalThis[Symbol.for('process-on-spawn@*:singletonId')]
 if (onSpawn !== undefined) onSpawn.listeners = []
 process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? '')
-  .replace(/"?--import=[^\s"]*@tapjs\/processinfo\/[^\s"]*"?/g, '')
+  .replace(/"?--import=[^\s"]*(@tapjs\/processinfo\/|test\/early\.mjs)[^\s"]*"?/g, '')
   .trim()
 
 const typeBox = typeBoxUrls()
-const asyncDomain = new URL('./async-domain.mjs', import.meta.url).href
 const nodeHttp = new URL('./node-http.mjs', import.meta.url).href
 const root = new URL('../', import.meta.url).href
 /** As `exports` of package.json says it. */
@@ -48,7 +47,6 @@ registerHooks({
     if (source !== undefined) return { url: source, format: 'module-typescript', shortCircuit: true }
     const bundled = typeBox.get(specifier)
     if (bundled !== undefined) return { url: bundled, format: 'module', shortCircuit: true }
-    if (specifier === 'async-hook-domain') return { url: asyncDomain, format: 'module', shortCircuit: true }
     if (specifier === 'node:http' && context.conditions.includes('import') && context.parentURL !== nodeHttp)
       return { url: nodeHttp, format: 'module', shortCircuit: true }
     return next(specifier, context)
