@@ -19,10 +19,9 @@ export interface KeyPair {
 
 /** Reads the pair; rejects with `certificate_unusable`, which names the file and the problem, never the content. */
 export async function readKeyPair(directory: string): Promise<KeyPair> {
-  const [certificate, key] = await Promise.all([
-    readText(join(directory, certificateFile)),
-    readText(join(directory, keyFile)),
-  ])
+  // One after the other: where both are missing, the message is the same each time.
+  const certificate = await readText(join(directory, certificateFile))
+  const key = await readText(join(directory, keyFile))
   return checkKeyPair(certificate, key, certificateFile, keyFile)
 }
 

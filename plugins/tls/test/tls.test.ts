@@ -234,12 +234,12 @@ t.test('a new pair is taken over, a broken one is not, open connections stay', a
 
 t.test('HTTP/2: a reader that stops is let go, draining lets a stream finish and takes no new ones', async t => {
   let closed = 0
-  let release: () => void = () => {}
+  const arrival = Promise.withResolvers<() => void>()
   const server = await start(
     createDirectory(first),
     exchange => {
       const { request, response } = exchange
-      if (request.url === '/held') release = () => void response.end('held')
+      if (request.url === '/held') arrival.resolve(() => void response.end('held'))
       else if (request.url === '/endless') {
         const chunk = Buffer.alloc(65536)
         const pump = (): void => {
@@ -281,7 +281,7 @@ t.test('HTTP/2: a reader that stops is let go, draining lets a stream finish and
     text += data
   })
   const ended = new Promise(resolve => held.on('end', resolve))
-  await delay(100)
+  const release = await arrival.promise
   const goaway = new Promise(resolve => session.once('goaway', resolve))
   const drained = server.drain()
   await goaway
