@@ -2,8 +2,7 @@
  * Loaded first into every process of a test: what makes hundreds of such processes cheap.
  *
  * Compiled code is kept between processes, those that a test starts included. Sources import each other by path, so a look at the disk
- * for each of a thousand files says nothing new, and tap need not note each for its reports on coverage; packages of many files are
- * bundled. What has to come before tap is in early.mjs.
+ * for each of a thousand files says nothing new; packages of many files are bundled. What has to come before tap is in early.mjs.
  */
 import { readFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks } from 'node:module'
@@ -17,9 +16,7 @@ setFlagsFromString('--semi-space-growth-factor=1')
 process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
-// tap would load its notes on files into each process that a test starts, too: a server would take them for each of its modules and threads.
-const onSpawn = globalThis[Symbol.for('process-on-spawn@*:singletonId')]
-if (onSpawn !== undefined) onSpawn.listeners = []
+// Processes that a test starts are no tests.
 process.env.NODE_OPTIONS = (process.env.NODE_OPTIONS ?? '')
   .replace(/"?--import=[^\s"]*(@tapjs\/processinfo\/|test\/early\.mjs)[^\s"]*"?/g, '')
   .trim()
@@ -51,7 +48,6 @@ registerHooks({
       return { url: nodeHttp, format: 'module', shortCircuit: true }
     return next(specifier, context)
   },
-  // In the place of tap's, which reads each file a second time to note it, whatever `_TAPJS_PROCESSINFO_EXCLUDE_` says: the runner sets that again.
   load(url, context, next) {
     const { format } = context
     const isFile = (format === 'module' || format === 'module-typescript') && url.startsWith('file:')
