@@ -2,10 +2,10 @@
  * Packs an answer of an object into the bytes of one `ArrayBuffer`, because a tree of small JavaScript objects takes three times the memory. Fields
  * that many answers share (`Kind`, the host) are numbers of a table.
  *
- *     <times, numbers: 64 bytes> <fences, 6 bytes each> <JSON: path, tags> <JSON: identity, leaves of the value> <body>
+ *     <times, numbers: 54 bytes> <fences, 6 bytes each> <JSON: path, tags> <JSON: identity, leaves of the value> <body>
  *
  * A `PackedVariant` is a view of such bytes. It decodes each field once, when it is read, and writes changes to the buffer, so a view may be dropped
- * at any time. In the second JSON text the path, which the value repeats, is replaced by one character that no JSON has.
+ * at any time. In the second JSON text what repeats is replaced by characters that no JSON has (`shorten`).
  */
 import type { FenceList } from '../fence/fences.ts'
 import { type Leaf, putTogether, type Shape, takeApart } from '../memory/value-shape.ts'
@@ -42,23 +42,23 @@ const at = {
   initialAgeMs: 8,
   freshMs: 16,
   purgeSequence: 24,
-  softSequence: 32,
-  sizeBytes: 40,
-  placeBytes: 48,
-  valueBytes: 52,
-  kind: 56,
-  host: 60,
+  softSequence: 30,
+  sizeBytes: 36,
+  placeBytes: 42,
+  valueBytes: 44,
+  kind: 48,
+  host: 50,
   /** Number of fences that there is room for. */
-  fenceRoom: 62,
+  fenceRoom: 52,
   /** 1: the fences there are valid. 0: the answer has to be confirmed. */
-  hasFences: 63,
-  fences: 64,
+  hasFences: 53,
+  fences: 54,
 } as const
 const fenceBytes = 6
 const fencesMax = 255
 /** In the place of a host's number: the host is the last text of the first JSON text. */
 const ownHost = 0xffff
-const pathMark = '\u0001'
+const placeBytesMax = 0xffff
 
 const noLines: Variant['lines'] = []
 
@@ -70,6 +70,54 @@ function repeated(path: string): string | undefined {
   if (!path.startsWith('/')) return undefined
   const inner = JSON.stringify(path).slice(2, -1)
   return inner.length > 1 ? inner : undefined
+}
+
+const pathMark = '\u0001'
+const sequenceMark = '\u0002'
+/** The sequence of an object at the end of the identity, which is the first text. */
+const sequenceOfIdentity = /^\["(?:[^"\\]|\\.)* (\d{8,16})"/
+const typeMark = '\u0003'
+/** Each is a letter of the alphabet. */
+const types = [
+  ...['text/html', 'text/html; charset=utf-8', 'text/css', 'text/css; charset=utf-8', 'text/javascript'],
+  ...['text/javascript; charset=utf-8', 'application/javascript', 'application/json', 'text/plain'],
+  ...['text/plain; charset=utf-8', 'text/xml', 'application/xml', 'image/png', 'image/jpeg', 'image/webp'],
+  ...['image/avif', 'image/gif', 'image/svg+xml', 'font/woff2', 'application/pdf', 'application/zip'],
+  ...['application/octet-stream', 'binary/octet-stream', 'application/wasm', 'video/mp4', 'audio/mpeg'],
+]
+const letterA = 0x41
+const lettersOfTypes = new Map(types.map((type, index) => [`"${type}"`, String.fromCharCode(letterA + index)]))
+const typeText = /"(?:text|application|image|font|binary|video|audio)\/[\w+-]+(?:; charset=utf-8)?"/
+const markedType = new RegExp(`${typeMark}([A-Z])`)
+
+/** Replaces the path, the first content type if it is a common one, and the object's sequence where it stands again. */
+function shorten(text: string, path: string): string {
+  const name = repeated(path)
+  const named = name === undefined ? text : text.replaceAll(name, pathMark)
+  const short = named.replace(typeText, type => {
+    const letter = lettersOfTypes.get(type)
+    return letter === undefined ? type : typeMark + letter
+  })
+  const sequence = sequenceOfIdentity.exec(short)?.[1]
+  return sequence === undefined ? short : short.replaceAll(`,${sequence}`, sequenceMark)
+}
+
+function lengthen(short: string, path: string): string {
+  const typed = short.replace(markedType, (_, letter: string) => `"${types[letter.charCodeAt(0) - letterA]}"`)
+  const sequence = typed.includes(sequenceMark) ? sequenceOfIdentity.exec(typed)?.[1] : undefined
+  const counted = sequence === undefined ? typed : typed.replaceAll(sequenceMark, `,${sequence}`)
+  const name = repeated(path)
+  return name === undefined ? counted : counted.replaceAll(pathMark, () => name)
+}
+
+/** Below 2^48, which six bytes hold. */
+function setUint48(view: DataView, offset: number, value: number): void {
+  view.setUint16(offset, Math.floor(value / 2 ** 32))
+  view.setUint32(offset + 2, value % 2 ** 32)
+}
+
+function getUint48(view: DataView, offset: number): number {
+  return view.getUint16(offset) * 2 ** 32 + view.getUint32(offset + 2)
 }
 
 /**
@@ -101,12 +149,11 @@ export function pack(
   if (kindNumber === undefined) return undefined
   const host = numberOf(hosts, hostNumbers, hostsMax, variant.host, variant.host)
   const place = JSON.stringify([path, ...record.tags, ...(host === undefined ? [variant.host] : [])])
-  const name = repeated(path)
-  const plain = JSON.stringify(leaves)
-  const value = name === undefined ? plain : plain.replaceAll(name, pathMark)
+  const value = shorten(JSON.stringify(leaves), path)
 
   const fenceRoom = record.fences.length / 2
   const [placeBytes, valueBytes] = [Buffer.byteLength(place), Buffer.byteLength(value)]
+  if (placeBytes > placeBytesMax) return undefined
   const textsAt = at.fences + fenceRoom * fenceBytes
   const length = textsAt + placeBytes + valueBytes + (body?.length ?? 0)
   const buffer = allocate(length)
@@ -115,11 +162,11 @@ export function pack(
   bytes.write(value, textsAt + placeBytes)
   body?.copy(bytes, textsAt + placeBytes + valueBytes)
   const view = new DataView(buffer)
-  view.setFloat64(at.sizeBytes, variant.sizeBytes)
-  view.setFloat64(at.purgeSequence, variant.purgeSequence)
-  view.setUint32(at.placeBytes, placeBytes)
+  setUint48(view, at.sizeBytes, variant.sizeBytes)
+  setUint48(view, at.purgeSequence, variant.purgeSequence)
+  view.setUint16(at.placeBytes, placeBytes)
   view.setUint32(at.valueBytes, valueBytes)
-  view.setUint32(at.kind, kindNumber)
+  view.setUint16(at.kind, kindNumber)
   view.setUint16(at.host, host ?? ownHost)
   view.setUint8(at.fenceRoom, fenceRoom)
   const packed = new PackedVariant(buffer, 0, length)
@@ -153,7 +200,7 @@ export class PackedVariant implements Variant {
     this.buffer = buffer
     this.#view = new DataView(buffer, offset, length)
     this.#bytes = Buffer.from(buffer, offset, length)
-    this.#kind = kinds[this.#view.getUint32(at.kind)] as Kind
+    this.#kind = kinds[this.#view.getUint16(at.kind)] as Kind
   }
 
   get bytes(): Buffer {
@@ -199,19 +246,19 @@ export class PackedVariant implements Variant {
   }
 
   get sizeBytes(): number {
-    return this.#view.getFloat64(at.sizeBytes)
+    return getUint48(this.#view, at.sizeBytes)
   }
 
   get purgeSequence(): number {
-    return this.#view.getFloat64(at.purgeSequence)
+    return getUint48(this.#view, at.purgeSequence)
   }
 
   get softSequence(): number {
-    return this.#view.getFloat64(at.softSequence)
+    return getUint48(this.#view, at.softSequence)
   }
 
   set softSequence(number: number) {
-    this.#view.setFloat64(at.softSequence, number)
+    setUint48(this.#view, at.softSequence, number)
   }
 
   get freshMs(): number {
@@ -280,8 +327,7 @@ export class PackedVariant implements Variant {
   #readRecord(): PackedRecord {
     const start = this.#textsAt() + this.#placeBytes()
     const text = this.#text(start, this.#view.getUint32(at.valueBytes))
-    const name = repeated(this.path)
-    const leaves = JSON.parse(name === undefined ? text : text.replaceAll(pathMark, () => name)) as readonly Leaf[]
+    const leaves = JSON.parse(lengthen(text, this.path)) as readonly Leaf[]
     return new PackedRecord(this, leaves, this.#kind)
   }
 
@@ -300,7 +346,7 @@ export class PackedVariant implements Variant {
   }
 
   #placeBytes(): number {
-    return this.#view.getUint32(at.placeBytes)
+    return this.#view.getUint16(at.placeBytes)
   }
 }
 

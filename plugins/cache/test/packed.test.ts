@@ -10,6 +10,10 @@ const texts = [
   'a',
   'object',
   'text/css',
+  'text/html; charset=utf-8',
+  'text/rtf',
+  'audio/mpeg',
+  '"text/css"',
   'docs/index.html',
   'ä€😀',
   '"\\\n\u0001\u0002',
@@ -18,13 +22,18 @@ const texts = [
   'n',
   '0',
   'null',
+  'd41d8cd98f00b204e9800998ecf8427e',
+  'd41d8cd98f00b204e9800998ecf8427e-3, d41d8cd98f00b204e9800998ecf8427e0',
+  '3600000000000001',
 ]
+
+const sequence = 3_600_000_000_000_001
 
 function jsonOf(random: SeededRandom, path: string, depth = 0): unknown {
   const kind = random.integer(depth > 2 ? 5 : 7)
   if (kind === 0) return texts[random.integer(texts.length)]
   if (kind === 1) return path.slice(random.integer(2))
-  if (kind === 2) return random.integer(2 ** 31) * 2 ** 20
+  if (kind === 2) return random.integer(3) === 0 ? sequence : random.integer(2 ** 31) * 2 ** 20
   if (kind === 3) return random.integer(2) === 0
   if (kind === 4) return null
   const parts = Array.from({ length: random.integer(4) }, () => jsonOf(random, path, depth + 1))
@@ -43,9 +52,9 @@ function variantOf(random: SeededRandom): Variant {
     status: [200, 301, 404][random.integer(3)] as number,
     lines: [],
     body,
-    sizeBytes: body?.length ?? random.integer(2 ** 31) * 1000,
+    sizeBytes: body?.length ?? random.integer(2 ** 31) * 65_536,
     record: {
-      identity: `pages${path} null`,
+      identity: `pages${path} null${random.integer(2) === 0 ? '' : ` ${sequence}`}`,
       value: jsonOf(random, path),
       tags,
       fences,
