@@ -77,7 +77,9 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
           maw={360}
         />
       )}
-      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
+      {list.error !== null && (
+        <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
+      )}
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
       {!isEmpty && (list.error === null || items.length > 0) && (
         <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />

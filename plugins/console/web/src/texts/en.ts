@@ -81,6 +81,8 @@ export const en = {
   },
   problems: {
     failed: 'The request failed',
+    stale: 'This could not be read again: what you see may be old',
+    doneButStale: 'It is done, but what you see may be old',
     unreachable: 'The server cannot be reached. Check your connection; what you see may be old.',
     strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
     page: 'This page could not be shown',

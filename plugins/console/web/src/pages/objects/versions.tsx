@@ -25,10 +25,13 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
   const list = useInfiniteQuery(versionsQuery(bucket, objectKey))
   const [deleted, setDeleted] = useState<ListedVersion>()
   const restore = useRestore(bucket)
-  if (list.error !== null) return <ProblemAlert error={list.error} onRetry={() => list.refetch()} />
-  if (list.isPending) return <Skeleton h={160} />
+  const failure = list.error !== null && (
+    <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
+  )
+  if (list.data === undefined) return failure || <Skeleton h={160} />
   return (
     <Stack>
+      {failure}
       <Table aria-label={texts.objects.tabs.versions}>
         <Table.Tbody>
           {list.data.pages
