@@ -39,6 +39,7 @@ export const en = {
     loading: 'Loading…',
     search: 'Filter by prefix',
     more: 'Load more',
+    previous: 'Show previous',
     copy: 'Copy',
     copied: 'Copied',
     name: 'Name',
