@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { startConsole } from './console.ts'
+import { eventually, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -210,6 +210,59 @@ if (withoutBrowser !== false) {
     await page.getByText('printing house · ed25519').waitFor()
     const { keys } = await admin.call('GET', '/keygroups/links')
     t.match(keys, [{ id, name: 'printing house', enabled: false, hasPrivateKey: true }])
+    t.same(flaws, [])
+  })
+
+  t.test('of a list of many pages a few are kept: a change reads these again, and nothing moves', async t => {
+    const names = Array.from({ length: 40 }, (_, index) => `many-${String(index).padStart(2, '0')}`)
+    for (const name of names) await admin.call('POST', '/buckets', { name })
+    const { page, flaws } = await browser.open(t, { viewport: { width: 1200, height: 500 } })
+    let listings = 0
+    // Pages of five instead of hundreds.
+    await page.route(/\/buckets\?.*limit=200/, async route => {
+      listings++
+      await route.continue({ url: route.request().url().replace('limit=200', 'limit=5') })
+    })
+    const row = (name: string) => page.getByRole('row', { name })
+    const placeOf = async (name: string) => Math.round((await row(name).boundingBox())!.y)
+    const comesBack = () =>
+      page.evaluate(`Date.now = (now => () => now() + 60_000)(Date.now)
+        document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+    await signIn(page, '/buckets')
+    await page.getByRole('searchbox').fill('many-')
+    await row('many-04').waitFor()
+    await row('photos').waitFor({ state: 'detached' })
+    listings = 0
+    await comesBack()
+    await eventually('one page is read when somebody comes back to it', async () => listings === 1)
+
+    for (let pages = 2; pages <= 8; pages++) {
+      const last = names[pages * 5 - 6]!
+      await page.getByRole('button', { name: 'Load more' }).scrollIntoViewIfNeeded()
+      const before = await placeOf(last)
+      await page.getByRole('button', { name: 'Load more' }).click()
+      await row(names[pages * 5 - 1]!).waitFor()
+      t.equal(await placeOf(last), before, `${last} stays where it was`)
+      t.equal(await row('many-').count(), Math.min(pages, 5) * 5)
+    }
+    listings = 0
+    await comesBack()
+    await row('many-30').scrollIntoViewIfNeeded()
+    const before = await placeOf('many-30')
+    await row('many-31').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await row('many-31').waitFor({ state: 'detached' })
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(listings, 5, 'the pages that are kept, and none of them when one comes back')
+    t.equal(await placeOf('many-30'), before)
+    t.equal(await row('many-').count(), 24)
+
+    for (const first of ['many-10', 'many-05', 'many-00']) {
+      await page.getByRole('button', { name: 'Show previous' }).click()
+      await row(first).waitFor()
+    }
+    await page.getByRole('button', { name: 'Show previous' }).waitFor({ state: 'detached' })
+    t.equal(await row('many-').count(), 25)
     t.same(flaws, [])
   })
 }

@@ -83,6 +83,40 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a version that is deleted is told to be, though the list of versions cannot be read afterwards', async t => {
+    for (const text of ['old', 'new']) await admin.call('POST', '/buckets/photos/objects/upload?key=told', text)
+    const { page, flaws } = await browser.open(t, {}, /(500|404) GET .*(versions|stat)/)
+    await signIn(page, '/buckets/photos')
+    await page.getByRole('button', { name: 'told', exact: true }).click()
+    const panel = page.getByRole('dialog', { name: 'told' })
+    await panel.getByRole('tab', { name: 'Versions' }).click()
+    const question = page.getByRole('dialog', { name: 'Delete this version' })
+    const deleteVersion = /^Delete version/
+    await panel.getByRole('button', { name: deleteVersion }).last().waitFor()
+    const listing = /\/objects\/versions\?/
+    await page.route(listing, route => route.fulfill({ status: 500, body: 'no list' }))
+    await panel.getByRole('button', { name: deleteVersion }).last().click()
+    await question.getByRole('button', { name: 'Delete', exact: true }).click()
+    await question.waitFor({ state: 'detached' })
+    await page.getByText('The version is deleted').waitFor()
+    t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=told')).items.length, 1)
+    await panel.getByRole('alert').getByText('This could not be read again').waitFor()
+    await page.getByRole('alert').getByText('It is done, but what you see may be old').waitFor()
+    t.equal(await panel.getByRole('button', { name: deleteVersion }).count(), 2, 'what was read before is still there')
+    await page.unroute(listing)
+    await panel.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
+    await panel.getByRole('alert').waitFor({ state: 'detached' })
+    t.equal(await panel.getByRole('button', { name: deleteVersion }).count(), 1)
+
+    await page.route(listing, route => route.fulfill({ status: 500, body: 'no list' }))
+    await panel.getByRole('button', { name: /^Show version of/ }).click()
+    await panel.getByRole('button', { name: 'Delete this version' }).click()
+    await question.getByRole('button', { name: 'Delete', exact: true }).click()
+    await question.waitFor({ state: 'detached' })
+    t.same((await admin.call('GET', '/buckets/photos/objects/versions?key=told')).items, [])
+    t.same(flaws, [])
+  })
+
   t.test('metadata and tags are changed, and a file is renamed and moved', async t => {
     await admin.call('POST', '/buckets', { name: 'archive' })
     const { page, flaws } = await browser.open(t)

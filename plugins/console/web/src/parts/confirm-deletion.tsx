@@ -3,7 +3,7 @@ import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
-import { ProblemAlert } from './failure.tsx'
+import { notifyFailure, ProblemAlert } from './failure.tsx'
 
 export interface ConfirmDeletionProps {
   readonly title: string
@@ -15,15 +15,22 @@ export interface ConfirmDeletionProps {
   readonly action?: string
   /** Then the dialog closes, unless it resolves with `stay`: something else has taken its place. */
   readonly onConfirm: () => Promise<'stay' | undefined | void>
+  /** What follows, such as reading lists again. A failure of it is told as its own, for what was asked is done. */
+  readonly onDone?: () => Promise<unknown>
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
 export function ConfirmDeletion(props: ConfirmDeletionProps) {
-  const { title, typed, isReady = true, action = texts.common.delete, onConfirm, onClose, children } = props
+  const { title, typed, isReady = true, action = texts.common.delete, onClose, children } = props
+  const { onConfirm, onDone } = props
   const [text, setText] = useState('')
   const deletion = useMutation({
-    mutationFn: onConfirm,
+    async mutationFn() {
+      const outcome = await onConfirm()
+      await onDone?.().catch(error => notifyFailure(error, texts.problems.doneButStale))
+      return outcome
+    },
     onSuccess: outcome => {
       if (outcome !== 'stay') onClose()
     },

@@ -6,13 +6,20 @@ import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 
-export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export interface ProblemAlertProps {
+  readonly error: unknown
+  readonly onRetry?: () => void
+  /** What was read before is still shown: the failure is one of reading it again, not of what somebody has just done. */
+  readonly isStale?: boolean
+}
+
+export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertProps) {
   const problem = error instanceof Problem ? error : undefined
   return (
     <Alert
       color="red"
       icon={<IconAlertTriangle aria-hidden />}
-      title={problem?.title ?? texts.problems.failed}
+      title={isStale ? texts.problems.stale : (problem?.title ?? texts.problems.failed)}
       role="alert"
     >
       <Stack gap="xs">
@@ -40,12 +47,12 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
   )
 }
 
-/** Reports a failure that has no place of its own on the page. */
-export function notifyFailure(error: unknown): void {
+/** Reports a failure that has no place of its own on the page; `title` says of what, where the server's title would mislead. */
+export function notifyFailure(error: unknown, title?: string): void {
   const problem = error instanceof Problem ? error : undefined
   notifications.show({
     color: 'red',
-    title: problem?.title ?? texts.problems.failed,
+    title: title ?? problem?.title ?? texts.problems.failed,
     message: error instanceof Error ? error.message : String(error),
     autoClose: 10_000,
   })

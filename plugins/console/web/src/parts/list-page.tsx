@@ -1,12 +1,12 @@
 /** A page that is one long table: loads page by page, filters by prefix, says what to do when there is nothing. */
-import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 import { type Column, ItemTable } from './item-table.tsx'
+import { useLongList } from './long-list.tsx'
 
 export interface ListPageProps<Item> {
   readonly title: string
@@ -27,12 +27,8 @@ export interface ListPageProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
   readonly none: string
-  /** Milliseconds, of a list that changes by itself; of what is listed depends how soon. */
+  /** Milliseconds for each page that is shown, of a list that changes by itself; how soon may depend on what is listed. */
   readonly refetchInterval?: number | ((items: readonly Item[]) => number | false)
-}
-
-interface Listed<Item> {
-  readonly state: { readonly data: { readonly pages: readonly { readonly items: readonly Item[] }[] } | undefined }
 }
 
 export function ListPage<Item>(props: ListPageProps<Item>) {
@@ -40,23 +36,12 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
   const { isPart = false } = props
   const [prefix, setPrefix] = useState('')
   const [asked] = useDebouncedValue(prefix.trim(), 200)
-  const list = useInfiniteQuery({
+  const list = useLongList({
     queryKey: [...queryKey, asked],
-    queryFn: ({ pageParam, signal }) => load({ prefix: asked, cursor: pageParam, signal }),
-    initialPageParam: '',
-    getNextPageParam: page => page.nextCursor || undefined,
-    placeholderData: keepPreviousData,
-    // Other pages and programs change what is listed.
-    refetchOnMount: 'always',
-    ...(refetchInterval !== undefined && {
-      refetchInterval:
-        typeof refetchInterval === 'number'
-          ? refetchInterval
-          : ({ state: { data } }: Listed<Item>) => refetchInterval(data?.pages.flatMap(page => page.items) ?? []),
-    }),
+    load: (cursor, signal) => load({ prefix: asked, cursor, signal }),
+    ...(refetchInterval !== undefined && { refetchInterval }),
   })
-  const items = list.data?.pages.flatMap(page => page.items) ?? []
-  const isEmpty = list.isSuccess && items.length === 0
+  const { items, isEmpty } = list
   return (
     <Stack>
       <Group justify="space-between">
@@ -77,16 +62,15 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
           maw={360}
         />
       )}
-      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
+      {list.error !== null && (
+        <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
+      )}
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
+      {list.toPrevious}
       {!isEmpty && (list.error === null || items.length > 0) && (
         <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />
       )}
-      {list.hasNextPage && (
-        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
-          {texts.common.more}
-        </Button>
-      )}
+      {list.toNext}
     </Stack>
   )
 }

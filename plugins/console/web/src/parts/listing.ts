@@ -27,6 +27,8 @@ export interface Listing<Row> {
   /** Says which rows are in view. */
   readonly look: (first: number, last: number) => void
   readonly error: Error | null
+  /** What failed was read before, and is still listed. */
+  readonly isStale: boolean
   readonly refetch: () => void
   /** Nothing is known yet. */
   readonly isPending: boolean
@@ -112,6 +114,7 @@ export function useListing<Page extends { readonly nextCursor: string }, Row>(
     loaded: () => [...pages.values()].flatMap(rows),
     look,
     error: first.error ?? failed?.error ?? null,
+    isStale: (first.error === null ? failed : first)?.data !== undefined,
     refetch: () => void (failed ?? first).refetch(),
     isPending: first.isPending,
     isLoading: first.isPending || others.some(({ isLoading }) => isLoading),

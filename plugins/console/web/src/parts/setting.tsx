@@ -26,8 +26,9 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
   const saving = useMutation({
     mutationFn: (value: Value) => save(value),
     async onSuccess() {
-      await stored.refetch()
-      setChanged(undefined)
+      const { isSuccess } = await stored.refetch()
+      // Else what was read before would look as if nothing were saved.
+      if (isSuccess) setChanged(undefined)
       notifications.show({ color: 'teal', message: `${title}: ${texts.common.saved}` })
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
@@ -44,7 +45,9 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
         }}
       >
         <Stack gap="sm">
-          {stored.error !== null && <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} />}
+          {stored.error !== null && (
+            <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} isStale={stored.data !== undefined} />
+          )}
           {saving.error !== null && <ProblemAlert error={saving.error} />}
           {stored.isPending && <Skeleton h={36} />}
           {value !== undefined &&

@@ -21,7 +21,13 @@ export function StoredDocument<Document>({ queryKey, load, children }: StoredDoc
     refetchOnMount: 'always',
   })
   const reload = async () => void (await stored.refetch())
-  if (stored.error !== null) return <ProblemAlert error={stored.error} onRetry={reload} />
-  if (stored.data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={240} />
-  return <Fragment key={stored.data.etag ?? ''}>{children(stored.data, reload)}</Fragment>
+  const { data, error } = stored
+  if (error !== null && data === undefined) return <ProblemAlert error={error} onRetry={reload} />
+  if (data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={240} />
+  return (
+    <>
+      {error !== null && <ProblemAlert error={error} onRetry={reload} isStale />}
+      <Fragment key={data.etag ?? ''}>{children(data, reload)}</Fragment>
+    </>
+  )
 }

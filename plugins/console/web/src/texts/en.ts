@@ -39,6 +39,7 @@ export const en = {
     loading: 'Loading…',
     search: 'Filter by prefix',
     more: 'Load more',
+    previous: 'Show previous',
     copy: 'Copy',
     copied: 'Copied',
     name: 'Name',
@@ -81,6 +82,8 @@ export const en = {
   },
   problems: {
     failed: 'The request failed',
+    stale: 'This could not be read again: what you see may be old',
+    doneButStale: 'It is done, but what you see may be old',
     unreachable: 'The server cannot be reached. Check your connection; what you see may be old.',
     strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
     page: 'This page could not be shown',

@@ -64,7 +64,9 @@ export function AllVersions({ bucket }: { bucket: string }) {
         onChange={event => setSearch(event.currentTarget.value)}
         maw={360}
       />
-      {listing.error !== null && <ProblemAlert error={listing.error} onRetry={listing.refetch} />}
+      {listing.error !== null && (
+        <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
+      )}
       {!listing.isPending && listing.error === null && listing.count === 0 && (
         <Text c="dimmed">{prefix === '' ? words.none : texts.common.noneBegins(prefix)}</Text>
       )}

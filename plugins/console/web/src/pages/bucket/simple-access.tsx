@@ -43,7 +43,7 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
   }
   return (
     <Section title={words.title} hint={words.hint}>
-      {error !== null && <ProblemAlert error={error} />}
+      {error !== null && <ProblemAlert error={error} isStale={data !== undefined} />}
       {data?.rules.length === 0 && <Text size="sm">{words.none}</Text>}
       {data !== undefined && data.rules.length > 0 && (
         <Table aria-label={words.title}>

@@ -42,18 +42,25 @@ export function DistributionPage() {
     refetchOnMount: 'always',
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
-  if (stored.error !== null) return <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} />
-  if (stored.data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={400} />
+  const { data, error } = stored
+  const failure = error !== null && (
+    <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
+  )
+  if (data === undefined && error !== null) return failure
+  if (data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={400} />
   return (
-    <Editor
-      key={stored.data.etag}
-      stored={stored.data}
-      warnings={warnings}
-      onSaved={async saved => {
-        setWarnings(saved?.warnings ?? [])
-        await stored.refetch()
-      }}
-    />
+    <>
+      {failure}
+      <Editor
+        key={data.etag}
+        stored={data}
+        warnings={warnings}
+        onSaved={async saved => {
+          setWarnings(saved?.warnings ?? [])
+          await stored.refetch()
+        }}
+      />
+    </>
   )
 }
 

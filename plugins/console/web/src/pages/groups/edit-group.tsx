@@ -1,5 +1,6 @@
 /** A new group, or what may be changed of one. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
 import { changedFields, type Principal, PrincipalForm } from '../../parts/principal-form.tsx'
@@ -20,9 +21,15 @@ export function EditExistingGroup({ name, onClose }: { name: string; onClose: ()
 export function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
   const queryClient = useQueryClient()
   const before = group && { ...group, related: group.members ?? [] }
-  const create = async ({ name, description, policyNames, related }: Principal) => {
-    await call('createGroup', { body: { name, description, members: [...related] } })
-    await changePolicies({ group: name }, [], policyNames)
+  /** A group that was made while its policies could not be attached: the next attempt changes it. */
+  const made = useRef<Principal>(undefined)
+  const create = async (given: Principal) => {
+    if (made.current?.name !== given.name) {
+      const { name, description, related } = given
+      await call('createGroup', { body: { name, description, members: [...related] } })
+      made.current = { ...given, policyNames: [] }
+    }
+    await change(made.current, given)
   }
   const change = async (existing: Principal, given: Principal) => {
     const params = { group: existing.name }
@@ -36,8 +43,11 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
     }
   }
   const save = async (given: Principal) => {
-    await (before === undefined ? create(given) : change(before, given))
-    await queryClient.invalidateQueries({ queryKey: ['groups'] })
+    try {
+      await (before === undefined ? create(given) : change(before, given))
+    } finally {
+      await queryClient.invalidateQueries({ queryKey: ['groups'] })
+    }
   }
   return (
     <PrincipalForm

@@ -41,7 +41,9 @@ export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) 
           onChange={event => setSearch(event.currentTarget.value)}
           maw={360}
         />
-        {listing.error !== null && <ProblemAlert error={listing.error} onRetry={listing.refetch} />}
+        {listing.error !== null && (
+          <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
+        )}
         {!listing.isPending && listing.error === null && listing.count === 0 && (
           <Stack align="center" py="xl">
             <Text c="dimmed">{asked === '' ? emptyText : texts.objects.emptyPrefix(prefix + asked)}</Text>

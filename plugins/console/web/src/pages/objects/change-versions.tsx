@@ -49,8 +49,11 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
           params: { bucket },
           body: { objects: [{ key, versionId }] },
         })
-        await refresh()
         if (errors[0] !== undefined) throw new Error(errors[0].message)
+        notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
+      }}
+      onDone={async () => {
+        await refresh()
         await onDeleted?.()
       }}
       onClose={onClose}

@@ -45,11 +45,17 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
     setTab('details')
   }
   const showWhatIsLeft = async () => {
-    const { items } = await call('listObjectVersions', { params: { bucket }, query: { key: objectKey, limit: 1 } })
-    if (items.length === 0) return onClose()
+    const query = { key: objectKey, limit: 1 }
+    const listed = await call('listObjectVersions', { params: { bucket }, query }).catch(error => {
+      // The version that was shown is gone in any case.
+      setVersionId(undefined)
+      throw error
+    })
+    const [latest] = listed.items
+    if (latest === undefined) return onClose()
     setVersionId(undefined)
     // Behind a delete marker there are no details.
-    if (items[0]!.isDeleteMarker) setTab('versions')
+    if (latest.isDeleteMarker) setTab('versions')
   }
   // Whoever may not list versions sees the object that is current now, or that there is none.
   const afterDeletion = mayListVersions ? showWhatIsLeft : async () => setVersionId(undefined)

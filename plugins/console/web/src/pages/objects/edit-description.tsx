@@ -44,15 +44,19 @@ export function EditDescription(props: EditDescriptionProps) {
       userMetadata: objectOf(userMetadata),
     }
     const isDescribed = canDescribe && (form.isDirty('userMetadata') || headers.some(name => form.isDirty(name)))
-    if (isDescribed) {
-      await call('setObjectMetadata', { params, query: { key }, body: description, ifMatch: details.etag })
+    try {
+      if (isDescribed) {
+        await call('setObjectMetadata', { params, query: { key }, body: description, ifMatch: details.etag })
+      }
+      if (mayTag && form.isDirty('tags')) {
+        const query = { key, ...(!isDescribed && versionId !== undefined && { versionId }) }
+        await call('setObjectTags', { params, query, body: { tags: objectOf(tags) } })
+      }
+    } finally {
+      // Where the tags alone have failed, the next attempt has to name the new ETag.
+      await queryClient.invalidateQueries({ queryKey: ['object', bucket, key] })
+      await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
     }
-    if (mayTag && form.isDirty('tags')) {
-      const query = { key, ...(!isDescribed && versionId !== undefined && { versionId }) }
-      await call('setObjectTags', { params, query, body: { tags: objectOf(tags) } })
-    }
-    await queryClient.invalidateQueries({ queryKey: ['object', bucket, key] })
-    await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
   }
   return (
     <FormDialog

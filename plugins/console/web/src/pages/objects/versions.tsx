@@ -1,18 +1,20 @@
 /** Every version of one object, the newest first. */
-import { Anchor, Button, Group, Skeleton, Stack, Table } from '@mantine/core'
+import { Anchor, Group, Skeleton, Stack, Table } from '@mantine/core'
 import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { urlOf } from '../../api/client.ts'
+import { call, urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
+import { useLongList } from '../../parts/long-list.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { DeleteVersion, useRestore } from './change-versions.tsx'
-import { versionsQuery } from './queries.ts'
+
+/** Versions per request. */
+const pageSize = 100
 
 export interface VersionsProps {
   readonly bucket: string
@@ -22,34 +24,36 @@ export interface VersionsProps {
 }
 
 export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps) {
-  const list = useInfiniteQuery(versionsQuery(bucket, objectKey))
+  const list = useLongList({
+    queryKey: ['object', bucket, objectKey, 'versions'],
+    load: (cursor, signal) =>
+      call('listObjectVersions', { params: { bucket }, query: { key: objectKey, cursor, limit: pageSize }, signal }),
+  })
   const [deleted, setDeleted] = useState<ListedVersion>()
   const restore = useRestore(bucket)
-  if (list.error !== null) return <ProblemAlert error={list.error} onRetry={() => list.refetch()} />
-  if (list.isPending) return <Skeleton h={160} />
+  const failure = list.error !== null && (
+    <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
+  )
+  if (list.data === undefined) return failure || <Skeleton h={160} />
   return (
     <Stack>
+      {failure}
+      {list.toPrevious}
       <Table aria-label={texts.objects.tabs.versions}>
         <Table.Tbody>
-          {list.data.pages
-            .flatMap(({ items }) => items)
-            .map(version => (
-              <Row
-                key={version.versionId}
-                bucket={bucket}
-                version={version}
-                onShow={onShow}
-                onRestore={restore}
-                onDelete={setDeleted}
-              />
-            ))}
+          {list.items.map(version => (
+            <Row
+              key={version.versionId}
+              bucket={bucket}
+              version={version}
+              onShow={onShow}
+              onRestore={restore}
+              onDelete={setDeleted}
+            />
+          ))}
         </Table.Tbody>
       </Table>
-      {list.hasNextPage && (
-        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
-          {texts.common.more}
-        </Button>
-      )}
+      {list.toNext}
       {deleted !== undefined && (
         <DeleteVersion bucket={bucket} version={deleted} onClose={() => setDeleted(undefined)} onDeleted={onDeleted} />
       )}

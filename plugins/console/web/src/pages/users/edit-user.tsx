@@ -27,11 +27,15 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
   const change = async (existing: Principal, given: Principal) => {
     const params = { user: existing.name }
     const body = changedFields(existing, given)
-    if (Object.keys(body).length > 0) await call('updateUser', { params, body })
-    await changePolicies(params, existing.policyNames, given.policyNames)
-    const groups = [...given.related]
-    if (groups.join() !== existing.related.join()) await call('setUserGroups', { params, body: { groups } })
-    await queryClient.invalidateQueries({ queryKey: ['users'] })
+    try {
+      if (Object.keys(body).length > 0) await call('updateUser', { params, body })
+      await changePolicies(params, existing.policyNames, given.policyNames)
+      const groups = [...given.related]
+      if (groups.join() !== existing.related.join()) await call('setUserGroups', { params, body: { groups } })
+    } finally {
+      // The first of them may be done when the next one fails.
+      await queryClient.invalidateQueries({ queryKey: ['users'] })
+    }
   }
   return (
     <PrincipalForm

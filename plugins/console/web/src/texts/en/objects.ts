@@ -61,6 +61,7 @@ export const objects = {
   deleteMarker: 'deleted here',
   restore: 'Restore',
   restored: 'The old version is the current one again.',
+  versionDeleted: 'The version is deleted.',
   versionOf: (date: string) => `Version of ${date}`,
   showVersion: (date: string) => `Show version of ${date}`,
   downloadVersion: (date: string) => `Download version of ${date}`,
