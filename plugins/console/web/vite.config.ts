@@ -46,7 +46,17 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     modulePreload: { polyfill: false },
     // One file of what is loaded in any case costs a slow machine less than a dozen, which the bundler makes of what pages import, too.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', tags: ['$initial'] }] } } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'base', tags: ['$initial'] },
+            // Nearly every page has a list: together they compress better.
+            { name: 'lists', test: /src\/parts\/(long-list|list-page|item-table)\.tsx$/ },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '/api': { target: server, changeOrigin: true } } },
 })
