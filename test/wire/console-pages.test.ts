@@ -87,6 +87,9 @@ if (withoutBrowser !== false) {
     }
     await find('photos/20', 'photos/2026/')
     await page.getByRole('link', { name: 'summer/' }).waitFor()
+    await find('photos/bi', 'All that begin with photos/bi')
+    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
+    t.equal(await page.getByRole('link', { name: '2026/' }).count(), 0, 'and nothing else is listed')
     await find('s3_ip', 'ratelimit')
     await page.getByLabel('s3_ip', { exact: true }).waitFor()
     t.same(flaws, [])

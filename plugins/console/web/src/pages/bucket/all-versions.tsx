@@ -23,7 +23,7 @@ const words = texts.bucketVersions
 const pageSize = 500
 /** On narrow screens the cells of a row take three lines; both as in styles.css. */
 const narrow = '(max-width: 48em)'
-const narrowRowHeight = 76
+const narrowRowHeight = 88
 
 type Page = Answer<'listObjectVersions'>
 
@@ -107,13 +107,13 @@ function Heads() {
       <span role="columnheader" className="object-head">
         {texts.bucketUploads.key}
       </span>
-      <span role="columnheader" className="object-head wide-only">
+      <span role="columnheader" className="object-head wide-seen">
         {texts.common.state}
       </span>
-      <span role="columnheader" className="object-head object-size wide-only">
+      <span role="columnheader" className="object-head object-size wide-seen">
         {texts.common.size}
       </span>
-      <span role="columnheader" className="object-head object-date wide-only">
+      <span role="columnheader" className="object-head object-date wide-seen">
         {texts.common.modified}
       </span>
       <span role="columnheader">

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
@@ -10,6 +10,7 @@ import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { CreateBucket } from './create-bucket.tsx'
@@ -95,7 +96,7 @@ function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
   return (
     <Stack gap={2}>
       <Text size="sm">{label}</Text>
-      <Progress value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
+      <ProgressBar value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
   )
 }
