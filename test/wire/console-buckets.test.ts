@@ -218,9 +218,11 @@ if (withoutBrowser !== false) {
     for (const name of names) await admin.call('POST', '/buckets', { name })
     const { page, flaws } = await browser.open(t, { viewport: { width: 1200, height: 500 } })
     let listings = 0
+    let isReleased = Promise.resolve()
     // Pages of five instead of hundreds.
     await page.route(/\/buckets\?.*limit=200/, async route => {
       listings++
+      await isReleased
       await route.continue({ url: route.request().url().replace('limit=200', 'limit=5') })
     })
     const row = (name: string) => page.getByRole('row', { name })
@@ -238,9 +240,11 @@ if (withoutBrowser !== false) {
 
     for (let pages = 2; pages <= 8; pages++) {
       const last = names[pages * 5 - 6]!
-      await page.getByRole('button', { name: 'Load more' }).scrollIntoViewIfNeeded()
-      const before = await placeOf(last)
+      const released = Promise.withResolvers<void>()
+      isReleased = released.promise
       await page.getByRole('button', { name: 'Load more' }).click()
+      const before = await placeOf(last)
+      released.resolve()
       await row(names[pages * 5 - 1]!).waitFor()
       t.equal(await placeOf(last), before, `${last} stays where it was`)
       t.equal(await row('many-').count(), Math.min(pages, 5) * 5)

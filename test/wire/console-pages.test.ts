@@ -72,6 +72,10 @@ if (withoutBrowser !== false) {
     await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.same(flaws, [])
   })
 

@@ -57,6 +57,10 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
           leftSection={<IconSearch size={16} aria-hidden />}
           value={text}
           onChange={event => setText(event.currentTarget.value)}
+          // The list of hits is always open, and keeps the key from the dialog.
+          onKeyDown={event => {
+            if (event.key === 'Escape') onDone()
+          }}
         />
       </Combobox.EventsTarget>
       <Combobox.Options mt="xs">

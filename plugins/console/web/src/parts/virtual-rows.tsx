@@ -2,7 +2,7 @@
 import { Skeleton } from '@mantine/core'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
-import type { Listing } from './listing.ts'
+import { type Listing, rowHeightDefault } from './listing.ts'
 
 /** Pixels. */
 const headHeight = 40
@@ -22,7 +22,7 @@ export interface VirtualRowsProps<Row> {
 }
 
 export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
-  const { label, className, columnCount, rowHeight = headHeight, listing, head, children } = props
+  const { label, className, columnCount, rowHeight = rowHeightDefault, listing, head, children } = props
   const { count } = listing
   const place = useRef<HTMLDivElement>(null)
   const virtual = useWindowVirtualizer({
@@ -35,7 +35,7 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
   useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   return (
     <div ref={place} role="table" aria-rowcount={count + 1} aria-colcount={columnCount} aria-label={label}>
-      <div role="row" aria-rowindex={1} className={className} style={{ height: headHeight }}>
+      <div role="row" aria-rowindex={1} className={`${className} rows-head`} style={{ height: headHeight }}>
         {head}
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>

@@ -44,6 +44,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
       call('listObjectVersions', { params: { bucket }, query: { prefix, cursor, limit: pageSize }, signal }),
     countOf: ({ items }) => items.length,
     rowsOf,
+    ...(isNarrow && { rowHeight: narrowRowHeight }),
   })
   return (
     <Stack gap="sm">

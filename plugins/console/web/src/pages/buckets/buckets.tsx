@@ -19,6 +19,7 @@ import { DeleteBucket } from './delete-bucket.tsx'
 export function Buckets() {
   const [isCreating, { open, close }] = useDisclosure()
   const [deleted, setDeleted] = useState<Bucket>()
+  const mayDelete = useMay('s3:DeleteBucket')
   return (
     <>
       <ListPage
@@ -33,7 +34,7 @@ export function Buckets() {
         queryKey={['buckets']}
         hasFilter
         load={({ prefix, cursor, signal }) => call('listBuckets', { query: { prefix, cursor, limit: 200 }, signal })}
-        columns={columnsOf(setDeleted)}
+        columns={columnsOf(mayDelete ? setDeleted : undefined)}
         idOf={({ name }) => name}
         none={texts.buckets.none}
       />
@@ -43,7 +44,8 @@ export function Buckets() {
   )
 }
 
-function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
+/** Without `onDelete` no bucket can be deleted. */
+function columnsOf(onDelete?: (bucket: Bucket) => void): Column<Bucket>[] {
   return [
     {
       title: texts.common.name,
@@ -78,13 +80,21 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
     },
     { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
-    {
-      title: texts.common.actions,
-      isActions: true,
-      render: bucket => (
-        <Tool label={`${texts.buckets.delete} ${bucket.name}`} icon={IconTrash} onClick={() => onDelete(bucket)} />
-      ),
-    },
+    ...(onDelete === undefined
+      ? []
+      : [
+          {
+            title: texts.common.actions,
+            isActions: true,
+            render: (bucket: Bucket) => (
+              <Tool
+                label={`${texts.buckets.delete} ${bucket.name}`}
+                icon={IconTrash}
+                onClick={() => onDelete(bucket)}
+              />
+            ),
+          },
+        ]),
   ]
 }
 
@@ -95,7 +105,9 @@ function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
   const label = texts.buckets.quotaUsed(formatBytes(size), formatBytes(quotaBytes))
   return (
     <Stack gap={2}>
-      <Text size="sm">{label}</Text>
+      <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+        {label}
+      </Text>
       <ProgressBar value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
   )
