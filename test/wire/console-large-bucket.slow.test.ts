@@ -11,6 +11,8 @@ const keyCount = process.env.TEST_LONG === undefined ? 100_000 : 1_000_000
 /** How far somebody scrolls, in pages of the server. */
 const pagesScrolled = process.env.TEST_LONG === undefined ? 30 : 390
 const rowHeight = 40
+/** Higher than 16 million pixels no list becomes. */
+const rowsMax = 400_000
 /** Of objects of scripts: an idle page has 6 MiB, and a page of the server half a MiB. */
 const heapBytesMax = 24 * 1024 ** 2
 const fillMsMax = 3_000_000
@@ -65,7 +67,9 @@ if (withoutBrowser !== false) {
     }
     const shown = (index: number) => page.getByRole('button', { name: keyOf(index), exact: true })
     const scrollTo = (row: number) => page.evaluate(`scrollTo(0, ${row * rowHeight})`)
-    const listed = async () => Number(await page.getByRole('table', { name: 'large' }).getAttribute('aria-rowcount'))
+    /** Without the heads of the columns. */
+    const listed = async () =>
+      Number(await page.getByRole('table', { name: 'large' }).getAttribute('aria-rowcount')) - 1
 
     await signIn(page, '/buckets/large')
     await shown(0).waitFor()
@@ -107,6 +111,20 @@ if (withoutBrowser !== false) {
     t.ok(listings <= beforeMiddle + 2, 'what was dropped is read again, and nothing else')
     await scrollTo(0)
     await shown(0).waitFor()
+
+    if (process.env.TEST_LONG !== undefined) {
+      for (; pages < rowsMax / 1000; pages++) {
+        await scrollTo(pages * 1000)
+        await eventually(`page ${pages + 1} is listed`, async () => (await listed()) > pages * 1000)
+      }
+      const all = listings
+      await scrollTo(rowsMax)
+      await page.getByText('The first 400,000 are listed').waitFor()
+      t.equal(await listed(), rowsMax, 'the list ends before it is too high for browsers')
+      t.ok(listings <= all + 1, 'no further page is read')
+      await scrollTo(0)
+      await shown(0).waitFor()
+    }
 
     const before = listings
     await page.getByLabel('Filter by prefix').fill(keyOf(keyCount - 7).slice(0, -1))

@@ -72,6 +72,10 @@ if (withoutBrowser !== false) {
     await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.same(flaws, [])
   })
 
@@ -87,6 +91,9 @@ if (withoutBrowser !== false) {
     }
     await find('photos/20', 'photos/2026/')
     await page.getByRole('link', { name: 'summer/' }).waitFor()
+    await find('photos/bi', 'All that begin with photos/bi')
+    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
+    t.equal(await page.getByRole('link', { name: '2026/' }).count(), 0, 'and nothing else is listed')
     await find('s3_ip', 'ratelimit')
     await page.getByLabel('s3_ip', { exact: true }).waitFor()
     t.same(flaws, [])

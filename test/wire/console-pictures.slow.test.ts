@@ -171,17 +171,28 @@ if (withoutBrowser !== false) {
 
   t.test('an empty server', async t => {
     const { url, admin, browser, signIn } = await startConsole(t)
-    await admin.call('POST', '/buckets', { name: 'empty' })
     const { page, flaws } = await browser.open(t, visitor, expected)
     await page.goto(`${url}/sign-in`)
     await page.getByLabel('Access key').waitFor()
     await look(t, page, 'empty/sign-in')
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    for (const [path, heading] of consolePages('empty')) {
+    const found: string[] = []
+    const lookAt = async (path: string, heading: string, name = nameOf(path)) => {
       await openPage(page, path, heading)
-      await look(t, page, `empty/${nameOf(path)}`)
+      await look(t, page, `empty/${name}`)
+      // The colours of both themes are those of the pages of a server in use.
+      found.push(...(await accessibilityFlaws(page, { without: frame })))
     }
+    for (const [path, heading] of [
+      ['/', 'Overview'],
+      ['/buckets', 'Buckets'],
+    ] as const) {
+      await lookAt(path, heading, `no-buckets-${nameOf(path)}`)
+    }
+    await admin.call('POST', '/buckets', { name: 'empty' })
+    for (const [path, heading] of consolePages('empty')) await lookAt(path, heading)
+    t.same(found, [])
     t.same(flaws, [])
   })
 

@@ -211,8 +211,9 @@ const tools = createRoute({
 const bucket = createRoute({
   getParentRoute: () => inside,
   path: '/buckets/$bucket',
-  validateSearch: (search: Record<string, unknown>): { prefix?: string; tab?: BucketTab } => ({
+  validateSearch: (search: Record<string, unknown>): { prefix?: string; find?: string; tab?: BucketTab } => ({
     ...(typeof search.prefix === 'string' && search.prefix !== '' && { prefix: search.prefix }),
+    ...(typeof search.find === 'string' && search.find !== '' && { find: search.find }),
     ...(bucketTabs.includes(search.tab as BucketTab) && { tab: search.tab as BucketTab }),
   }),
   component: lazyPage(() => import('../pages/bucket/bucket.tsx'), 'Bucket'),

@@ -57,6 +57,10 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
           leftSection={<IconSearch size={16} aria-hidden />}
           value={text}
           onChange={event => setText(event.currentTarget.value)}
+          // The list of hits is always open, and keeps the key from the dialog.
+          onKeyDown={event => {
+            if (event.key === 'Escape') onDone()
+          }}
         />
       </Combobox.EventsTarget>
       <Combobox.Options mt="xs">
@@ -114,12 +118,12 @@ function useHits(text: string): Group[] {
   const folders = useQuery({
     queryKey: ['search-folders', bucket, prefix],
     queryFn: async ({ signal }) => {
-      const { prefixes } = await call('listObjects', {
+      const { prefixes, objects } = await call('listObjects', {
         params: { bucket: bucket! },
         query: { prefix: prefix!, limit: foldersRead },
         signal,
       })
-      return prefixes.map(folder => ({ bucket: bucket!, folder }))
+      return { bucket: bucket!, prefix: prefix!, prefixes, hasObjects: objects.length > 0 }
     },
     placeholderData: keepPreviousData,
     enabled: bucket !== undefined,
@@ -149,14 +153,15 @@ function useHits(text: string): Group[] {
     },
     {
       label: texts.search.prefixes,
-      hits: (folders.data ?? [])
-        .map(({ bucket, folder }) => ({
-          label: `${bucket}/${folder}`,
-          href: `/buckets/${bucket}?prefix=${encodeURIComponent(folder)}`,
+      hits: (folders.data?.prefixes ?? [])
+        .map(folder => ({
+          label: `${folders.data?.bucket}/${folder}`,
+          href: `/buckets/${folders.data?.bucket}?prefix=${encodeURIComponent(folder)}`,
         }))
         .filter(({ label }) => inBucket.test(text) && label.startsWith(text))
         .slice(0, foundMax),
     },
+    { label: texts.search.objects, hits: objectsHit(text, folders.data) },
     {
       label: texts.search.settings,
       hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
@@ -168,6 +173,21 @@ function useHits(text: string): Group[] {
         .map(({ accessKey }) => ({ label: accessKey, href: '/users' })),
     },
   ]
+}
+
+interface Listed {
+  readonly bucket: string
+  readonly prefix: string
+  readonly hasObjects: boolean
+}
+
+/** One hit for all objects that begin so: their bucket lists them, however many they are. */
+function objectsHit(text: string, listed: Listed | undefined): Hit[] {
+  if (listed === undefined || !listed.hasObjects || text !== `${listed.bucket}/${listed.prefix}`) return []
+  const { bucket, prefix } = listed
+  const find = prefix.slice(prefix.lastIndexOf('/') + 1)
+  const query = new URLSearchParams({ prefix: prefix.slice(0, prefix.length - find.length), find })
+  return find === '' ? [] : [{ label: texts.search.objectsOf(text), href: `/buckets/${bucket}?${query}` }]
 }
 
 function matches(label: string, text: string): boolean {

@@ -10,7 +10,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
           .filter(([, value]) => value !== undefined && value !== '')
           .map(([name, value]) => (
             <Table.Tr key={name}>
-              <Table.Th w={150}>{name}</Table.Th>
+              <Table.Th w={{ base: 112, xs: 150 }}>{name}</Table.Th>
               <Table.Td>
                 {/* Times have spaces that do not break: in this narrow column they would break within a word. */}
                 <Code style={{ overflowWrap: 'anywhere' }}>{value?.replaceAll('\u00a0', ' ')}</Code>

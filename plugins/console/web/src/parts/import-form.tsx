@@ -1,5 +1,5 @@
 /** An import of a file: what it would change is shown before it changes anything. */
-import { Button, FileInput, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Button, FileInput, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
@@ -57,7 +57,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
         clearButtonProps={{ 'aria-label': texts.common.remove }}
         onChange={chosen => choose(() => setFile(chosen))}
       />
-      <Group grow align="flex-end">
+      <SimpleGrid cols={{ base: 1, xs: names.length > 1 ? 2 : 1 }} spacing="sm">
         {names.length > 1 && (
           <NativeSelect
             label={words.kind}
@@ -72,7 +72,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           value={mode}
           onChange={event => choose(() => setMode(event.currentTarget.value as keyof typeof words.modes))}
         />
-      </Group>
+      </SimpleGrid>
       <Group gap="xs">
         <Button
           variant="default"

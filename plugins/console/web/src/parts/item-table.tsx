@@ -32,6 +32,7 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
     <Table.ScrollContainer className="items" minWidth={minWidth} scrollAreaProps={focusable}>
       <Table
         role="table"
+        aria-colcount={columns.length}
         verticalSpacing={isDense ? 4 : 'xs'}
         {...(isDense && { fz: 'sm' })}
         highlightOnHover
@@ -39,8 +40,13 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
       >
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
-            {columns.map(({ title, isNumber, isActions }) => (
-              <Table.Th role="columnheader" key={title} {...(isNumber === true && { className: 'item-number' })}>
+            {columns.map(({ title, isNumber, isActions }, index) => (
+              <Table.Th
+                role="columnheader"
+                aria-colindex={index + 1}
+                key={title}
+                {...(isNumber === true && { className: 'item-number' })}
+              >
                 {isActions === true ? <VisuallyHidden>{title}</VisuallyHidden> : title}
               </Table.Th>
             ))}
@@ -57,8 +63,8 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
             ))}
           {items.map(item => (
             <Table.Tr role="row" key={idOf(item)}>
-              {columns.map(column => (
-                <Cell key={column.title} column={column} item={item} />
+              {columns.map((column, index) => (
+                <Cell key={column.title} index={index + 1} column={column} item={item} />
               ))}
             </Table.Tr>
           ))}
@@ -68,10 +74,17 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
   )
 }
 
-function Cell<Item>({ column: { title, isNumber, isActions, render }, item }: { column: Column<Item>; item: Item }) {
+interface CellProps<Item> {
+  /** Of the column, from 1: a phone leaves empty cells out, and those after them have to stay below their heads. */
+  readonly index: number
+  readonly column: Column<Item>
+  readonly item: Item
+}
+
+function Cell<Item>({ index, column: { title, isNumber, isActions, render }, item }: CellProps<Item>) {
   if (isActions === true) {
     return (
-      <Table.Td role="cell" className="item-actions">
+      <Table.Td role="cell" aria-colindex={index} className="item-actions">
         <Group gap={4} justify="flex-end" wrap="nowrap">
           {render(item)}
         </Group>
@@ -79,7 +92,12 @@ function Cell<Item>({ column: { title, isNumber, isActions, render }, item }: { 
     )
   }
   return (
-    <Table.Td role="cell" data-title={title} {...(isNumber === true && { className: 'item-number' })}>
+    <Table.Td
+      role="cell"
+      aria-colindex={index}
+      data-title={title}
+      {...(isNumber === true && { className: 'item-number' })}
+    >
       {render(item)}
     </Table.Td>
   )

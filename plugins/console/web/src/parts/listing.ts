@@ -9,8 +9,10 @@ import { useCallback, useMemo, useState } from 'react'
 const rowsAhead = 50
 /** Pages on either side of the view. */
 const pagesKept = 3
-/** More pixels than that no browser makes an element high; who wants to see them filters. */
-const rowsMax = 400_000
+/** Higher than that not every browser makes an element; who wants to see more rows filters. */
+const pixelsMax = 16_000_000
+/** Pixels. */
+export const rowHeightDefault = 40
 
 interface KnownPage {
   cursor: string
@@ -46,6 +48,8 @@ export interface ListingOptions<Page, Row> {
   /** The page that follows `cursor`, which is empty for the first. */
   readonly load: (cursor: string, signal: AbortSignal) => Promise<Page>
   readonly countOf: (page: Page) => number
+  /** Pixels. */
+  readonly rowHeight?: number
   /** Made once for each page, as long as the function is the same. */
   readonly rowsOf: (page: Page, isOnePage: boolean) => Row[]
 }
@@ -53,7 +57,8 @@ export interface ListingOptions<Page, Row> {
 export function useListing<Page extends { readonly nextCursor: string }, Row>(
   options: ListingOptions<Page, Row>,
 ): Listing<Row> {
-  const { id, queryKey, load, countOf, rowsOf } = options
+  const { id, queryKey, load, countOf, rowsOf, rowHeight = rowHeightDefault } = options
+  const rowsMax = Math.floor(pixelsMax / rowHeight)
   const [view, setView] = useState({ id, from: 0, to: 0 })
   const { from, to } = view.id === id ? view : { from: 0, to: 0 }
   // biome-ignore lint/correctness/useExhaustiveDependencies: a list of its own for each id
@@ -95,11 +100,14 @@ export function useListing<Page extends { readonly nextCursor: string }, Row>(
   const count = starts.at(-1)!
   const rows = useRows(rowsOf, isOnePage)
   const pageOf = useCallback((index: number) => lastBefore(starts, index), [starts])
+  /** The page of this row. At the end that is the page after all that are known, until there are too many. */
+  const toOf = (row: number) =>
+    row < count ? pageOf(row) : count < rowsMax ? known.length - 1 : pageOf(Math.max(0, count - 1))
   const look = (firstRow: number, lastRow: number) => {
     const next = {
       id,
       from: pageOf(Math.max(0, firstRow - rowsAhead)),
-      to: lastRow + rowsAhead >= count && count < rowsMax ? known.length - 1 : pageOf(lastRow + rowsAhead),
+      to: toOf(lastRow + rowsAhead),
     }
     if (next.from !== from || next.to !== to || view.id !== id) setView(next)
   }

@@ -2,7 +2,7 @@
 import { Skeleton } from '@mantine/core'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
-import type { Listing } from './listing.ts'
+import { type Listing, rowHeightDefault } from './listing.ts'
 
 /** Pixels. */
 const headHeight = 40
@@ -10,6 +10,8 @@ const headHeight = 40
 export interface VirtualRowsProps<Row> {
   readonly label: string
   readonly className: string
+  /** Set where narrow screens leave some out; heads and cells say then which column they are of. */
+  readonly columnCount?: number
   /** Pixels. */
   readonly rowHeight?: number
   readonly listing: Listing<Row>
@@ -20,7 +22,7 @@ export interface VirtualRowsProps<Row> {
 }
 
 export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
-  const { label, className, rowHeight = headHeight, listing, head, children } = props
+  const { label, className, columnCount, rowHeight = rowHeightDefault, listing, head, children } = props
   const { count } = listing
   const place = useRef<HTMLDivElement>(null)
   const virtual = useWindowVirtualizer({
@@ -32,8 +34,8 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
   const rows = virtual.getVirtualItems()
   useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   return (
-    <div ref={place} role="table" aria-rowcount={count} aria-label={label}>
-      <div role="row" className={className} style={{ height: headHeight }}>
+    <div ref={place} role="table" aria-rowcount={count + 1} aria-colcount={columnCount} aria-label={label}>
+      <div role="row" aria-rowindex={1} className={`${className} rows-head`} style={{ height: headHeight }}>
         {head}
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
@@ -43,7 +45,7 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
             <div
               key={key}
               role="row"
-              aria-rowindex={index + 1}
+              aria-rowindex={index + 2}
               className={className}
               style={{
                 position: 'absolute',

@@ -233,6 +233,8 @@ export const en = {
     buckets: 'Buckets',
     users: 'Users',
     prefixes: 'Folders',
+    objects: 'Objects',
+    objectsOf: (beginning: string) => `All that begin with ${beginning}`,
     settings: 'Settings',
   },
 }

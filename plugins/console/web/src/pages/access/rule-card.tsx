@@ -30,7 +30,7 @@ export function RuleCard({ rule, onEdit, onRemove }: RuleCardProps) {
               {id}
             </Text>
             <Text size="xs" c="dimmed" className="numbers">
-              {priority}
+              {words.numbered(priority)}
             </Text>
           </Group>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -23,7 +23,7 @@ const words = texts.bucketVersions
 const pageSize = 500
 /** On narrow screens the cells of a row take three lines; both as in styles.css. */
 const narrow = '(max-width: 48em)'
-const narrowRowHeight = 76
+const narrowRowHeight = 88
 
 type Page = Answer<'listObjectVersions'>
 
@@ -44,6 +44,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
       call('listObjectVersions', { params: { bucket }, query: { prefix, cursor, limit: pageSize }, signal }),
     countOf: ({ items }) => items.length,
     rowsOf,
+    ...(isNarrow && { rowHeight: narrowRowHeight }),
   })
   return (
     <Stack gap="sm">
@@ -107,13 +108,13 @@ function Heads() {
       <span role="columnheader" className="object-head">
         {texts.bucketUploads.key}
       </span>
-      <span role="columnheader" className="object-head wide-only">
+      <span role="columnheader" className="object-head wide-seen">
         {texts.common.state}
       </span>
-      <span role="columnheader" className="object-head object-size wide-only">
+      <span role="columnheader" className="object-head object-size wide-seen">
         {texts.common.size}
       </span>
-      <span role="columnheader" className="object-head object-date wide-only">
+      <span role="columnheader" className="object-head object-date wide-seen">
         {texts.common.modified}
       </span>
       <span role="columnheader">

@@ -34,7 +34,7 @@ const needs: Readonly<Record<BucketTab, readonly string[]>> = {
 
 export function Bucket() {
   const { bucket } = useParams({ from: '/inside/buckets/$bucket' })
-  const { prefix = '', tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
+  const { prefix = '', find = '', tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
   const navigate = useNavigate()
   const rights = useRights(bucket)
   // The tab in the address stays, also before the rights are known.
@@ -57,7 +57,7 @@ export function Bucket() {
           <Tabs.Panel value="objects">
             <Stack>
               <Breadcrumb bucket={bucket} prefix={prefix} />
-              <Browser key={`${bucket}/${prefix}`} bucket={bucket} prefix={prefix} />
+              <Browser key={`${bucket}/${prefix} ${find}`} bucket={bucket} prefix={prefix} find={find} />
             </Stack>
           </Tabs.Panel>
           <Tabs.Panel value="versions">

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
@@ -10,6 +10,7 @@ import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { CreateBucket } from './create-bucket.tsx'
@@ -18,6 +19,7 @@ import { DeleteBucket } from './delete-bucket.tsx'
 export function Buckets() {
   const [isCreating, { open, close }] = useDisclosure()
   const [deleted, setDeleted] = useState<Bucket>()
+  const mayDelete = useMay('s3:DeleteBucket')
   return (
     <>
       <ListPage
@@ -32,7 +34,7 @@ export function Buckets() {
         queryKey={['buckets']}
         hasFilter
         load={({ prefix, cursor, signal }) => call('listBuckets', { query: { prefix, cursor, limit: 200 }, signal })}
-        columns={columnsOf(setDeleted)}
+        columns={columnsOf(mayDelete ? setDeleted : undefined)}
         idOf={({ name }) => name}
         none={texts.buckets.none}
       />
@@ -42,7 +44,8 @@ export function Buckets() {
   )
 }
 
-function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
+/** Without `onDelete` no bucket can be deleted. */
+function columnsOf(onDelete?: (bucket: Bucket) => void): Column<Bucket>[] {
   return [
     {
       title: texts.common.name,
@@ -77,13 +80,21 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
     },
     { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
-    {
-      title: texts.common.actions,
-      isActions: true,
-      render: bucket => (
-        <Tool label={`${texts.buckets.delete} ${bucket.name}`} icon={IconTrash} onClick={() => onDelete(bucket)} />
-      ),
-    },
+    ...(onDelete === undefined
+      ? []
+      : [
+          {
+            title: texts.common.actions,
+            isActions: true,
+            render: (bucket: Bucket) => (
+              <Tool
+                label={`${texts.buckets.delete} ${bucket.name}`}
+                icon={IconTrash}
+                onClick={() => onDelete(bucket)}
+              />
+            ),
+          },
+        ]),
   ]
 }
 
@@ -94,8 +105,10 @@ function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
   const label = texts.buckets.quotaUsed(formatBytes(size), formatBytes(quotaBytes))
   return (
     <Stack gap={2}>
-      <Text size="sm">{label}</Text>
-      <Progress value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
+      <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+        {label}
+      </Text>
+      <ProgressBar value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 /** Cache policies: those that are built in, and own ones. */
-import { Button, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { IconCopy, IconEye, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -90,10 +90,12 @@ function columnsOf(setOpen: (open: Open) => void): Column<CachePolicy>[] {
     {
       title: texts.common.name,
       render: ({ name, comment, builtin }) => (
-        <>
-          <Titled name={name} note={comment} />
+        <Group gap="xs">
+          <div>
+            <Titled name={name} note={comment} />
+          </div>
           {builtin && <State text={words.builtIn} is="neutral" />}
-        </>
+        </Group>
       ),
     },
     {

@@ -42,7 +42,7 @@ export function Statistics({ distribution }: { distribution?: string }) {
       )}
       {stats.error !== null && <ProblemAlert error={stats.error} onRetry={() => stats.refetch()} />}
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-        <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && formatPercent(data.hitRatio)} />
+        <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && hitRatioOf(data)} />
         <Figure label={words.fromCache} value={data && formatBytes(data.bytesCache)} />
         <Figure label={words.fromOrigin} value={data && formatBytes(data.bytesOrigin)} />
         <Figure
@@ -54,6 +54,12 @@ export function Statistics({ distribution }: { distribution?: string }) {
       {data !== undefined && <Details stats={data} />}
     </Stack>
   )
+}
+
+/** Of no requests there is no share. */
+function hitRatioOf({ requests, hitRatio }: Stats): string {
+  const lookedUp = Object.entries(requests).some(([result, count]) => result !== 'BYPASS' && count > 0)
+  return lookedUp ? formatPercent(hitRatio) : '–'
 }
 
 function memoryOf({ memoryBytes, nodes }: Stats): string {

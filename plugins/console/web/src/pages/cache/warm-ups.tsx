@@ -1,5 +1,5 @@
 /** The warm-ups that were begun here since the sign-in, with their progress: the server has no list of them. */
-import { Progress, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
 import { isAnyRunning, shortened } from './tasks.ts'
 
@@ -107,7 +108,7 @@ function Way({ warmup }: { warmup: Warmup }) {
   return (
     <Stack gap={2} miw={140}>
       <State text={words.states[state]} is={stateColours[state]} />
-      {state === 'in-progress' && <Progress value={total === 0 ? 0 : (done / total) * 100} aria-label={text} />}
+      {state === 'in-progress' && <ProgressBar value={total === 0 ? 0 : (done / total) * 100} aria-label={text} />}
       <Text size="xs" c="dimmed">
         {text}
       </Text>

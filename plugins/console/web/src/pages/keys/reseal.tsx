@@ -1,10 +1,11 @@
 /** Wraps the keys of what is stored with the present key: bucket by bucket, so that one sees how far it is. */
-import { Alert, Button, Group, List, Modal, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.keys
@@ -72,7 +73,7 @@ function HowFar({ way: { done, buckets, counts } }: { way: Way }) {
   const text = words.resealProgress(done, buckets)
   return (
     <>
-      <Progress value={buckets === 0 ? 100 : (done / buckets) * 100} aria-label={text} />
+      <ProgressBar value={buckets === 0 ? 100 : (done / buckets) * 100} aria-label={text} />
       <Alert color={counts.failed > 0 ? 'orange' : done === buckets ? 'teal' : 'gray'} role="status" title={text}>
         <List size="sm">
           {words.resealed(counts).map(line => (

@@ -16,8 +16,15 @@ import { useFolderListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
 import { Toolbar } from './toolbar.tsx'
 
-export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) {
-  const [search, setSearch] = useState('')
+export interface BrowserProps {
+  readonly bucket: string
+  readonly prefix: string
+  /** What the filter begins with. */
+  readonly find: string
+}
+
+export function Browser({ bucket, prefix, find }: BrowserProps) {
+  const [search, setSearch] = useState(find)
   const [asked] = useDebouncedValue(search, 200)
   const [selected, setSelected] = useState<Selection>(new Map())
   const [order, setOrder] = useState<Order>()

@@ -1,11 +1,12 @@
 /** Copies or moves objects and folders, within a bucket or to another; of one object it may also be only the name. */
-import { Autocomplete, Checkbox, Progress, Stack, Text, TextInput } from '@mantine/core'
+import { Autocomplete, Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -85,7 +86,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       {progress !== undefined && (
         <Stack gap={4} aria-live="polite">
           <Text size="sm">{texts.objects.copying(...progress)}</Text>
-          <Progress
+          <ProgressBar
             value={(progress[0] / Math.max(1, progress[1])) * 100}
             aria-label={texts.objects.copying(...progress)}
           />

@@ -10,6 +10,8 @@ import { texts } from '../../texts/index.ts'
 import type { Entry, Order, Selection } from './entries.ts'
 import { pageSize } from './listing.ts'
 
+const columns = ['name', 'size', 'modified'] as const
+
 export interface ObjectListProps {
   readonly bucket: string
   readonly listing: Listing<Entry>
@@ -40,10 +42,11 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
     <VirtualRows
       label={bucket}
       className="object-row"
+      columnCount={5}
       listing={listing}
       head={
         <>
-          <span role="columnheader">
+          <span role="columnheader" aria-colindex={1}>
             <Checkbox
               aria-label={texts.objects.selectAll}
               checked={selected.size > 0 && selected.size >= count}
@@ -51,10 +54,10 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
               onChange={selectAll}
             />
           </span>
-          <Head by="name" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-          <Head by="size" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-          <Head by="modified" order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
-          <span role="columnheader">
+          {columns.map(by => (
+            <Head key={by} by={by} order={order} onOrder={onOrder} isWhole={listing.isOnePage} />
+          ))}
+          <span role="columnheader" aria-colindex={5}>
             <VisuallyHidden>{texts.common.actions}</VisuallyHidden>
           </span>
         </>
@@ -84,6 +87,7 @@ function Head({ by, order, onOrder, isWhole }: HeadProps) {
   return (
     <span
       role="columnheader"
+      aria-colindex={columns.indexOf(by) + 2}
       aria-sort={own === undefined ? 'none' : own.isDescending ? 'descending' : 'ascending'}
       className={`object-head object-${by === 'modified' ? 'date wide-only' : by}`}
     >
@@ -113,7 +117,7 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
   const { id, name } = entry
   return (
     <>
-      <span role="cell">
+      <span role="cell" aria-colindex={1}>
         <input
           type="checkbox"
           className="object-check"
@@ -122,7 +126,7 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
           onChange={() => onToggle(entry)}
         />
       </span>
-      <span role="cell" className="object-name">
+      <span role="cell" aria-colindex={2} className="object-name">
         {entry.kind === 'folder' ? (
           <Anchor
             component={Link}
@@ -137,13 +141,13 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
           </button>
         )}
       </span>
-      <span role="cell" className="object-fact object-size numbers">
+      <span role="cell" aria-colindex={3} className="object-fact object-size numbers">
         {entry.kind === 'object' ? formatBytes(entry.object.size) : ''}
       </span>
-      <span role="cell" className="object-fact object-date wide-only">
+      <span role="cell" aria-colindex={4} className="object-fact object-date wide-only">
         {entry.kind === 'object' ? formatDate(entry.object.lastModified) : texts.objects.folder}
       </span>
-      <span role="cell">
+      <span role="cell" aria-colindex={5}>
         {entry.kind === 'object' && (
           <button
             type="button"

@@ -1,5 +1,5 @@
 /** Every drive with its state, what is rebuilt on it, and how it is replaced. */
-import { Group, Progress, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { IconReplace } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -7,6 +7,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
 import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -115,7 +116,7 @@ function Used({ used, total }: { used: number; total: number }) {
   return (
     <Stack gap={2} miw={120}>
       <Text size="sm">{label}</Text>
-      <Progress value={full} size="sm" color={full > 90 ? 'red' : 'cyan'} aria-label={label} />
+      <ProgressBar value={full} size="sm" color={full > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Progress, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { IconPlayerStop, IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -11,6 +11,7 @@ import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
@@ -59,7 +60,7 @@ function Redundancy({ ledger }: { ledger: Answer<'getRedundancy'> }) {
   return (
     <Stack gap={4}>
       <Text>{summary}</Text>
-      <Progress value={whole} color={isFull ? 'teal' : 'orange'} aria-label={summary} />
+      <ProgressBar value={whole} color={isFull ? 'teal' : 'orange'} aria-label={summary} />
     </Stack>
   )
 }

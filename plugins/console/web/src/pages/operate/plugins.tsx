@@ -31,7 +31,7 @@ const columns: Column<Plugin>[] = [
     title: texts.common.state,
     render: ({ state }) => <State text={state} is={state === 'active' ? 'good' : 'bad'} />,
   },
-  { title: texts.operate.origin, render: ({ origin }) => origin },
+  { title: texts.operate.origin, render: ({ origin }) => (origin === 'builtin' ? texts.policies.builtIn : origin) },
   {
     title: texts.operate.extends,
     render: ({ provides }) => <Names names={[...new Set(provides.map(({ extensionPoint }) => extensionPoint))]} />,

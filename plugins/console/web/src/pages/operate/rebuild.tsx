@@ -1,7 +1,8 @@
 /** How far drives and sets are rebuilt. */
-import { Progress, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { Answer } from '../../api/operations.ts'
 import { formatBytes, formatCount } from '../../parts/format.ts'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Drive } from '../overview/queries.ts'
 
@@ -18,7 +19,7 @@ export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined })
   return (
     <Stack gap={4}>
       <Text size="sm">{label}</Text>
-      <Progress
+      <ProgressBar
         value={belowRecords === 0 ? 100 : bytes === 0 ? 0 : ((bytes - belowBytes) / bytes) * 100}
         color={belowRecords === 0 ? 'teal' : 'orange'}
         aria-label={label}

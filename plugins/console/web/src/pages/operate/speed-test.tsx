@@ -1,8 +1,9 @@
-import { Group, Progress, Stack, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formatBytes } from '../../parts/format.ts'
 import { Measurement } from '../../parts/measurement.tsx'
+import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.tools
@@ -57,7 +58,7 @@ function Bars({ bars }: { bars: readonly Bar[] }) {
               {words.rate(formatBytes(bytesPerSecond))}
             </Text>
           </Group>
-          <Progress value={(bytesPerSecond / most) * 100} aria-label={`${label} ${formatBytes(bytesPerSecond)}`} />
+          <ProgressBar value={(bytesPerSecond / most) * 100} aria-label={`${label} ${formatBytes(bytesPerSecond)}`} />
           {note !== '' && (
             <Text size="xs" c="dimmed">
               {note}

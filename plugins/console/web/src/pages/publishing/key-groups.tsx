@@ -94,25 +94,26 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
     { title: texts.common.name, render: ({ id, comment }) => <Titled name={id} note={comment} /> },
     {
       title: words.keys,
-      render: group => (
-        <Stack gap={4}>
-          {group.keys.map(key => (
-            <Group key={key.id} gap={6} wrap="nowrap">
-              <Text size="sm">
-                {key.name || key.id} · {key.algorithm}
-              </Text>
-              {!key.enabled && <State text={texts.common.disabled} is="neutral" />}
-              {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}
-              <Tool
-                size="sm"
-                label={words.removeKey(key.name || key.id)}
-                icon={IconX}
-                onClick={() => setOpen({ dialog: 'remove-key', group, key })}
-              />
-            </Group>
-          ))}
-        </Stack>
-      ),
+      render: group =>
+        group.keys.length > 0 && (
+          <Stack gap={4}>
+            {group.keys.map(key => (
+              <Group key={key.id} gap={6} wrap="nowrap">
+                <Text size="sm">
+                  {key.name || key.id} · {key.algorithm}
+                </Text>
+                {!key.enabled && <State text={texts.common.disabled} is="neutral" />}
+                {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}
+                <Tool
+                  size="sm"
+                  label={words.removeKey(key.name || key.id)}
+                  icon={IconX}
+                  onClick={() => setOpen({ dialog: 'remove-key', group, key })}
+                />
+              </Group>
+            ))}
+          </Stack>
+        ),
     },
     { title: texts.common.used, render: ({ usedBy }) => <Names names={usedBy} /> },
     { title: texts.common.updated, render: ({ updatedAt }) => formatDate(updatedAt) },

@@ -1,11 +1,12 @@
 /** Uploads of this page, at its lower edge, on every page. */
-import { Alert, Anchor, Button, Group, Paper, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core'
 import { IconBan, IconPlayerPause, IconPlayerPlay, IconX } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
 import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { formatBytes } from '../format.ts'
+import { ProgressBar } from '../progress-bar.tsx'
 import { Tool } from '../tool.tsx'
 import type { Interruption } from './interrupted.ts'
 import { type Snapshot, uploadQueue } from './queue.ts'
@@ -28,7 +29,7 @@ export function UploadPanel() {
               </Text>
               <Tools {...snapshot} />
             </Group>
-            <Progress
+            <ProgressBar
               value={bytes === 0 ? 100 : (sentBytes / bytes) * 100}
               aria-label={`${formatBytes(sentBytes)} / ${formatBytes(bytes)}`}
               transitionDuration={0}

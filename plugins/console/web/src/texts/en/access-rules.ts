@@ -32,6 +32,7 @@ export const accessRules = {
   effects: { allow: 'allows', deny: 'denies' },
   verbs: { allow: 'allows', deny: 'forbids' },
   priority: 'Number (the lowest decides)',
+  numbered: (priority: number) => `number ${priority.toLocaleString('en')}`,
   principals: 'Who',
   principalsHint: '* is everybody, also without credentials; otherwise names of users, or group:NAME.',
   actions: 'What',

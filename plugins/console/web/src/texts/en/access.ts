@@ -2,7 +2,7 @@
 export const users = {
   title: 'Users',
   create: 'Create user',
-  none: 'There is no user yet. The root user needs none; everybody and every program else should have one of their own.',
+  none: 'There is no user yet. The root user needs none; everybody else, and every program, should have one of their own.',
   name: 'User',
   nameHint: 'The name is also the access key that the user signs in with. A secret key is made for it.',
   policies: 'Policies',

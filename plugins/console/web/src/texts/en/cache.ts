@@ -103,7 +103,8 @@ export const cachePurge = {
   removed: 'Removed',
   states: { 'in-progress': 'in progress', completed: 'done', failed: 'failed' },
   nodeStates: { pending: 'waits', done: 'done', failed: 'failed', offline: 'not reachable' },
-  nodeState: (node: string, state: string, removed: number) => `${node}: ${state}, ${removed.toLocaleString('en')}`,
+  nodeState: (node: string, state: string, removed: number) =>
+    `${node}: ${state}, ${removed.toLocaleString('en')} removed`,
   everything: 'everything',
   softly: 'kept as expired',
   ofDomain: (domain: string) => `domain ${domain}`,

@@ -52,7 +52,7 @@ export const distributions = {
   logFormats: { '': 'default (json)', json: 'json', combined: 'combined' },
   logTarget: 'Where to',
   defaultBehavior: 'Default',
-  defaultHint: 'For every path that none of the behaviours below names.',
+  defaultHint: 'For every path that none of the behaviours above names.',
   behavior: (index: number) => `behaviour ${index}`,
   behaviorTitle: (index: number, pattern: string) => `${index}. ${pattern === '' ? 'new' : pattern}`,
   addBehavior: 'Add behaviour',
