@@ -85,7 +85,7 @@ if (withoutBrowser !== false) {
 
   t.test('a version that is deleted is told to be, though the list of versions cannot be read afterwards', async t => {
     for (const text of ['old', 'new']) await admin.call('POST', '/buckets/photos/objects/upload?key=told', text)
-    const { page, flaws } = await browser.open(t, {}, /(500|404) GET .*(versions|stat)/)
+    const { page, flaws } = await browser.open(t, {}, /(400|404) GET .*(versions|stat)/)
     await signIn(page, '/buckets/photos')
     await page.getByRole('button', { name: 'told', exact: true }).click()
     const panel = page.getByRole('dialog', { name: 'told' })
@@ -93,8 +93,9 @@ if (withoutBrowser !== false) {
     const question = page.getByRole('dialog', { name: 'Delete this version' })
     const deleteVersion = /^Delete version/
     await panel.getByRole('button', { name: deleteVersion }).last().waitFor()
+    // What the server refuses is not asked for again.
     const listing = /\/objects\/versions\?/
-    await page.route(listing, route => route.fulfill({ status: 500, body: 'no list' }))
+    await page.route(listing, route => route.fulfill({ status: 400, body: 'no list' }))
     await panel.getByRole('button', { name: deleteVersion }).last().click()
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
     await question.waitFor({ state: 'detached' })
@@ -108,7 +109,7 @@ if (withoutBrowser !== false) {
     await panel.getByRole('alert').waitFor({ state: 'detached' })
     t.equal(await panel.getByRole('button', { name: deleteVersion }).count(), 1)
 
-    await page.route(listing, route => route.fulfill({ status: 500, body: 'no list' }))
+    await page.route(listing, route => route.fulfill({ status: 400, body: 'no list' }))
     await panel.getByRole('button', { name: /^Show version of/ }).click()
     await panel.getByRole('button', { name: 'Delete this version' }).click()
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -284,10 +285,7 @@ if (withoutBrowser !== false) {
     })
     const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
     const { page, flaws } = await browser.open(t)
-    await signIn(page, '/buckets', accessKeyId, secretAccessKey)
-    await page.getByRole('link', { name: 'photos' }).waitFor()
-    t.equal(await page.getByRole('button', { name: /^Delete/ }).count(), 0, 'no bucket to delete')
-    await page.getByRole('link', { name: 'photos' }).click()
+    await signIn(page, '/buckets/photos', accessKeyId, secretAccessKey)
     await page.getByLabel('Select three').check()
     await page.getByRole('button', { name: 'Download as ZIP' }).waitFor()
     for (const name of ['Upload files', 'Delete', 'Copy or move']) {

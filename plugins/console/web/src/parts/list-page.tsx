@@ -62,9 +62,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
           maw={360}
         />
       )}
-      {list.error !== null && (
-        <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
-      )}
+      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.isStale} />}
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
       {list.toPrevious}
       {!isEmpty && (list.error === null || items.length > 0) && (

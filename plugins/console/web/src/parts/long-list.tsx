@@ -54,6 +54,8 @@ export function useLongList<Item>({ queryKey, load, refetchInterval = () => fals
   return {
     ...list,
     items,
+    /** What failed was read before, and is still listed. */
+    isStale: list.data !== undefined && !list.isFetchNextPageError && !list.isFetchPreviousPageError,
     /** There is nothing at all, not only here. */
     isEmpty: list.isSuccess && items.length === 0 && !list.hasPreviousPage,
     toPrevious: list.hasPreviousPage && (

@@ -19,7 +19,6 @@ import { DeleteBucket } from './delete-bucket.tsx'
 export function Buckets() {
   const [isCreating, { open, close }] = useDisclosure()
   const [deleted, setDeleted] = useState<Bucket>()
-  const mayDelete = useMay('s3:DeleteBucket')
   return (
     <>
       <ListPage
@@ -34,7 +33,7 @@ export function Buckets() {
         queryKey={['buckets']}
         hasFilter
         load={({ prefix, cursor, signal }) => call('listBuckets', { query: { prefix, cursor, limit: 200 }, signal })}
-        columns={columnsOf(mayDelete ? setDeleted : undefined)}
+        columns={columnsOf(setDeleted)}
         idOf={({ name }) => name}
         none={texts.buckets.none}
       />
@@ -44,8 +43,7 @@ export function Buckets() {
   )
 }
 
-/** Without `onDelete` no bucket can be deleted. */
-function columnsOf(onDelete?: (bucket: Bucket) => void): Column<Bucket>[] {
+function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
   return [
     {
       title: texts.common.name,
@@ -80,21 +78,13 @@ function columnsOf(onDelete?: (bucket: Bucket) => void): Column<Bucket>[] {
     },
     { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
-    ...(onDelete === undefined
-      ? []
-      : [
-          {
-            title: texts.common.actions,
-            isActions: true,
-            render: (bucket: Bucket) => (
-              <Tool
-                label={`${texts.buckets.delete} ${bucket.name}`}
-                icon={IconTrash}
-                onClick={() => onDelete(bucket)}
-              />
-            ),
-          },
-        ]),
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: bucket => (
+        <Tool label={`${texts.buckets.delete} ${bucket.name}`} icon={IconTrash} onClick={() => onDelete(bucket)} />
+      ),
+    },
   ]
 }
 

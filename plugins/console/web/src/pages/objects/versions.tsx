@@ -32,7 +32,7 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
   const [deleted, setDeleted] = useState<ListedVersion>()
   const restore = useRestore(bucket)
   const failure = list.error !== null && (
-    <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.data !== undefined} />
+    <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.isStale} />
   )
   if (list.data === undefined) return failure || <Skeleton h={160} />
   return (
