@@ -20,7 +20,7 @@ function setUp() {
   const guarded = guardTier({
     ...{ name: 'shelf', tier, budgetBytes: MiB, clock, log, onFailure },
     witness: () => state.trip(),
-    cpuMs: () => (Number(clock.monotonicNs()) / 1e6) * state.busyShare,
+    wantedMs: () => (Number(clock.monotonicNs()) / 1e6) * state.busyShare,
   })
   /** Resolves with the time of the answer, and with that of the failure if there is one within six seconds. */
   async function ask(work: () => unknown = () => guarded.get(id)) {

@@ -40,8 +40,8 @@ export interface GuardedTierOptions {
   readonly onFailure: () => void
   /** Makes a trip through the thread pool, without I/O. */
   readonly witness?: () => Promise<unknown>
-  /** Milliseconds of processor that this process has used. */
-  readonly cpuMs?: () => number
+  /** Milliseconds of processor that the threads of this process have used or waited for. */
+  readonly wantedMs?: () => number
 }
 
 /** `look-up`: a miss after 50 ms. `question`: the same, but the tier is blamed only after 5 s. `none`: no time limit. */
@@ -55,9 +55,9 @@ export function guardTier({
   log,
   onFailure,
   witness,
-  cpuMs,
+  wantedMs,
 }: GuardedTierOptions): GuardedTier {
-  const lateness = createLateness(clock, witness, cpuMs)
+  const lateness = createLateness(clock, witness, wantedMs)
   let failures = 0
   let pausedUntilNs = 0n
   let late = 0

@@ -6,13 +6,15 @@
  * |---|---|
  * | 25 ms | a witness begins to make trips through the thread pool, without any I/O, one after the other with pauses of 3 ms |
  * | 50 ms | the caller gets a miss. The tier is blamed if the event loop was punctual and the witness has made 4 trips |
- * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check, and the witness has made 10 trips or the process used less than half a processor: then the tier's own calls fill the pool |
- * | the answer, if 150 ms or more | the tier is blamed if the event loop was punctual since the previous check and the process used less than half a processor |
+ * | 250 ms, 1 s | the tier is blamed if the event loop was punctual since the previous check, and the witness has made 10 trips or the process wanted less than half a processor: then the tier's own calls fill the pool |
+ * | the answer, if 150 ms or more | the tier is blamed if the event loop was punctual since the previous check and the process wanted less than half a processor |
  * | 5 s | the tier is blamed in any case |
  *
- * The event loop is punctual if its timers are called within 10 ms of their time.
+ * The event loop is punctual if its timers are called within 10 ms of their time. A process wants what its threads use of processors, and what
+ * they wait for them while others have them.
  */
 import { randomFill } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Clock } from 'svc/kernel'
 
 export const answerMsMax = 50
@@ -46,10 +48,37 @@ export interface Lateness {
   watch(call: Watched): () => void
 }
 
-/** Milliseconds of processor that all threads of this process have used. */
-const cpuMsOfProcess = (): number => {
+/** Milliseconds that a thread of this process has waited for a processor. */
+function waitedMsOf(thread: string): number {
+  try {
+    // Nanoseconds on a processor, nanoseconds waited for one, number of turns.
+    return Number(readFileSync(`/proc/self/task/${thread}/schedstat`, 'latin1').split(' ')[1]) / 1e6
+  } catch {
+    // It has just ended, or the kernel does not count.
+    return 0
+  }
+}
+
+/** The same of all threads; 0 on systems other than Linux. */
+function waitedMs(): number {
+  try {
+    return readdirSync('/proc/self/task').reduce((sum, thread) => sum + waitedMsOf(thread), 0)
+  } catch {
+    return 0
+  }
+}
+
+/** Calls become late together: for so long one answer is good enough for all of them. */
+const wantedMsMax = 5
+let wanted = { atMs: Number.NEGATIVE_INFINITY, ms: 0 }
+
+/** Milliseconds of processor that all threads of this process have used or waited for. */
+function wantedMsOfProcess(): number {
+  const atMs = performance.now()
+  if (atMs - wanted.atMs < wantedMsMax) return wanted.ms
   const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
+  wanted = { atMs, ms: (user + system) / 1000 + waitedMs() }
+  return wanted.ms
 }
 
 /** Makes trips through the thread pool while any watched call is older than 25 ms. */
@@ -104,7 +133,7 @@ class Witness {
 export function createLateness(
   clock: Clock,
   makeTrip: () => Promise<unknown> = poolTrip,
-  cpuMs: () => number = cpuMsOfProcess,
+  wantedMs: () => number = wantedMsOfProcess,
 ): Lateness {
   const witness = new Witness(clock, makeTrip)
 
@@ -115,7 +144,7 @@ export function createLateness(
       let isWitnessed = false
       let trips = 0
       let delays = witness.delays
-      let usedMs = 0
+      let before = 0
       let isLate = false
       let isBlamed = false
 
@@ -135,7 +164,7 @@ export function createLateness(
       }
       const isPunctual = () => witness.delays === delays
       const madeTrips = () => witness.trips - trips
-      const isIdle = (ms: number) => cpuMs() - usedMs < (ms - witnessAfterMs) / 2
+      const isIdle = (ms: number) => wantedMs() - before < (ms - witnessAfterMs) / 2
       function lookAt(index: number): void {
         const ms = laterLooksMs[index]
         if (ms === undefined) {
@@ -153,7 +182,7 @@ export function createLateness(
         witness.begin()
         isWitnessed = true
         trips = witness.trips
-        usedMs = cpuMs()
+        before = wantedMs()
         at(answerMsMax, () => {
           isLate = true
           onLate()
