@@ -49,7 +49,7 @@ if (withoutBrowser !== false) {
 } else {
   const plugin = join(temporaryFolder(t), 'loud.mjs')
   writeFileSync(plugin, loud)
-  const { server, url, admin, browser, signIn } = await startConsole(t, {
+  const { server, url, admin, browser, signIn, signInByForm } = await startConsole(t, {
     environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}`, SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8' },
   })
   const { call } = admin
@@ -286,7 +286,7 @@ if (withoutBrowser !== false) {
 
   t.test('the address to go to after the sign-in is none that runs', async t => {
     const { page, flaws } = await browser.open(t)
-    await signIn(page, `/sign-in?from=${encodeURIComponent(link)}`)
+    await signInByForm(page, `/sign-in?from=${encodeURIComponent(link)}`)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.same(await page.evaluate(traces), [])
     t.same(flaws, [])

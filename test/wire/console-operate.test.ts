@@ -31,7 +31,7 @@ if (skip !== false) {
   const named = await startNamed(t, { zones: { [zone]: ['www IN A 127.0.0.1', 'away IN A 127.0.0.2'] } })
   const pebble = await startPebble(t, { httpPort: webPort, tlsPort: 9, dnsServer: named.server })
   const drives = temporaryFolder(t)
-  const { url, admin, browser, signIn } = await startConsole(t, {
+  const { url, admin, browser, signIn, signInByForm } = await startConsole(t, {
     drive: join(drives, 'd{1...4}'),
     environment: {
       SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
@@ -60,7 +60,7 @@ if (skip !== false) {
       })
     }
     await page.clock.install()
-    await signIn(page, '/', guess.accessKey, secretKey)
+    await signInByForm(page, '/', guess.accessKey, secretKey)
     const told = page.getByRole('alert')
     await told.getByText(/Try again in \d+ seconds\./).waitFor()
     const seconds = async () => Number(/in (\d+) second/.exec((await told.textContent()) ?? '')?.[1])

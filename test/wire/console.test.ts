@@ -39,6 +39,7 @@ if (withoutBrowser !== false) {
     admin,
     browser,
     signIn,
+    signInByForm,
   } = await startConsole(t, {
     environment: {
       SVC_PLUGINS: `svc/plugins/standard,${holder}`,
@@ -49,7 +50,7 @@ if (withoutBrowser !== false) {
 
   t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
     const { page, flaws } = await browser.open(t, {}, /401 POST .*login/)
-    await signIn(page, '/shares', accessKey, 'not the secret')
+    await signInByForm(page, '/shares', accessKey, 'not the secret')
     await page.getByText('do not belong together').waitFor()
     t.equal(new URL(page.url()).pathname, '/sign-in')
     await page.locator('input[type=password]').fill(secretKey)
@@ -67,7 +68,7 @@ if (withoutBrowser !== false) {
 
   t.test('an address of another site is not followed after the sign-in', async t => {
     const { page } = await browser.open(t)
-    await signIn(page, '/sign-in?from=//evil.test/')
+    await signInByForm(page, '/sign-in?from=//evil.test/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.equal(new URL(page.url()).host, new URL(console).host)
   })
