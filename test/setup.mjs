@@ -1,5 +1,5 @@
 /**
- * Loaded first into every process of a test: what makes hundreds of such processes cheap.
+ * Loaded into every process of a test, after the plugins of tap: what makes hundreds of such processes cheap.
  *
  * Compiled code is kept between processes, those that a test starts included. Sources import each other by path, so a look at the disk
  * for each of a thousand files says nothing new; packages of many files are bundled. What has to come before tap is in early.mjs.

@@ -51,7 +51,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'base', tags: ['$initial'] },
-            // Nearly every page has a list: together they compress better.
+            // Nearly every page has a list: one file of its parts is less than three.
             { name: 'lists', test: /src\/parts\/(long-list|list-page|item-table)\.tsx$/ },
           ],
         },
