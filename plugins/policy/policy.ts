@@ -220,11 +220,14 @@ function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists 
   ]
 }
 
+/** Asked of every bucket at once, for those whose names are not known yet and for lists of buckets. */
+const onAnyBucket: ReadonlySet<string> = new Set(['s3:CreateBucket', 's3:DeleteBucket'])
+
 /** The actions in the permissions view: without a bucket those on the server, with one those on the bucket. */
 function isOffered({ level, status, isBucketScoped, action }: PolicyAction, hasBucket: boolean): boolean {
   if (status !== 'active') return false
   if (hasBucket) return level === 'object' || level === 'bucket' || isBucketScoped
-  return level === 'account' || action === 's3:CreateBucket' || !action.startsWith('s3:')
+  return level === 'account' || onAnyBucket.has(action) || !action.startsWith('s3:')
 }
 
 function compileBuiltIn(name: string, document: object, catalogue: Catalogue): CompiledPolicy {

@@ -51,7 +51,7 @@ if (withoutBrowser !== false) {
       await page.getByRole('button', { name: 'lost', exact: true }).waitFor({ state: 'detached' })
       t.same(await keysOf(admin, 'photos', 'lost'), [])
       await page.getByLabel('Filter by prefix').fill('lost')
-      await page.getByRole('button', { name: 'Show old versions of “lost”' }).click()
+      await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
       await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
       await page.getByText('deleted here').waitFor()
       await page

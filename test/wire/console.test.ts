@@ -110,7 +110,7 @@ if (withoutBrowser !== false) {
       await admin.call('POST', '/buckets/scratch/objects/upload?key=a', 'text')
       await page.reload()
       await page.getByRole('button', { name: 'Delete bucket scratch' }).click()
-      await dialog.getByText('1 objects with 1 versions').waitFor()
+      await dialog.getByText('1 object with 1 version').waitFor()
       t.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
       await dialog.getByLabel('Type scratch').fill('scratch')
       await dialog.getByRole('button', { name: 'Delete' }).click()
@@ -213,6 +213,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'photos' }).click()
     await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.equal(await page.getByRole('button', { name: 'Create bucket' }).count(), 0)
+    t.equal(await page.getByRole('button', { name: 'Delete bucket photos' }).count(), 0)
     t.same(flaws, [])
     await admin.call('PATCH', '/users/reader', { status: 'disabled' })
     await page.getByRole('link', { name: 'Shares' }).click()
@@ -267,6 +268,34 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('link', { name: 'Users' }).click()
 
+    // A key of hers with fewer rights, which whoever manages users finds again and stops.
+    await page.getByRole('link', { name: '0 access keys of anna' }).click()
+    await page.getByText('anna has no access key.').waitFor()
+    await page.getByRole('button', { name: 'Create access key' }).click()
+    await dialog.getByLabel('Name').fill('reports')
+    await dialog.getByRole('switch', { name: 'It may do less than its user' }).click()
+    await dialog.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.insertText(
+      '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:ListBucket","Resource":"*"}]}',
+    )
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    const key = await page.getByRole('textbox', { name: 'Access key' }).inputValue()
+    const keySecret = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    const row = page.getByRole('row', { name: new RegExp(`^${key}.*reports.*anna.*less than its user.*active`) })
+    await row.waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    const anonymous = await browser.open(t, {}, /403 POST .*login/)
+    await signIn(anonymous.page, '/buckets/photos', key, keySecret)
+    await anonymous.page.getByRole('cell', { name: 'big.bin', exact: true }).waitFor()
+    t.same(anonymous.flaws, [])
+    await page.getByRole('button', { name: `Disable ${key}` }).click()
+    await page.getByRole('row', { name: new RegExp(`^${key}.*disabled`) }).waitFor()
+    t.rejects(signIn(anonymous.page, '/', key, keySecret), /^40[13] /)
+    await page.getByRole('link', { name: 'Users' }).click()
+    await page.getByRole('link', { name: '1 access key of anna' }).waitFor()
+
     await page.getByRole('button', { name: 'New secret key anna' }).click()
     await dialog.getByRole('button', { name: 'New secret key' }).click()
     const renewed = await page.getByRole('textbox', { name: 'Secret key' }).inputValue()
@@ -285,7 +314,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
-    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy|lifecycle)/)
     await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
       [1, 'team', 'web'],
@@ -298,6 +327,18 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })
+
+    // Sizes in the unit that says them without a fraction.
+    await page.getByRole('textbox', { name: 'Size of all versions', exact: true }).fill('105')
+    await page.getByLabel('Unit of size of all versions').selectOption('KiB')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Quota: Saved.').waitFor()
+    t.match(await admin.call('GET', '/buckets/photos/quota'), { type: 'hard', size: 105 * 1024 })
+    await page.reload()
+    t.equal(await page.getByRole('textbox', { name: 'Size of all versions', exact: true }).inputValue(), '105')
+    await page.getByRole('textbox', { name: 'Size of all versions', exact: true }).fill('')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Quota: Saved.').waitFor()
     await page.getByRole('button', { name: 'Add rule' }).click()
     const rule = page.getByRole('group', { name: 'rule 1' })
     await rule.getByRole('combobox', { name: 'Origins' }).fill('https://app.example.test')
@@ -316,8 +357,39 @@ if (withoutBrowser !== false) {
     t.same(await admin.call('GET', '/buckets/photos/objectlock'), { enabled: true, mode: 'GOVERNANCE', days: 2 })
     t.ok(await page.getByRole('switch', { name: 'Versions can be protected' }).isDisabled(), 'it cannot be undone')
     await page.getByRole('tab', { name: 'Lifecycle' }).click()
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('No rule: nothing is deleted by itself.').waitFor()
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('tidy')
+    await dialog.getByLabel('Keys that begin with').fill('tmp/')
+    await dialog.getByLabel('Delete old versions').fill('30')
+    await dialog.getByLabel('But keep so many').fill('2')
+    await dialog.getByLabel('Remove uploads').fill('7')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByText('uploads that were never completed are removed after 7 days').waitFor()
+    await page.getByText('old versions are deleted 30 days after they were replaced, but for the last 2').waitFor()
+    const tidy = {
+      id: 'tidy',
+      enabled: true,
+      filter: { prefix: 'tmp/' },
+      noncurrentExpiration: { noncurrentDays: 30, newerNoncurrentVersions: 2 },
+      abortIncompleteUpload: { daysAfterInitiation: 7 },
+    }
+    t.same(await admin.call('GET', '/buckets/photos/lifecycle'), { rules: [tidy] })
+    await page.getByRole('button', { name: 'Edit rule tidy' }).click()
+    await dialog.getByLabel('Remove uploads').fill('')
+    await dialog.getByRole('textbox', { name: 'Larger than' }).fill('3')
+    await dialog.getByLabel('Unit of larger than').selectOption('MiB')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Objects that begin with “tmp/” and are larger than 3.0').waitFor()
+    const { abortIncompleteUpload: _, ...rest } = tidy
+    t.same(await admin.call('GET', '/buckets/photos/lifecycle'), {
+      rules: [{ ...rest, filter: { prefix: 'tmp/', sizeGreaterThan: 3 * 1024 ** 2 } }],
+    })
+    await page.getByRole('button', { name: 'Remove rule tidy' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('No rule: nothing is deleted by itself.').waitFor()
     await page.getByRole('tab', { name: 'Policy' }).click()
     await page.getByText('The bucket has no policy').waitFor()
     await page.goto(`${console}/settings`)

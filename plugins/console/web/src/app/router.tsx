@@ -79,6 +79,8 @@ const policies = createRoute({
 const accessKeys = createRoute({
   getParentRoute: () => inside,
   path: '/access-keys',
+  validateSearch: (search: Record<string, unknown>): { user?: string } =>
+    typeof search.user === 'string' && search.user !== '' ? { user: search.user } : {},
   component: lazyPage(() => import('../pages/access-keys/access-keys.tsx'), 'AccessKeys'),
 })
 

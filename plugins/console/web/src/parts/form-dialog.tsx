@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { Conflict } from './conflict.tsx'
 import { ProblemAlert } from './failure.tsx'
 
 export interface FormDialogProps {
@@ -15,11 +16,22 @@ export interface FormDialogProps {
   readonly onSubmit: () => Promise<'stay' | undefined | void>
   /** Gets the server's words for its fields. */
   readonly form?: { setErrors(errors: Record<string, string>): void }
+  /** Shows what is stored now, where somebody else may have changed it first. */
+  readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-export function FormDialog({ title, submit, size = 'md', onSubmit, form, onClose, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  submit,
+  size = 'md',
+  onSubmit,
+  form,
+  onConflict,
+  onClose,
+  children,
+}: FormDialogProps) {
   const sending = useMutation({
     mutationFn: onSubmit,
     onSuccess: outcome => {
@@ -38,7 +50,11 @@ export function FormDialog({ title, submit, size = 'md', onSubmit, form, onClose
         }}
       >
         <Stack>
-          {sending.error !== null && <ProblemAlert error={sending.error} />}
+          {onConflict === undefined ? (
+            sending.error !== null && <ProblemAlert error={sending.error} />
+          ) : (
+            <Conflict error={sending.error} onLoad={onConflict} />
+          )}
           {children}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

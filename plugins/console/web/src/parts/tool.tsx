@@ -1,15 +1,20 @@
 /** A button that is an icon, with its name for pointer and screen reader. */
 import { ActionIcon, Tooltip } from '@mantine/core'
 import type { IconX } from '@tabler/icons-react'
+import { useSignedIn } from '../app/signed-in.ts'
 
 export interface ToolProps {
   readonly label: string
   readonly icon: typeof IconX
   readonly onClick: () => void
   readonly size?: 'sm' | 'md'
+  /** Whoever may do none of these does not see it. */
+  readonly needs?: readonly string[]
 }
 
-export function Tool({ label, icon: Icon, onClick, size = 'md' }: ToolProps) {
+export function Tool({ label, icon: Icon, onClick, size = 'md', needs }: ToolProps) {
+  const { allowed } = useSignedIn()
+  if (needs?.some(action => allowed.has(action)) === false) return null
   return (
     <Tooltip label={label}>
       <ActionIcon size={size} variant="subtle" color="gray" aria-label={label} onClick={onClick}>

@@ -1,4 +1,5 @@
 /** Everything that the console says, in English. */
+import { counted } from './counted.ts'
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
@@ -14,6 +15,7 @@ import {
 } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
+import { lifecycle } from './en/lifecycle.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
@@ -71,6 +73,7 @@ export const en = {
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
     requestId: (id: string) => `Request ${id}`,
+    unit: (label: string) => `Unit of ${label.toLowerCase()}`,
     typeToConfirm: (name: string) => `Type ${name} to confirm`,
   },
   pairs: {
@@ -172,16 +175,19 @@ export const en = {
     nameHint: '3 to 63 lower-case letters, digits, dots and hyphens',
     versioning: 'Keep old versions of objects',
     objectLock: 'Object lock: versions can be protected from deletion (also keeps old versions)',
-    quota: 'Quota in GiB (empty: no limit)',
+    quota: 'Quota',
+    quotaHint: 'Empty: no limit',
     created: (name: string) => `Bucket ${name} is created.`,
     createdInPart: (name: string) =>
       `Bucket ${name} is created, but what is below could not be set. Try again, or close this and set it in the settings of the bucket.`,
     deleted: (name: string) => `Bucket ${name} is deleted.`,
     delete: 'Delete bucket',
+    deleteNamed: (name: string) => `Delete bucket ${name}`,
+    deleteHint: 'With everything in it. You are told how much that is, and asked for the name of the bucket.',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteEmpty: 'The bucket is empty.',
-    deleteFull: (objects: number, versions: number, size: string) =>
-      `This deletes ${objects.toLocaleString('en')} objects with ${versions.toLocaleString('en')} versions (${size}). It cannot be undone.`,
+    deleteFull: (objects: number, versions: number, deleteMarkers: number, size: string) =>
+      `This deletes ${counted(objects, 'object')} with ${counted(versions, 'version')}${deleteMarkers === 0 ? '' : ` and ${counted(deleteMarkers, 'delete marker')}`} (${size}). It cannot be undone.`,
   },
   objects,
   presign,
@@ -211,6 +217,7 @@ export const en = {
   server,
   drives,
   settings,
+  lifecycle,
   account,
   metrics,
   chart,

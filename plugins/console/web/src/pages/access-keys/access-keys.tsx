@@ -1,33 +1,40 @@
-import { Button, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
-import { IconPlayerPause, IconPlayerPlay, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { IconPencil, IconPlayerPause, IconPlayerPlay, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
-import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
+import { lastUseOf } from '../../parts/last-use.ts'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { UserInput } from './user-input.tsx'
 
-type AccessKey = Answer<'listAccessKeys'>['items'][number]
+const EditAccessKey = lazy(async () => ({ default: (await import('./edit-access-key.tsx')).EditAccessKey }))
+
+export type AccessKey = Answer<'listAccessKeys'>['items'][number]
 
 type Open =
   | { readonly dialog: 'create' }
-  | { readonly dialog: 'rotate' | 'delete'; readonly key: AccessKey }
+  | { readonly dialog: 'edit' | 'rotate' | 'delete'; readonly key: AccessKey }
   | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
 
+/** The keys of the caller, or of the user in the address. */
 export function AccessKeys() {
+  const { user = '' } = useSearch({ from: '/inside/access-keys' })
   const [open, setOpen] = useState<Open>()
   const queryClient = useQueryClient()
-  const refresh = () => queryClient.invalidateQueries({ queryKey: ['access-keys'] })
+  const refresh = async () => {
+    await Promise.all(['access-keys', 'users'].map(key => queryClient.invalidateQueries({ queryKey: [key] })))
+  }
   const close = () => setOpen(undefined)
   const showSecret = (made: { accessKey: string; secretKey: string }) => {
     setOpen({ dialog: 'secret', accessKey: made.accessKey, secretKey: made.secretKey })
@@ -38,40 +45,49 @@ export function AccessKeys() {
     await call('updateAccessKey', { params: { accessKey }, body }).catch(notifyFailure)
     await refresh()
   }
-  const mayManageOthers = useMay('admin:ListServiceAccounts')
+  const isOwn = user === ''
+  const may = {
+    create: useMay('admin:CreateServiceAccount') || isOwn,
+    update: useMay('admin:UpdateServiceAccount') || isOwn,
+    delete: useMay('admin:RemoveServiceAccount') || isOwn,
+  }
   return (
     <>
       <ListPage
         title={texts.accessKeys.title}
         head={
-          <Text size="sm" c="dimmed">
-            {texts.accessKeys.hint}
-          </Text>
+          <Stack gap="xs">
+            <Text size="sm" c="dimmed">
+              {texts.accessKeys.hint}
+            </Text>
+            {useMay('admin:ListServiceAccounts') && <WhoseKeys user={user} />}
+          </Stack>
         }
         actions={
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
-            {texts.accessKeys.create}
-          </Button>
+          may.create && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+              {texts.accessKeys.create}
+            </Button>
+          )
         }
-        queryKey={['access-keys']}
-        load={({ cursor, signal }) => call('listAccessKeys', { query: { cursor }, signal })}
-        columns={columnsOf(setOpen, toggle)}
+        queryKey={['access-keys', user]}
+        load={({ cursor, signal }) => call('listAccessKeys', { query: { cursor, ...(!isOwn && { user }) }, signal })}
+        columns={columnsOf(setOpen, toggle, may)}
         idOf={({ accessKey }) => accessKey}
-        none={texts.accessKeys.none}
+        none={isOwn ? texts.accessKeys.none : texts.accessKeys.noneOf(user)}
       />
-      {open?.dialog === 'create' && (
-        <CreateAccessKey mayManageOthers={mayManageOthers} onClose={close} onMade={showSecret} />
-      )}
+      <Suspense>
+        {open?.dialog === 'create' && <EditAccessKey user={user} onClose={close} onMade={showSecret} />}
+        {open?.dialog === 'edit' && <EditAccessKey accessKey={open.key} onClose={close} onChanged={refresh} />}
+      </Suspense>
       {open?.dialog === 'rotate' && (
         <RotateAccessKey accessKey={open.key.accessKey} onClose={close} onMade={showSecret} />
       )}
       {open?.dialog === 'delete' && (
         <ConfirmDeletion
           title={texts.accessKeys.deleteTitle(open.key.accessKey)}
-          onConfirm={async () => {
-            await call('deleteAccessKey', { params: { accessKey: open.key.accessKey } })
-            await refresh()
-          }}
+          onConfirm={async () => void (await call('deleteAccessKey', { params: { accessKey: open.key.accessKey } }))}
+          onDone={refresh}
           onClose={close}
         >
           <Text size="sm">{texts.accessKeys.deleteText}</Text>
@@ -84,15 +100,39 @@ export function AccessKeys() {
   )
 }
 
+/** Whose keys are listed is part of the address, so that the page of a user can lead here. */
+function WhoseKeys({ user }: { user: string }) {
+  const navigate = useNavigate()
+  const choose = (name: string) => void navigate({ to: '/access-keys', search: name === '' ? {} : { user: name } })
+  return (
+    <Group align="flex-end" gap="sm">
+      <UserInput key={user} label={texts.accessKeys.of} user={user} onChoose={choose} />
+      {user !== '' && (
+        <Anchor component={Link} to="/access-keys" underline="always" size="sm" pb={8}>
+          {texts.accessKeys.showOwn}
+        </Anchor>
+      )}
+    </Group>
+  )
+}
+
 const states = { active: 'good', disabled: 'neutral', expired: 'poor' } as const
 
-function columnsOf(setOpen: (open: Open) => void, toggle: (key: AccessKey) => void): Column<AccessKey>[] {
+function columnsOf(
+  setOpen: (open: Open) => void,
+  toggle: (key: AccessKey) => void,
+  may: { readonly update: boolean; readonly delete: boolean },
+): Column<AccessKey>[] {
   return [
     {
       title: texts.signIn.accessKey,
       render: ({ accessKey, name }) => <Titled name={accessKey} note={name} />,
     },
     { title: texts.accessKeys.user, render: ({ user }) => user },
+    {
+      title: texts.accessKeys.rights,
+      render: ({ policy }) => (policy === null ? texts.accessKeys.allRights : texts.accessKeys.lessRights),
+    },
     {
       title: texts.common.state,
       render: ({ state }) => <State text={texts.accessKeys.states[state]} is={states[state]} />,
@@ -101,80 +141,51 @@ function columnsOf(setOpen: (open: Open) => void, toggle: (key: AccessKey) => vo
       title: texts.shares.expires,
       render: ({ expiresAt }) => (expiresAt === null ? texts.common.never : formatDate(expiresAt)),
     },
-    {
-      title: texts.shares.lastUsed,
-      render: ({ lastUsedAt }) => (lastUsedAt === undefined ? texts.common.never : formatDate(lastUsedAt)),
-    },
+    { title: texts.shares.lastUsed, render: key => lastUseOf(key) },
     {
       title: texts.common.actions,
       isActions: true,
       render: key => (
         <>
-          <Tool
-            label={`${key.status === 'enabled' ? texts.common.disable : texts.common.enable} ${key.accessKey}`}
-            icon={key.status === 'enabled' ? IconPlayerPause : IconPlayerPlay}
-            onClick={() => toggle(key)}
-          />
-          <Tool
-            label={`${texts.accessKeys.rotate} ${key.accessKey}`}
-            icon={IconRefresh}
-            onClick={() => setOpen({ dialog: 'rotate', key })}
-          />
-          <Tool
-            label={`${texts.common.delete} ${key.accessKey}`}
-            icon={IconTrash}
-            onClick={() => setOpen({ dialog: 'delete', key })}
-          />
+          {may.update && (
+            <>
+              <Tool
+                label={`${key.status === 'enabled' ? texts.common.disable : texts.common.enable} ${key.accessKey}`}
+                icon={key.status === 'enabled' ? IconPlayerPause : IconPlayerPlay}
+                onClick={() => toggle(key)}
+              />
+              <Tool
+                label={`${texts.common.edit} ${key.accessKey}`}
+                icon={IconPencil}
+                onClick={() => setOpen({ dialog: 'edit', key })}
+              />
+              <Tool
+                label={`${texts.accessKeys.rotate} ${key.accessKey}`}
+                icon={IconRefresh}
+                onClick={() => setOpen({ dialog: 'rotate', key })}
+              />
+            </>
+          )}
+          {may.delete && (
+            <Tool
+              label={`${texts.common.delete} ${key.accessKey}`}
+              icon={IconTrash}
+              onClick={() => setOpen({ dialog: 'delete', key })}
+            />
+          )}
         </>
       ),
     },
   ]
 }
 
-interface MadeProps {
+interface RotateProps {
+  readonly accessKey: string
   readonly onClose: () => void
   readonly onMade: (made: { accessKey: string; secretKey: string }) => void
 }
 
-function CreateAccessKey({ mayManageOthers, onClose, onMade }: MadeProps & { readonly mayManageOthers: boolean }) {
-  const form = useForm({ initialValues: { user: '', name: '', expiresAt: '' } })
-  const { user, name, expiresAt } = form.values
-  const create = async () => {
-    const body = {
-      ...(user !== '' && { user }),
-      ...(name !== '' && { name }),
-      ...(expiresAt !== '' && { expiresAt: new Date(expiresAt).toISOString() }),
-    }
-    onMade(await call('createAccessKey', { body }))
-    return 'stay' as const
-  }
-  return (
-    <FormDialog
-      form={form}
-      title={texts.accessKeys.create}
-      submit={texts.common.create}
-      onSubmit={create}
-      onClose={onClose}
-    >
-      <TextInput label={texts.common.name} data-autofocus {...form.getInputProps('name')} />
-      {mayManageOthers && (
-        <TextInput
-          label={texts.accessKeys.user}
-          description={texts.accessKeys.userHint}
-          {...form.getInputProps('user')}
-        />
-      )}
-      <TextInput
-        type="datetime-local"
-        label={texts.accessKeys.expiresAt}
-        description={texts.accessKeys.expiresHint}
-        {...form.getInputProps('expiresAt')}
-      />
-    </FormDialog>
-  )
-}
-
-function RotateAccessKey({ accessKey, onClose, onMade }: MadeProps & { readonly accessKey: string }) {
+function RotateAccessKey({ accessKey, onClose, onMade }: RotateProps) {
   const rotate = async () => {
     onMade(await call('rotateAccessKey', { params: { accessKey }, body: {} }))
     return 'stay' as const

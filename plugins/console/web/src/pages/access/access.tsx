@@ -66,7 +66,7 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
     <Stack>
       <Openness document={document} />
       <Warnings warnings={warnings} />
-      {mayManage && <Presets bucket={bucket} etag={etag} onChanged={changed} />}
+      {mayManage && <Presets bucket={bucket} rules={rules} etag={etag} onChanged={changed} />}
       <Paper withBorder p="md">
         <Stack>
           <Group justify="space-between">

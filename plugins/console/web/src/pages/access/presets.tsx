@@ -9,6 +9,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
+import type { Rule } from './access.tsx'
 
 const words = texts.accessRules
 
@@ -16,13 +17,33 @@ type Preset = keyof typeof words.presets
 
 export interface PresetsProps {
   readonly bucket: string
+  readonly rules: readonly Rule[]
   readonly etag: string
   readonly onChanged: () => Promise<void>
 }
 
-export function Presets({ bucket, etag, onChanged }: PresetsProps) {
-  const [preset, setPreset] = useState<Preset>('private')
-  const [prefix, setPrefix] = useState('')
+/** These let nobody new in, and take away what others have set. */
+const closes: ReadonlySet<Preset> = new Set(['private', 'custom'])
+const presetPrefix = 'preset-'
+
+/** The choice that the stored rules are. */
+function currentOf(rules: readonly Rule[]) {
+  const own = rules.find(({ id }) => id.startsWith(presetPrefix))
+  const name = own?.id.slice(presetPrefix.length) ?? ''
+  const isOpen = rules.some(isPublic)
+  const preset = name in words.presets ? (name as Preset) : isOpen ? 'custom' : 'private'
+  return { preset, prefix: own?.match?.pattern ?? '' }
+}
+
+const isPublic = ({ effect, principals }: Rule) => effect === 'allow' && principals.includes('*')
+
+export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
+  const current = currentOf(rules)
+  const [preset, setPreset] = useState<Preset>(current.preset)
+  const [prefix, setPrefix] = useState(current.prefix)
+  const isSame = preset === current.preset && (preset !== 'public-prefix' || prefix === current.prefix)
+  const removed = rules.filter(rule => rule.id.startsWith(presetPrefix) || (preset === 'private' && isPublic(rule)))
+  const [isClosing, setClosing] = useState(false)
   /** The server's question that must be confirmed, in its words. */
   const [question, setQuestion] = useState<string>()
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
@@ -55,10 +76,25 @@ export function Presets({ bucket, etag, onChanged }: PresetsProps) {
         {preset === 'public-prefix' && (
           <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
         )}
-        <Button onClick={() => applying.mutate()} loading={applying.isPending}>
+        <Button
+          onClick={() => (closes.has(preset) && removed.length > 0 ? setClosing(true) : applying.mutate())}
+          loading={applying.isPending}
+          disabled={isSame}
+        >
           {words.apply}
         </Button>
       </Group>
+      {isClosing && (
+        <ConfirmDeletion
+          title={words.presets[preset]}
+          action={words.apply}
+          onConfirm={async () => void (await apply(false))}
+          onDone={onChanged}
+          onClose={() => setClosing(false)}
+        >
+          <Text size="sm">{words.removes(removed.map(({ id }) => id))}</Text>
+        </ConfirmDeletion>
+      )}
       {question !== undefined && (
         <ConfirmDeletion
           title={words.presets[preset]}

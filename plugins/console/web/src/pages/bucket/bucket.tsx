@@ -24,7 +24,7 @@ const needs: Readonly<Record<BucketTab, readonly string[]>> = {
   objects: [],
   versions: ['s3:ListBucketVersions'],
   uploads: ['s3:ListBucketMultipartUploads'],
-  settings: ['s3:GetBucketVersioning', 's3:GetEncryptionConfiguration', 's3:GetBucketTagging'],
+  settings: ['s3:GetBucketVersioning', 's3:GetEncryptionConfiguration', 's3:GetBucketTagging', 's3:DeleteBucket'],
   access: ['s3:GetBucketPolicy', 'admin:ManageAccessRules'],
   policy: ['s3:GetBucketPolicy'],
   lifecycle: ['s3:GetLifecycleConfiguration'],
@@ -48,7 +48,7 @@ export function Bucket() {
     })
   return (
     <Stack>
-      <Title order={1} size="h2">
+      <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
         {bucket}
       </Title>
       <Tabs value={tab} onChange={choose} keepMounted={false}>

@@ -1,23 +1,27 @@
-/** What is deleted by itself, and when: in words, and as JSON to change it. */
-import { Alert, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
+/** What is deleted by itself, and when: each rule in words, with a form; all of them as JSON too. */
+import { Accordion, Alert, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatDate } from '../../parts/format.ts'
-import { JsonEditor } from '../../parts/json-editor.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
+import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
+import { lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
 
-type Rules = Answer<'getBucketLifecycle'>['rules']
-type Rule = Rules[number]
+const JsonEditor = lazy(async () => ({ default: (await import('../../parts/json-editor.tsx')).JsonEditor }))
 
-const words = texts.bucket.ruleWords
-const template = [{ id: 'old-uploads', enabled: true, abortIncompleteUpload: { daysAfterInitiation: 7 } }]
+export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
+export type LifecycleRule = LifecycleRules[number]
+
+const words = texts.lifecycle
 
 export function Lifecycle({ bucket }: { bucket: string }) {
   return (
@@ -26,49 +30,122 @@ export function Lifecycle({ bucket }: { bucket: string }) {
       load={signal => callTagged('getBucketLifecycle', { params: { bucket }, signal })}
     >
       {({ document: { rules }, etag }, reload) => (
-        <Editor bucket={bucket} rules={rules} etag={etag} onChanged={reload} />
+        <Rules bucket={bucket} rules={rules} etag={etag} onChanged={reload} />
       )}
     </StoredDocument>
   )
 }
 
-interface EditorProps {
+interface RulesProps {
   readonly bucket: string
-  readonly rules: Rules
+  readonly rules: LifecycleRules
   readonly etag: string | undefined
   readonly onChanged: () => Promise<void>
 }
 
-function Editor({ bucket, rules, etag, onChanged }: EditorProps) {
-  const [text, setText] = useState(() => JSON.stringify(rules.length === 0 ? template : rules, undefined, 2))
-  const saving = useMutation({
-    mutationFn: () =>
-      call('putBucketLifecycle', {
-        params: { bucket },
-        body: { rules: JSON.parse(text) },
-        ...(etag !== undefined && { ifMatch: etag }),
-      }),
-    async onSuccess() {
-      notifications.show({ color: 'teal', message: texts.common.saved })
-      await onChanged()
-    },
-  })
+type Open = { readonly dialog: 'add' } | { readonly dialog: 'edit' | 'remove'; readonly index: number }
+
+function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const mayChange = useRights(bucket).has('s3:PutLifecycleConfiguration')
+  /** All rules at once, and only if they are still those that are shown. */
+  const save = async (next: LifecycleRules) => {
+    await call('putBucketLifecycle', {
+      params: { bucket },
+      body: { rules: next },
+      ...(etag !== undefined && { ifMatch: etag }),
+    })
+    notifications.show({ color: 'teal', message: texts.common.saved })
+  }
   return (
     <Stack>
-      {rules.length === 0 && <Text c="dimmed">{texts.bucket.noLifecycle}</Text>}
-      {rules.map((rule, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
-        <RuleInWords key={index} rule={rule} />
-      ))}
-      {rules.length > 0 && <Preview bucket={bucket} />}
-      <Conflict error={saving.error} onLoad={onChanged} />
-      <JsonEditor label={texts.bucket.tabs.lifecycle} value={text} onChange={setText} />
-      <Group>
-        <Button onClick={() => saving.mutate()} loading={saving.isPending}>
-          {texts.common.save}
-        </Button>
+      <Group justify="space-between">
+        <Text c="dimmed">{rules.length === 0 ? words.none : words.hint}</Text>
+        {mayChange && (
+          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'add' })}>
+            {words.add}
+          </Button>
+        )}
       </Group>
+      {rules.map((rule, index) => (
+        <RuleInWords
+          // biome-ignore lint/suspicious/noArrayIndexKey: rules have an order, and need no id
+          key={index}
+          rule={rule}
+          {...(mayChange && {
+            onEdit: () => setOpen({ dialog: 'edit', index }),
+            onRemove: () => setOpen({ dialog: 'remove', index }),
+          })}
+        />
+      ))}
+      {mayChange && rules.length > 0 && <Preview bucket={bucket} />}
+      {mayChange && <AsJson rules={rules} onSave={save} onChanged={onChanged} />}
+      {open?.dialog === 'add' && (
+        <EditLifecycleRule
+          place={rules.length}
+          onSave={rule => save([...rules, rule])}
+          onChanged={onChanged}
+          onClose={close}
+        />
+      )}
+      {open?.dialog === 'edit' && (
+        <EditLifecycleRule
+          rule={rules[open.index]!}
+          place={open.index}
+          onSave={rule => save(rules.with(open.index, rule))}
+          onChanged={onChanged}
+          onClose={close}
+        />
+      )}
+      {open?.dialog === 'remove' && (
+        <ConfirmDeletion
+          title={words.removeTitle(rules[open.index]!.id ?? '')}
+          action={texts.common.remove}
+          onConfirm={() => save(rules.toSpliced(open.index, 1))}
+          onDone={onChanged}
+          onClose={close}
+        >
+          <Text size="sm">{words.removeText}</Text>
+        </ConfirmDeletion>
+      )}
     </Stack>
+  )
+}
+
+interface AsJsonProps {
+  readonly rules: LifecycleRules
+  readonly onSave: (rules: LifecycleRules) => Promise<void>
+  readonly onChanged: () => Promise<void>
+}
+
+/** For what is pasted, and for many rules at once. */
+function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
+  const stored = JSON.stringify(rules, undefined, 2)
+  const [text, setText] = useState(stored)
+  const saving = useMutation({
+    mutationFn: () => onSave(JSON.parse(text)),
+    onSuccess: onChanged,
+  })
+  return (
+    <Accordion variant="contained">
+      <Accordion.Item value="json">
+        <Accordion.Control>{words.json}</Accordion.Control>
+        <Accordion.Panel>
+          <Stack>
+            <Conflict error={saving.error} onLoad={onChanged} />
+            <Suspense>
+              <JsonEditor label={words.json} value={text} onChange={setText} />
+            </Suspense>
+            <Group>
+              <Button disabled={text === stored} onClick={() => saving.mutate()} loading={saving.isPending}>
+                {texts.common.save}
+              </Button>
+            </Group>
+          </Stack>
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
   )
 }
 
@@ -77,7 +154,6 @@ function Preview({ bucket }: { bucket: string }) {
   const preview = useMutation({
     mutationFn: () => call('runBucketLifecycle', { params: { bucket }, body: { dryRun: true } }),
   })
-  if (!useRights(bucket).has('s3:PutLifecycleConfiguration')) return null
   return (
     <Stack gap="xs" align="flex-start">
       <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
@@ -97,27 +173,38 @@ function Preview({ bucket }: { bucket: string }) {
   )
 }
 
-function RuleInWords({ rule }: { rule: Rule }) {
-  const { id = '', enabled, filter, expiration, noncurrentExpiration, abortIncompleteUpload } = rule
-  const effects = [
-    expiration?.days !== undefined && words.expires(expiration.days),
-    expiration?.date !== undefined && words.expiresOn(formatDate(expiration.date)),
-    noncurrentExpiration !== undefined && words.noncurrent(noncurrentExpiration.noncurrentDays),
-    abortIncompleteUpload !== undefined && words.uploads(abortIncompleteUpload.daysAfterInitiation),
-  ].filter(effect => effect !== false)
+interface RuleInWordsProps {
+  readonly rule: LifecycleRule
+  /** Absent where it may not be changed. */
+  readonly onEdit?: () => void
+  readonly onRemove?: () => void
+}
+
+function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
+  const { id = '', enabled } = rule
   return (
     <Paper withBorder p="md">
-      <Text fw={600}>
-        {texts.bucket.rule(id)} {!enabled && words.disabled}
-      </Text>
-      <Text size="sm">
-        {filter?.prefix === undefined || filter.prefix === '' ? words.all : words.prefix(filter.prefix)}
-      </Text>
-      <List size="sm">
-        {effects.map(effect => (
-          <List.Item key={effect}>{effect}</List.Item>
-        ))}
-      </List>
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <div>
+          <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {words.rule(id)} {!enabled && words.disabled}
+          </Text>
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {lifecycleScope(rule)}
+          </Text>
+          <List size="sm">
+            {lifecycleEffects(rule).map(effect => (
+              <List.Item key={effect}>{effect}</List.Item>
+            ))}
+          </List>
+        </div>
+        {onEdit !== undefined && onRemove !== undefined && (
+          <Group gap={2} wrap="nowrap">
+            <Tool label={words.edit(id)} icon={IconPencil} onClick={onEdit} />
+            <Tool label={words.remove(id)} icon={IconTrash} onClick={onRemove} />
+          </Group>
+        )}
+      </Group>
     </Paper>
   )
 }

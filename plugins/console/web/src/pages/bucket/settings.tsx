@@ -1,14 +1,21 @@
-import { NumberInput, SimpleGrid, Switch } from '@mantine/core'
+import { Button, Group, SimpleGrid, Switch } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconTrash } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
+import { useRights } from '../../parts/rights.ts'
+import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from './bucket-setting.tsx'
 import { CorsRules } from './cors.tsx'
 import { ObjectLock } from './object-lock.tsx'
 
-const gib = 1024 ** 3
+const DeleteBucket = lazy(async () => ({ default: (await import('../buckets/delete-bucket.tsx')).DeleteBucket }))
 
 export function Settings({ bucket }: { bucket: string }) {
   return (
@@ -19,6 +26,7 @@ export function Settings({ bucket }: { bucket: string }) {
       <Encryption bucket={bucket} />
       <Tags bucket={bucket} />
       <CorsRules bucket={bucket} />
+      {useRights(bucket).has('s3:DeleteBucket') && <DeleteThis bucket={bucket} />}
     </SimpleGrid>
   )
 }
@@ -56,13 +64,11 @@ function Quota({ bucket }: { bucket: string }) {
       save={body => call('setBucketQuota', { params, body })}
     >
       {({ size }, change) => (
-        <NumberInput
-          label={texts.bucket.quotaHint}
-          min={0}
-          value={size === 0 ? '' : Math.round((size / gib) * 1000) / 1000}
-          onChange={given =>
-            change(given === '' ? { type: '', size: 0 } : { type: 'hard', size: Math.round(Number(given) * gib) })
-          }
+        <BytesInput
+          label={texts.bucket.quotaSize}
+          description={texts.bucket.quotaHint}
+          value={size}
+          onChange={bytes => change({ type: bytes === 0 ? '' : 'hard', size: bytes })}
         />
       )}
     </BucketSetting>
@@ -103,5 +109,28 @@ function Tags({ bucket }: { bucket: string }) {
     >
       {(tags, change) => <PairsInput of={texts.bucket.tag} value={tags} onChange={change} />}
     </BucketSetting>
+  )
+}
+
+function DeleteThis({ bucket }: { bucket: string }) {
+  const [isOpen, { open, close }] = useDisclosure()
+  const navigate = useNavigate()
+  return (
+    <Section title={texts.buckets.delete} hint={texts.buckets.deleteHint}>
+      <Group>
+        <Button
+          variant="light"
+          color="red"
+          size="compact-md"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          onClick={open}
+        >
+          {texts.buckets.deleteNamed(bucket)}
+        </Button>
+      </Group>
+      <Suspense>
+        {isOpen && <DeleteBucket name={bucket} onDeleted={() => navigate({ to: '/buckets' })} onClose={close} />}
+      </Suspense>
+    </Section>
   )
 }

@@ -38,7 +38,7 @@ export function Buckets() {
         none={texts.buckets.none}
       />
       {isCreating && <CreateBucket onClose={close} />}
-      {deleted !== undefined && <DeleteBucket bucket={deleted} onClose={() => setDeleted(undefined)} />}
+      {deleted !== undefined && <DeleteBucket name={deleted.name} onClose={() => setDeleted(undefined)} />}
     </>
   )
 }
@@ -82,7 +82,13 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
       title: texts.common.actions,
       isActions: true,
       render: bucket => (
-        <Tool label={`${texts.buckets.delete} ${bucket.name}`} icon={IconTrash} onClick={() => onDelete(bucket)} />
+        // Whoever may delete some of them alone does so on the page of the bucket.
+        <Tool
+          label={`${texts.buckets.delete} ${bucket.name}`}
+          icon={IconTrash}
+          needs={['s3:DeleteBucket']}
+          onClick={() => onDelete(bucket)}
+        />
       ),
     },
   ]

@@ -1,11 +1,12 @@
 /** Name, versions, lock and quota are one request; encryption and tags are requests of their own, behind it. */
-import { Alert, Checkbox, NumberInput, TextInput } from '@mantine/core'
+import { Alert, Checkbox, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
@@ -18,7 +19,7 @@ const initialValues = {
   name: '',
   versioning: false,
   objectLock: false,
-  quotaGiB: '' as number | string,
+  quotaBytes: 0,
   encryption: { algorithm: 'none' } as Encryption,
   tags: [] as readonly Pair[],
 }
@@ -29,7 +30,7 @@ const anyName = 'a-new-bucket'
 export function CreateBucket({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const form = useForm({ initialValues })
-  const { name, versioning, objectLock, encryption, tags } = form.values
+  const { name, versioning, objectLock, quotaBytes, encryption, tags } = form.values
   const [asked] = useDebouncedValue(name.trim(), 300)
   const rights = [useRights(anyName), useRights(asked === '' ? anyName : asked)]
   const may = (action: string) => rights.some(one => one.has(action))
@@ -79,7 +80,12 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
             <Checkbox label={words.objectLock} {...form.getInputProps('objectLock', { type: 'checkbox' })} />
           )}
           {may('admin:SetBucketQuota') && (
-            <NumberInput label={words.quota} min={0} {...form.getInputProps('quotaGiB')} />
+            <BytesInput
+              label={words.quota}
+              description={words.quotaHint}
+              value={quotaBytes}
+              {...form.getInputProps('quotaBytes')}
+            />
           )}
         </>
       )}
@@ -102,12 +108,12 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   )
 }
 
-function bodyOf({ name, versioning, objectLock, quotaGiB }: typeof initialValues) {
+function bodyOf({ name, versioning, objectLock, quotaBytes }: typeof initialValues) {
   return {
     name: name.trim(),
     ...((versioning || objectLock) && { versioning: true }),
     ...(objectLock && { objectLock }),
-    ...(quotaGiB !== '' && { quotaBytes: Math.round(Number(quotaGiB) * 1024 ** 3) }),
+    ...(quotaBytes !== 0 && { quotaBytes }),
   }
 }
 

@@ -2,13 +2,19 @@ import { Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
-import type { Bucket } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 
-export function DeleteBucket({ bucket, onClose }: { bucket: Bucket; onClose: () => void }) {
-  const { name } = bucket
+export interface DeleteBucketProps {
+  readonly name: string
+  /** What follows; default: the list is read again. */
+  readonly onDeleted?: () => Promise<unknown>
+  readonly onClose: () => void
+}
+
+export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   const queryClient = useQueryClient()
   // The table may be minutes old, and this is about what would be lost now.
   const current = useQuery({
@@ -16,11 +22,14 @@ export function DeleteBucket({ bucket, onClose }: { bucket: Bucket; onClose: () 
     queryFn: ({ signal }) => call('getBucket', { params: { bucket: name }, signal }),
     staleTime: 0,
   })
-  const { objects = 0, versions = 0, deleteMarkers = 0, size = 0 } = current.data ?? bucket
+  const { objects = 0, versions = 0, deleteMarkers = 0, size = 0 } = current.data ?? {}
   const isEmpty = versions + deleteMarkers === 0
   const remove = async () => {
     await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty } })
     notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
+  }
+  const refresh = async () => {
+    await onDeleted?.()
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
   }
   return (
@@ -29,10 +38,16 @@ export function DeleteBucket({ bucket, onClose }: { bucket: Bucket; onClose: () 
       {...(!isEmpty && { typed: name })}
       isReady={current.isSuccess && current.isFetchedAfterMount && !current.isFetching}
       onConfirm={remove}
+      onDone={refresh}
       onClose={onClose}
     >
+      {current.error !== null && <ProblemAlert error={current.error} onRetry={() => current.refetch()} />}
       <Text size="sm">
-        {isEmpty ? texts.buckets.deleteEmpty : texts.buckets.deleteFull(objects, versions, formatBytes(size))}
+        {current.data === undefined
+          ? ''
+          : isEmpty
+            ? texts.buckets.deleteEmpty
+            : texts.buckets.deleteFull(objects, versions, deleteMarkers, formatBytes(size))}
       </Text>
     </ConfirmDeletion>
   )

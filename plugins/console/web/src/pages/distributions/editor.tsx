@@ -115,14 +115,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
         {form.isDirty() && <Unsaved />}
         <Conflict error={saving.error} onLoad={() => onSaved()} />
         <Warnings warnings={warnings} />
-        <Sections
-          id={id}
-          bucket={stored.origin.bucket}
-          tab={tab}
-          onTab={setTab}
-          onSave={save}
-          onRotated={() => void onSaved()}
-        />
+        <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
       {isSigning && <SignLink id={id} domains={stored.aliases} onClose={() => setSigning(false)} />}
     </DraftProvider>
@@ -130,8 +123,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
 }
 
 interface SectionsProps {
-  readonly id: string
-  readonly bucket: string
+  readonly stored: Distribution
   readonly tab: string
   readonly onTab: (tab: string) => void
   readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
@@ -142,7 +134,9 @@ interface SectionsProps {
 const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
-function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) {
+function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
+  const { id } = stored
+  const { bucket } = stored.origin
   const rights = useRights(bucket)
   const { allowed } = useSignedIn()
   const may: Readonly<Record<string, boolean>> = {
@@ -169,7 +163,7 @@ function Sections({ id, bucket, tab, onTab, onSave, onRotated }: SectionsProps) 
         </Tabs.Panel>
       ))}
       <Tabs.Panel value="test">
-        <TestRequest id={id} />
+        <TestRequest of={stored} />
       </Tabs.Panel>
       <Suspense fallback={<Skeleton h={240} />}>
         <Tabs.Panel value="cache">

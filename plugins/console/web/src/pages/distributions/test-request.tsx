@@ -9,21 +9,27 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { State } from '../../parts/names.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
-import { documentOf } from './draft.ts'
+import { usePlace } from '../publishing/addresses.tsx'
+import { type Distribution, documentOf } from './draft.ts'
 import { useDraft } from './form.ts'
 
 const words = texts.distributions
 
-export function TestRequest({ id }: { id: string }) {
+export function TestRequest({ of }: { of: Distribution }) {
+  const { id } = of
   const draft = useDraft()
   const domain = draft.getValues().aliases[0]?.replace('*', 'www') ?? 'localhost'
+  const place = usePlace(of)
+  const isPlain = place !== undefined && place !== 'none' && place.scheme === 'http'
   const form = useForm({
-    initialValues: { url: `https://${domain}/`, method: 'GET', ip: '127.0.0.1', headers: [] as readonly Pair[] },
+    initialValues: { url: '', method: 'GET', ip: '127.0.0.1', headers: [] as readonly Pair[] },
   })
+  // How visitors get there is known a moment later than this is drawn.
+  const url = form.isTouched('url') ? form.values.url : `http${isPlain ? '' : 's'}://${domain}/`
   const test = useMutation({
     mutationFn: () => {
       const { headers, ...request } = form.getValues()
-      const body = { ...request, headers: objectOf(headers), draft: documentOf(draft.getValues()) }
+      const body = { ...request, url, headers: objectOf(headers), draft: documentOf(draft.getValues()) }
       return call('testDistribution', { params: { id }, body })
     },
   })
@@ -33,7 +39,7 @@ export function TestRequest({ id }: { id: string }) {
         {words.testHint}
       </Text>
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <TextInput label={words.url} {...form.getInputProps('url')} />
+        <TextInput label={words.url} {...form.getInputProps('url')} value={url} />
         <NativeSelect
           label={words.method}
           data={['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']}

@@ -45,6 +45,16 @@ export function Groups() {
   )
 }
 
+/** Any of these is for the form. */
+const changes = [
+  'admin:CreateGroup',
+  'admin:EnableGroup',
+  'admin:DisableGroup',
+  'admin:AttachUserOrGroupPolicy',
+  'admin:AddUserToGroup',
+  'admin:RemoveUserFromGroup',
+]
+
 function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
   return [
     {
@@ -65,11 +75,13 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
           <Tool
             label={`${texts.common.edit} ${group.name}`}
             icon={IconPencil}
+            needs={changes}
             onClick={() => setOpen({ dialog: 'edit', group })}
           />
           <Tool
             label={`${texts.common.delete} ${group.name}`}
             icon={IconTrash}
+            needs={['admin:DeleteGroup']}
             onClick={() => setOpen({ dialog: 'delete', group })}
           />
         </>

@@ -79,17 +79,21 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
   )
 }
 
-/** At most every other second, because a folder of many files arrives one by one. */
+const refreshMs = 2000
+
+/** At once, and then at most every other second: a folder of many files arrives one by one. */
 function useRefreshAfterUploads(bucket: string): void {
   const queryClient = useQueryClient()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
+    let next = 0
     const stop = uploadQueue.onDone(done => {
       if (done !== bucket) return
       timer ??= setTimeout(() => {
         timer = undefined
+        next = performance.now() + refreshMs
         void queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
-      }, 2000)
+      }, next - performance.now())
     })
     return () => {
       stop()

@@ -4,27 +4,19 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
 import type { Policy } from './policies.tsx'
-
-const template = {
-  Version: '2012-10-17',
-  Statement: [
-    {
-      Effect: 'Allow',
-      Action: ['s3:GetObject', 's3:ListBucket'],
-      Resource: ['arn:aws:s3:::BUCKET', 'arn:aws:s3:::BUCKET/*'],
-    },
-  ],
-}
 
 export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
   const queryClient = useQueryClient()
   const [name, setName] = useState(policy?.name ?? '')
-  const [text, setText] = useState(() => JSON.stringify(policy?.document ?? template, undefined, 2))
-  const isFixed = policy?.builtIn === true
+  const [text, setText] = useState(() => JSON.stringify(policy?.document ?? policyTemplate, undefined, 2))
+  const mayChange = useMay('admin:CreatePolicy')
+  const isFixed = policy?.builtIn === true || !mayChange
   const save = async () => {
     if (!isFixed) {
       // As text: the places in the server's answer are places in what stands here.

@@ -50,7 +50,7 @@ export function Policies() {
         load={({ prefix, cursor, signal }) =>
           call('listPolicies', { query: { prefix, cursor, attachedTo: true }, signal })
         }
-        columns={columnsOf(setOpen)}
+        columns={columnsOf(setOpen, mayCreate)}
         idOf={({ name }) => name}
         none={texts.policies.none}
       />
@@ -67,7 +67,7 @@ export function Policies() {
 /** Users and groups that have it; undefined for callers who may not read all policies. */
 const namesOf = ({ attachedTo }: Policy) => attachedTo && [...attachedTo.users, ...attachedTo.groups]
 
-function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
+function columnsOf(setOpen: (open: Open) => void, mayChange: boolean): Column<Policy>[] {
   return [
     { title: texts.common.name, render: ({ name }) => name },
     { title: texts.common.used, render: policy => <Names names={namesOf(policy) ?? []} /> },
@@ -82,14 +82,15 @@ function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
       render: policy => (
         <>
           <Tool
-            label={`${policy.builtIn ? texts.policies.view : texts.common.edit} ${policy.name}`}
-            icon={policy.builtIn ? IconEye : IconPencil}
+            label={`${policy.builtIn || !mayChange ? texts.policies.view : texts.common.edit} ${policy.name}`}
+            icon={policy.builtIn || !mayChange ? IconEye : IconPencil}
             onClick={() => setOpen({ dialog: 'edit', policy })}
           />
           {!policy.builtIn && (
             <Tool
               label={`${texts.common.delete} ${policy.name}`}
               icon={IconTrash}
+              needs={['admin:DeletePolicy']}
               onClick={() => setOpen({ dialog: 'delete', policy })}
             />
           )}

@@ -1,5 +1,5 @@
 /** Where visitors find a distribution: its domains, each with the scheme and the port that work there. */
-import { Anchor, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -26,7 +26,7 @@ function placeOf(isHttps: boolean, listeners: readonly Listener[], isOnS3: boole
 }
 
 /** The place, `none` where no listener answers, undefined as long as it is not known, and for whoever may not see the listeners. */
-function usePlace(of: Distribution): Place | 'none' | undefined {
+export function usePlace(of: Distribution): Place | 'none' | undefined {
   const { data } = useQuery({ ...serverInfoQuery, refetchInterval: false, enabled: useMay('admin:ServerInfo') })
   const listeners = data?.nodes.find(({ local }) => local)?.listeners ?? []
   const host = of.aliases.find(alias => !alias.startsWith('*.')) ?? ''
@@ -52,8 +52,7 @@ function usePlace(of: Distribution): Place | 'none' | undefined {
 export function Addresses({ of, isLong = false }: { of: Distribution; isLong?: boolean }) {
   const found = usePlace(of)
   const place = found === 'none' ? undefined : found
-  const hint =
-    found === 'none' ? texts.publishing.noListener : place && texts.publishing.addressHint(place.port.slice(1))
+  const hint = place && texts.publishing.addressHint(place.port.slice(1))
   return (
     <Stack gap={0}>
       {of.aliases.map(alias => (
@@ -61,6 +60,11 @@ export function Addresses({ of, isLong = false }: { of: Distribution; isLong?: b
           <Address alias={alias} place={of.enabled && !alias.startsWith('*.') ? place : undefined} isLong={isLong} />
         </Text>
       ))}
+      {isLong && found === 'none' && (
+        <Alert color="orange" mt="xs">
+          {texts.publishing.noListener}
+        </Alert>
+      )}
       {isLong && hint !== undefined && (
         <Text size="xs" c="dimmed">
           {hint}

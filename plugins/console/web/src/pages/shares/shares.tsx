@@ -8,6 +8,7 @@ import { useSignedIn } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
+import { lastUseOf } from '../../parts/last-use.ts'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
@@ -67,12 +68,6 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
         ),
     },
   ]
-}
-
-/** The server keeps the hour of the last use: it may have begun before there was a link. */
-function lastUseOf({ lastUsedAt, createdAt }: Share): string {
-  if (lastUsedAt === undefined) return texts.common.never
-  return texts.shares.usedWithin(formatDate(lastUsedAt < createdAt ? createdAt : lastUsedAt))
 }
 
 function RevokeShare({ share, onClose }: { share: Share; onClose: () => void }) {

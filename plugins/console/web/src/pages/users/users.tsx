@@ -1,7 +1,8 @@
-import { Button, Text } from '@mantine/core'
+import { Anchor, Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconKey, IconPencil, IconPlus, IconQuestionMark, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -42,7 +43,7 @@ export function Users() {
         queryKey={['users']}
         hasFilter
         load={({ prefix, cursor, signal }) => call('listUsers', { query: { prefix, cursor }, signal })}
-        columns={columnsOf(setOpen)}
+        columns={columnsOf(setOpen, useMay('admin:ListServiceAccounts'))}
         idOf={({ accessKey }) => accessKey}
         none={texts.users.none}
       />
@@ -58,7 +59,17 @@ export function Users() {
   )
 }
 
-function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
+/** Any of these is for the form. */
+const changes = [
+  'admin:CreateUser',
+  'admin:EnableUser',
+  'admin:DisableUser',
+  'admin:AttachUserOrGroupPolicy',
+  'admin:AddUserToGroup',
+  'admin:RemoveUserFromGroup',
+]
+
+function columnsOf(setOpen: (open: Open) => void, mayListKeys: boolean): Column<User>[] {
   return [
     {
       title: texts.users.name,
@@ -66,7 +77,23 @@ function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
     },
     { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
     { title: texts.users.groups, render: ({ groups }) => <Names names={groups} /> },
-    { title: texts.users.keys, isNumber: true, render: ({ accessKeyCount }) => accessKeyCount },
+    {
+      title: texts.users.keys,
+      isNumber: true,
+      render: ({ accessKey, accessKeyCount }) =>
+        mayListKeys ? (
+          <Anchor
+            component={Link}
+            to="/access-keys"
+            {...({ search: { user: accessKey } } as object)}
+            aria-label={texts.users.openKeys(accessKey, accessKeyCount)}
+          >
+            {accessKeyCount}
+          </Anchor>
+        ) : (
+          accessKeyCount
+        ),
+    },
     {
       title: texts.common.state,
       render: ({ status }) => <State text={texts.common[status]} is={status === 'enabled' ? 'good' : 'neutral'} />,
@@ -80,21 +107,25 @@ function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
           <Tool
             label={`${texts.common.edit} ${user.accessKey}`}
             icon={IconPencil}
+            needs={changes}
             onClick={() => setOpen({ dialog: 'edit', user })}
           />
           <Tool
             label={`${texts.users.newSecret} ${user.accessKey}`}
             icon={IconKey}
+            needs={['admin:CreateUser']}
             onClick={() => setOpen({ dialog: 'new-secret', user })}
           />
           <Tool
             label={texts.simulator.openFor(user.accessKey)}
             icon={IconQuestionMark}
+            needs={['admin:SimulatePolicy']}
             onClick={() => setOpen({ dialog: 'simulate', user })}
           />
           <Tool
             label={`${texts.common.delete} ${user.accessKey}`}
             icon={IconTrash}
+            needs={['admin:DeleteUser']}
             onClick={() => setOpen({ dialog: 'delete', user })}
           />
         </>

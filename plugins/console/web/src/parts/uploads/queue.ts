@@ -29,6 +29,8 @@ export interface Snapshot {
   /** Files: all that were chosen, and those that are done or cancelled. */
   readonly files: number
   readonly ended: number
+  /** How many of those that have ended were cancelled. */
+  readonly cancelled: number
   readonly waiting: number
   readonly sending: number
   /** How many of these wait because the server cannot be reached. */
@@ -65,6 +67,7 @@ class UploadQueue {
   /** Counts how often everything was cancelled. */
   #discards = 0
   #ended = 0
+  #cancelled = 0
   #endedBytes = 0
   /** Bytes of uploads that have not ended. */
   #openBytes = 0
@@ -189,6 +192,7 @@ class UploadQueue {
   clearEnded(): void {
     this.#lastEnded = []
     this.#ended = 0
+    this.#cancelled = 0
     this.#endedBytes = 0
     this.#changed()
   }
@@ -240,6 +244,7 @@ class UploadQueue {
   #end({ bucket, key, sizeBytes }: Upload, state: Ended['state']): void {
     this.#openBytes -= sizeBytes
     if (state === 'done') this.#endedBytes += sizeBytes
+    else this.#cancelled++
     this.#ended++
     this.#lastEnded = [{ bucket, key, state }, ...this.#lastEnded.slice(0, endedShownMax - 1)]
   }
@@ -263,6 +268,7 @@ class UploadQueue {
     return {
       files: open + this.#coming + this.#ended,
       ended: this.#ended,
+      cancelled: this.#cancelled,
       waiting: this.#waiting.size + this.#coming,
       sending: this.#sending.size,
       cut,

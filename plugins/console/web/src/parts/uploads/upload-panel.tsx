@@ -14,9 +14,9 @@ import { UploadRows } from './upload-rows.tsx'
 
 export function UploadPanel() {
   const snapshot = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
-  const { files, ended, interrupted, bytes, sentBytes } = snapshot
+  const { files, ended, cancelled, interrupted, bytes, sentBytes } = snapshot
   if (files === 0 && interrupted === undefined) return null
-  const title = texts.uploads.title(ended, files)
+  const title = texts.uploads.title(ended - cancelled, cancelled, files)
   return (
     <Paper withBorder shadow="md" p="sm" className="upload-panel">
       <Stack gap="xs" role="region" aria-label={title}>
@@ -30,7 +30,7 @@ export function UploadPanel() {
               <Tools {...snapshot} />
             </Group>
             <ProgressBar
-              value={bytes === 0 ? 100 : (sentBytes / bytes) * 100}
+              value={bytes === 0 ? (cancelled < files ? 100 : 0) : (sentBytes / bytes) * 100}
               aria-label={`${formatBytes(sentBytes)} / ${formatBytes(bytes)}`}
               transitionDuration={0}
             />

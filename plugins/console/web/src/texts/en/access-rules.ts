@@ -10,6 +10,8 @@ export const accessRules = {
     'public-write': 'everybody may write objects',
     custom: 'only the rules below',
   },
+  removes: (ids: readonly string[]) =>
+    `This removes ${ids.length === 1 ? 'the rule' : 'the rules'} ${ids.join(', ')}. Clients that only ${ids.length === 1 ? 'this rule lets' : 'these rules let'} in are refused from then on.`,
   choose: 'Choose',
   apply: 'Apply',
   prefix: 'Prefix',

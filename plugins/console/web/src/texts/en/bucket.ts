@@ -19,7 +19,8 @@ export const bucket = {
   },
   keepVersions: 'Keep old versions',
   quota: 'Quota',
-  quotaHint: 'GiB; empty: no limit',
+  quotaHint: 'Empty: no limit',
+  quotaSize: 'Size of all versions',
   encryption: 'Default encryption',
   encryptions: { none: 'none', AES256: 'with keys of this server (SSE-S3)', 'aws:kms': 'with a named key (SSE-KMS)' },
   key: 'Key',
@@ -47,7 +48,7 @@ export const bucket = {
   tags: 'Tags',
   tag: 'tag',
   block: 'Block public access',
-  blockHint: 'Whatever policies and rules say, nobody gets in without credentials.',
+  blockHint: 'While this is on, nobody gets in without credentials, whatever policies and rules say.',
   ownBlock: 'Block public access to this bucket',
   clusterBlocks:
     'The whole deployment blocks public access: nobody gets into this bucket without credentials now. The switch is the bucket’s own, and counts when the deployment blocks no more.',
@@ -57,31 +58,4 @@ export const bucket = {
   rulesDecide: (count: number) =>
     count === 1 ? 'Its access rule decides too.' : `Its ${count} access rules decide too.`,
   removePolicy: 'Remove policy',
-  noLifecycle: 'No rule: nothing is deleted by itself.',
-  rule: (id: string) => (id === '' ? 'Rule' : `Rule ${id}`),
-  ruleWords: {
-    all: 'every object',
-    prefix: (prefix: string) => `objects that begin with “${prefix}”`,
-    expires: (days: number) => `are deleted ${days} days after they were made`,
-    expiresOn: (date: string) => `are deleted on ${date}`,
-    noncurrent: (days: number) => `old versions are deleted ${days} days after they were replaced`,
-    uploads: (days: number) => `uploads that were never completed are removed after ${days} days`,
-    disabled: '(disabled)',
-    preview: 'What would they delete now?',
-    wouldDo: (counts: {
-      readonly deleted: number
-      readonly deleteMarkers: number
-      readonly uploadsAborted: number
-      readonly locked: number
-    }) => {
-      const { deleted, deleteMarkers, uploadsAborted, locked } = counts
-      const lines = [
-        deleted > 0 && `${deleted.toLocaleString('en')} versions and delete markers would be deleted for good`,
-        deleteMarkers > 0 && `${deleteMarkers.toLocaleString('en')} objects would be deleted, and stay as old versions`,
-        uploadsAborted > 0 && `${uploadsAborted.toLocaleString('en')} uploads would be removed`,
-        locked > 0 && `${locked.toLocaleString('en')} versions are protected and would stay`,
-      ].filter(line => line !== false)
-      return lines.length === 0 ? ['Nothing is old enough now.'] : lines
-    },
-  },
 }

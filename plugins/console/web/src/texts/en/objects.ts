@@ -72,7 +72,7 @@ export const objects = {
   deleteVersionText: (key: string, date: string) =>
     `The version of ${key} of ${date} is gone then. Other versions stay.`,
   deleteMarkerText: (key: string) => `${key} is there again then: this is what says that it is deleted.`,
-  lookForVersions: (key: string) => `Show old versions of “${key}”`,
+  lookForVersions: (key: string) => `Look for old versions of an object with the name “${key}”`,
   copy: 'Copy or move',
   copyTitle: (count: number) => `Copy or move ${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}`,
   copyOne: (key: string) => `Copy, move or rename ${key}`,
@@ -95,7 +95,8 @@ export const objects = {
 }
 
 export const uploads = {
-  title: (done: number, all: number) => `Uploads: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} done`,
+  title: (done: number, cancelled: number, all: number) =>
+    `Uploads: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} done${cancelled === 0 ? '' : `, ${cancelled.toLocaleString('en')} cancelled`}`,
   rate: (rate: string) => `${rate}/s`,
   pause: 'Pause',
   resume: 'Go on',

@@ -1,0 +1,175 @@
+/** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
+import { Checkbox, Fieldset, NumberInput, SimpleGrid, Switch, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { BytesInput } from '../../parts/bytes-input.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
+import { texts } from '../../texts/index.ts'
+import type { LifecycleRule } from './lifecycle.tsx'
+
+const words = texts.lifecycle
+
+export interface EditLifecycleRuleProps {
+  /** Absent for a new one. */
+  readonly rule?: LifecycleRule
+  /** Index that the rule has, or gets, among the rules: errors of the server name it. */
+  readonly place: number
+  readonly onSave: (rule: LifecycleRule) => Promise<void>
+  /** Told when it is saved. */
+  readonly onChanged: () => Promise<void>
+  readonly onClose: () => void
+}
+
+/** An empty number is not set. */
+type Days = number | ''
+
+interface Values {
+  id: string
+  enabled: boolean
+  prefix: string
+  tags: readonly Pair[]
+  /** Bytes; 0 is not set. */
+  sizeGreaterThan: number
+  sizeLessThan: number
+  expireDays: Days
+  expireDate: string
+  expiredObjectDeleteMarker: boolean
+  noncurrentDays: Days
+  newerNoncurrentVersions: Days
+  uploadDays: Days
+}
+
+function valuesOf(rule: LifecycleRule | undefined): Values {
+  const { filter = {}, expiration, noncurrentExpiration, abortIncompleteUpload } = rule ?? {}
+  return {
+    id: rule?.id ?? '',
+    enabled: rule?.enabled ?? true,
+    prefix: filter.prefix ?? '',
+    tags: pairsOf(filter.tags),
+    sizeGreaterThan: filter.sizeGreaterThan ?? 0,
+    sizeLessThan: filter.sizeLessThan ?? 0,
+    expireDays: expiration?.days ?? '',
+    expireDate: expiration?.date?.slice(0, 10) ?? '',
+    expiredObjectDeleteMarker: expiration?.expiredObjectDeleteMarker ?? false,
+    noncurrentDays: noncurrentExpiration?.noncurrentDays ?? '',
+    newerNoncurrentVersions: noncurrentExpiration?.newerNoncurrentVersions ?? '',
+    uploadDays: abortIncompleteUpload?.daysAfterInitiation ?? '',
+  }
+}
+
+function ruleOf(values: Values): LifecycleRule {
+  const { id, enabled, prefix, sizeGreaterThan, sizeLessThan, expireDays, expireDate, uploadDays } = values
+  const { expiredObjectDeleteMarker, noncurrentDays, newerNoncurrentVersions } = values
+  const tags = objectOf(values.tags)
+  const filter = {
+    ...(prefix !== '' && { prefix }),
+    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(sizeGreaterThan > 0 && { sizeGreaterThan }),
+    ...(sizeLessThan > 0 && { sizeLessThan }),
+  }
+  const expiration = {
+    ...(expireDays !== '' && { days: expireDays }),
+    // Rules begin with a day of UTC.
+    ...(expireDate !== '' && { date: `${expireDate}T00:00:00Z` }),
+    ...(expiredObjectDeleteMarker && { expiredObjectDeleteMarker }),
+  }
+  return {
+    ...(id.trim() !== '' && { id: id.trim() }),
+    enabled,
+    filter,
+    ...(Object.keys(expiration).length > 0 && { expiration }),
+    ...(noncurrentDays !== '' && {
+      noncurrentExpiration: {
+        noncurrentDays,
+        ...(newerNoncurrentVersions !== '' && { newerNoncurrentVersions }),
+      },
+    }),
+    ...(uploadDays !== '' && { abortIncompleteUpload: { daysAfterInitiation: uploadDays } }),
+  }
+}
+
+export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
+  const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  const save = async () => {
+    await onSave(ruleOf(form.getValues()))
+    await onChanged()
+  }
+  /** Rules have no identity: which of them was edited is not known any more. */
+  const reload = async () => {
+    onClose()
+    await onChanged()
+  }
+  return (
+    <FormDialog
+      title={rule === undefined ? words.add : words.edit(rule.id ?? '')}
+      submit={texts.common.save}
+      size="lg"
+      form={{ setErrors: errors => form.setErrors(atFields(errors, place)) }}
+      onSubmit={save}
+      onConflict={reload}
+      onClose={onClose}
+    >
+      <TextInput label={words.id} description={words.idHint} data-autofocus {...form.getInputProps('id')} />
+      <Fieldset legend={words.which}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput label={words.prefix} description={words.prefixHint} {...form.getInputProps('prefix')} />
+          <PairsInput
+            of={texts.bucket.tag}
+            label={texts.bucket.tags}
+            value={form.values.tags}
+            onChange={tags => form.setFieldValue('tags', tags)}
+          />
+          <BytesInput
+            label={words.sizeGreaterThan}
+            value={form.values.sizeGreaterThan}
+            {...form.getInputProps('sizeGreaterThan')}
+          />
+          <BytesInput
+            label={words.sizeLessThan}
+            value={form.values.sizeLessThan}
+            {...form.getInputProps('sizeLessThan')}
+          />
+        </SimpleGrid>
+      </Fieldset>
+      <Fieldset legend={words.what}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <DaysInput label={words.expireDays} {...form.getInputProps('expireDays')} />
+          <TextInput type="date" label={words.expireDate} {...form.getInputProps('expireDate')} />
+          <DaysInput label={words.noncurrentDays} {...form.getInputProps('noncurrentDays')} />
+          <DaysInput label={words.newerNoncurrentVersions} {...form.getInputProps('newerNoncurrentVersions')} />
+          <DaysInput label={words.uploadDays} {...form.getInputProps('uploadDays')} />
+        </SimpleGrid>
+        <Checkbox
+          mt="sm"
+          label={words.expiredObjectDeleteMarker}
+          {...form.getInputProps('expiredObjectDeleteMarker', { type: 'checkbox' })}
+        />
+      </Fieldset>
+      <Switch label={words.enabled} {...form.getInputProps('enabled', { type: 'checkbox' })} />
+    </FormDialog>
+  )
+}
+
+const DaysInput = (props: { readonly label: string }) => (
+  <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
+)
+
+const names: Readonly<Record<string, keyof Values>> = {
+  'filter.prefix': 'prefix',
+  'expiration.days': 'expireDays',
+  'expiration.date': 'expireDate',
+  'noncurrentExpiration.noncurrentDays': 'noncurrentDays',
+  'noncurrentExpiration.newerNoncurrentVersions': 'newerNoncurrentVersions',
+  'abortIncompleteUpload.daysAfterInitiation': 'uploadDays',
+}
+
+/** The server speaks of all rules, the form is one of them. */
+function atFields(errors: Record<string, string>, place: number): Record<string, string> {
+  const prefix = `rules.${place}.`
+  return Object.fromEntries(
+    Object.entries(errors).map(([path, message]) => {
+      const within = path.startsWith(prefix) ? path.slice(prefix.length) : path
+      return [names[within] ?? within, message]
+    }),
+  )
+}

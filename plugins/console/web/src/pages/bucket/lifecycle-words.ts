@@ -1,0 +1,28 @@
+/** A lifecycle rule in words: which objects, and what happens to them. */
+import { formatBytes, formatDate } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import type { LifecycleRule } from './lifecycle.tsx'
+
+const words = texts.lifecycle
+
+export function lifecycleScope({ filter = {} }: LifecycleRule): string {
+  const { prefix = '', tags, sizeGreaterThan, sizeLessThan } = filter
+  const narrowings = [
+    prefix !== '' && words.prefixIs(prefix),
+    ...Object.entries((tags ?? {}) as Record<string, string>).map(([key, value]) => words.tagIs(key, value)),
+    sizeGreaterThan !== undefined && words.largerThan(formatBytes(sizeGreaterThan)),
+    sizeLessThan !== undefined && words.smallerThan(formatBytes(sizeLessThan)),
+  ].filter(text => text !== false)
+  return words.scope(narrowings)
+}
+
+export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
+  return [
+    expiration?.days !== undefined && words.expires(expiration.days),
+    expiration?.date !== undefined && words.expiresOn(formatDate(expiration.date)),
+    expiration?.expiredObjectDeleteMarker === true && words.lonelyMarkers,
+    noncurrentExpiration !== undefined &&
+      words.noncurrent(noncurrentExpiration.noncurrentDays, noncurrentExpiration.newerNoncurrentVersions ?? 0),
+    abortIncompleteUpload !== undefined && words.uploads(abortIncompleteUpload.daysAfterInitiation),
+  ].filter(effect => effect !== false)
+}

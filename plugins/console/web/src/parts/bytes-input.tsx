@@ -1,0 +1,52 @@
+/** A size as a number and its unit; nothing is no limit. */
+import { Group, Input, NativeSelect, NumberInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts/index.ts'
+
+const units = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
+type Unit = keyof typeof units
+
+export interface BytesInputProps {
+  readonly label: string
+  readonly description?: string
+  readonly error?: ReactNode
+  /** Bytes; 0 is no limit, which an empty input shows. */
+  readonly value: number
+  readonly onChange: (bytes: number) => void
+}
+
+export function BytesInput({ label, description, error, value, onChange }: BytesInputProps) {
+  const [unit, setUnit] = useState<Unit>(() => unitOf(value))
+  // What is stored may have been changed by others to what the unit cannot say.
+  const shown = value === 0 ? '' : Number((value / units[unit]).toPrecision(12))
+  const choose = (next: Unit) => {
+    setUnit(next)
+    if (shown !== '') onChange(Math.round(shown * units[next]))
+  }
+  return (
+    <Input.Wrapper label={label} description={description} error={error}>
+      <Group gap="xs" wrap="nowrap" mt={4}>
+        <NumberInput
+          aria-label={label}
+          min={0}
+          flex={1}
+          value={shown}
+          onChange={given => onChange(given === '' ? 0 : Math.round(Number(given) * units[unit]))}
+        />
+        <NativeSelect
+          aria-label={texts.common.unit(label)}
+          data={Object.keys(units)}
+          value={unit}
+          onChange={event => choose(event.currentTarget.value as Unit)}
+        />
+      </Group>
+    </Input.Wrapper>
+  )
+}
+
+/** The largest in which it is a whole number; for nothing yet, and for what no unit divides, the largest that it reaches. */
+function unitOf(bytes: number): Unit {
+  if (bytes === 0) return 'GiB'
+  const names = (Object.keys(units) as Unit[]).reverse()
+  return names.find(name => bytes % units[name] === 0) ?? names.find(name => bytes >= units[name]) ?? 'KiB'
+}

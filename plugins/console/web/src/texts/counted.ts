@@ -1,0 +1,3 @@
+/** `1 object`, `2,000 objects`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`

@@ -1,0 +1,60 @@
+/** Lifecycle rules of a bucket. */
+import { counted } from '../counted.ts'
+
+export const lifecycle = {
+  none: 'No rule: nothing is deleted by itself.',
+  hint: 'Rules are applied each day at midnight (UTC).',
+  add: 'Add rule',
+  rule: (id: string) => `Rule ${id}`,
+  edit: (id: string) => `Edit rule ${id}`,
+  remove: (id: string) => `Remove rule ${id}`,
+  removeTitle: (id: string) => `Remove rule ${id}?`,
+  removeText: 'It deletes nothing more from now on. What it has deleted does not come back.',
+  json: 'All rules as JSON',
+  id: 'Name',
+  idHint: 'Empty: the server chooses one',
+  which: 'Which objects',
+  prefix: 'Keys that begin with',
+  prefixHint: 'Empty: every key',
+  sizeGreaterThan: 'Larger than',
+  sizeLessThan: 'Smaller than',
+  what: 'What happens',
+  notSet: 'never',
+  expireDays: 'Delete objects after so many days',
+  expireDate: 'Delete objects on',
+  noncurrentDays: 'Delete old versions so many days after they were replaced',
+  newerNoncurrentVersions: 'But keep so many of the old versions',
+  uploadDays: 'Remove uploads that were not completed after so many days',
+  expiredObjectDeleteMarker: 'Remove delete markers that no version is left below',
+  enabled: 'The rule is applied',
+  scope: (narrowings: readonly string[]) =>
+    narrowings.length === 0 ? 'Every object' : `Objects that ${narrowings.join(' and ')}`,
+  prefixIs: (prefix: string) => `begin with “${prefix}”`,
+  tagIs: (key: string, value: string) => `have the tag ${key}=${value}`,
+  largerThan: (size: string) => `are larger than ${size}`,
+  smallerThan: (size: string) => `are smaller than ${size}`,
+  expires: (days: number) => `are deleted ${counted(days, 'day')} after they were made`,
+  expiresOn: (date: string) => `are deleted on ${date}`,
+  lonelyMarkers: 'delete markers that no version is left below are removed',
+  noncurrent: (days: number, kept: number) =>
+    `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${kept.toLocaleString('en')}`}`,
+  uploads: (days: number) => `uploads that were never completed are removed after ${counted(days, 'day')}`,
+  disabled: '(disabled)',
+  preview: 'What would they delete now?',
+  wouldDo: (counts: {
+    readonly deleted: number
+    readonly deleteMarkers: number
+    readonly uploadsAborted: number
+    readonly locked: number
+  }) => {
+    const { deleted, deleteMarkers, uploadsAborted, locked } = counts
+    const lines = [
+      deleted > 0 &&
+        `${counted(deleted, 'version or delete marker', 'versions and delete markers')} would be deleted for good`,
+      deleteMarkers > 0 && `${counted(deleteMarkers, 'object')} would be deleted, and stay as old versions`,
+      uploadsAborted > 0 && `${counted(uploadsAborted, 'upload')} would be removed`,
+      locked > 0 && `${counted(locked, 'version')} would stay, because a lock protects them`,
+    ].filter(line => line !== false)
+    return lines.length === 0 ? ['Nothing is old enough now.'] : lines
+  },
+}
