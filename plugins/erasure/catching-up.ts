@@ -4,6 +4,10 @@
  * not have are deleted. Meanwhile the drive also gets each new change, and the leader reads each
  * record between two changes, so no old record overwrites a newer one.
  *
+ * The drive gets the leader's ring as well. When it leads later, other drives catch up from its ring, and find in it to which record a
+ * shard belongs that was staged on them. Entries of its own that the leader does not have are of changes that were never confirmed:
+ * they would hide from those drives what was changed instead.
+ *
  * Copies records only. Records say which shards the drive lacks; healing rebuilds those. Called by `RepairLoop.bringBack`.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -35,6 +39,8 @@ import { type AdoptArgs, procedure, type ShardNote, type ShowResult } from './se
 
 const keysPerStep = 256
 const pageRecords = 1000
+/** Entries of the ring are larger than records: one names up to a thousand keys. */
+const ringEntriesPerStep = 16
 
 export interface CatchUpOptions {
   readonly set: ErasureSet
@@ -65,12 +71,20 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     const keys = new Map<string, Buffer>()
     for (const entry of missed) for (const key of entry.keys) keys.set(key.latin1Slice(), key)
     count = keys.size
+    await adoptAll(
+      run,
+      missed.map(({ index }) => ringKey(index)),
+      ringEntriesPerStep,
+    )
     // The last step carries the progress, so the drive gets both or neither.
     const all = [...keys.values()]
     const rest = count % keysPerStep || Math.min(count, keysPerStep)
     await adoptAll(run, all.slice(0, count - rest))
     last = [...all.slice(count - rest), setKey]
-  } else count = await compareAll(run)
+  } else {
+    count = await compareAll(run)
+    await compareRings(run)
+  }
   // Shards of these may have turned up beside other records in the meantime.
   await adoptAll(
     run,
@@ -153,10 +167,10 @@ async function missedChanges(set: ErasureSet, member: Member): Promise<readonly 
   return missed
 }
 
-async function adoptAll(run: CatchUpRun, keys: readonly Buffer[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += keysPerStep) {
+async function adoptAll(run: CatchUpRun, keys: readonly Buffer[], perStep = keysPerStep): Promise<void> {
+  for (let at = 0; at < keys.length; at += perStep) {
     if (run.signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
-    await adopt(run, keys.slice(at, at + keysPerStep), false)
+    await adopt(run, keys.slice(at, at + perStep), false)
   }
 }
 
@@ -236,6 +250,28 @@ async function compareAll(run: CatchUpRun): Promise<number> {
     if (isLast && limit === end) return count
     from = to
     await setImmediate()
+  }
+}
+
+/** Afterwards the drive's ring is the leader's, but for what is changed meanwhile: `apply` adds that on both. */
+async function compareRings(run: CatchUpRun): Promise<void> {
+  const { set, member, signal } = run
+  for (let number = 0; number < ringSize; number += ringEntriesPerStep) {
+    if (signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
+    const keys = Array.from({ length: ringEntriesPerStep }, (_, at) => ringKey(number + at))
+    const range = [keys[0]!, after(keys.at(-1)!)] as const
+    const [theirs, own] = await Promise.all(
+      [set.leader().drive, member.drive].map(async drive => {
+        const entries = await drive.scan(...range, takePage)
+        return new Map(entries.map(({ key, record }) => [key.latin1Slice(), record]))
+      }),
+    )
+    const isSame = (key: string) => {
+      const [a, b] = [theirs!.get(key), own!.get(key)]
+      return a === undefined ? b === undefined : b?.equals(a) === true
+    }
+    const different = keys.filter(key => !isSame(key.latin1Slice()))
+    await adoptAll(run, different, ringEntriesPerStep)
   }
 }
 

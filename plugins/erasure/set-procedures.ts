@@ -214,16 +214,16 @@ function progressOf(tx: Transaction): Progress {
 /** Sequences are numbered as those of a drive: milliseconds since 1970 × 2048 + counter. */
 const sequencesPerMs = 2048
 
-/** Stores the new progress and the keys that the change wrote. Returns the change for the followers. */
+/** Stores the new progress, and in the ring the keys that the change wrote. Returns the change for the followers. */
 function number(tx: Transaction, progress: Progress, operations: readonly Operation[]): Change | undefined {
   if (operations.length === 0) return undefined
   const before = progressOf(tx)
+  tx.put(progressKey, encodeProgress(progress))
   remember(tx, progress, operations)
   return { before, progress, operations }
 }
 
 function remember(tx: Transaction, progress: Progress, operations: readonly Operation[]): void {
-  tx.put(progressKey, encodeProgress(progress))
   tx.put(
     ringKey(progress.index),
     encodeRingEntry(
@@ -308,8 +308,9 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       }
       const notes: ShardNote[] = []
       for (const operation of operations) applyOperation(tx, operation, args, notes)
+      remember(tx, progress, operations)
       if (isCatchingUp) begin(tx, progress.epoch)
-      else remember(tx, progress, operations)
+      else tx.put(progressKey, encodeProgress(progress))
       return notes
     },
     [procedure.adopt]: (drive: Transaction, args: AdoptArgs): ShardNote[] => {

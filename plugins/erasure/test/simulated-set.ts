@@ -19,7 +19,7 @@ import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
 import type { Member } from '../member.ts'
-import { ledgerKey, progressKey, setKey, tableByte, totalKey } from '../set-keys.ts'
+import { ledgerKey, progressKey, ringKey, setKey, tableByte, totalKey } from '../set-keys.ts'
 import { dataBytesOf, generationsOf, headOf, identityOf } from '../set-record.ts'
 import { connectAll, SimulatedHardware } from './simulated-hardware.ts'
 
@@ -27,6 +27,7 @@ const keyCount = 10
 const lastKey = Buffer.from('last')
 const keyOf = (name: string) => Buffer.from(`t${name}`, 'latin1')
 const start = Buffer.from([0])
+const ringByte = ringKey(0)[1]
 const end = Buffer.from([0xff, 0xff])
 const allGroups = Buffer.alloc(0)
 const log = pino({ level: process.env.LOG ?? 'silent' })
@@ -627,12 +628,13 @@ function padded(answer: MaybePromise<readonly number[]>): readonly number[] {
   return sums.length === 0 ? [0, 0] : sums
 }
 
-/** All records but those that each drive has of its own. */
+/** All records but those that each drive has of its own. The ring is no such record: any of the drives may lead, and others trust its ring. */
 async function dump(drive: Drive): Promise<Map<string, string>> {
   return drive.scan(start, end, cursor => {
     const records = new Map<string, string>()
     while (cursor.next()) {
-      const isOwn = cursor.key[0] === tableByte && !cursor.key.equals(setKey) && !cursor.key.equals(progressKey)
+      const isShared = cursor.key.equals(setKey) || cursor.key.equals(progressKey) || cursor.key[1] === ringByte
+      const isOwn = cursor.key[0] === tableByte && !isShared
       if (!isOwn) records.set(cursor.key.latin1Slice(), Buffer.from(cursor.value).latin1Slice())
     }
     return records

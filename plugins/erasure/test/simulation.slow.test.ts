@@ -1,7 +1,7 @@
 /**
  * Random schedules of clients, power losses, crashes, and failing, full, stale, replaced and damaged drives over simulated hardware, checked
  * against the invariants of erasure-set.ts. ROUNDS and SEED in the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without
- * them, and without TEST_LONG, the schedules are always the same, and include those that have found a defect before.
+ * them, and without TEST_LONG, the schedules are always the same. Those that have found a defect before run always.
  */
 import { randomInt } from 'node:crypto'
 import { schedulesMsMax, testRounds, testSchedules } from 'svc/testing'
@@ -13,6 +13,17 @@ const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(
 const script = new URL('./simulate.ts', import.meta.url)
 
 t.setTimeout(schedulesMsMax)
+
+/** Each with the defect that it found. */
+const found = [
+  // A drive that had caught up led, and its ring did not name the shard that was staged on another: that dropped it.
+  908_289_402,
+]
+for (const seed of process.env.SEED === undefined ? found : []) {
+  t.test(`the schedule from seed ${seed} holds`, t =>
+    testSchedules(t, { script, firstSeed: seed, rounds: 1, allHappensFrom: 100 }),
+  )
+}
 
 t.test(`invariants 1 to 5 hold in ${rounds} schedules from seed ${firstSeed}`, { timeout: schedulesMsMax }, t =>
   testSchedules(t, { script, firstSeed, rounds, allHappensFrom: 100 }),
