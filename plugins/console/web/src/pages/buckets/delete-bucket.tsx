@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -24,7 +25,17 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   })
   const { objects = 0, versions = 0, deleteMarkers = 0, size = 0 } = current.data ?? {}
   const isEmpty = versions + deleteMarkers === 0
+  const isTold = useRef(false)
+  /** What came after the question is not deleted unasked. Told once: a bucket that is written to all the time can be deleted, too. */
+  const requireSame = async () => {
+    if (isEmpty || isTold.current) return
+    const { data: now } = await current.refetch({ throwOnError: true })
+    if (now?.versions === versions && now.deleteMarkers === deleteMarkers && now.size === size) return
+    isTold.current = true
+    throw new Error(texts.buckets.deleteChanged)
+  }
   const remove = async () => {
+    await requireSame()
     await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty } })
     notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
   }

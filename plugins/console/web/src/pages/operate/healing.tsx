@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
@@ -23,7 +24,7 @@ const jobsMs = 2000
 export function Healing() {
   const queryClient = useQueryClient()
   const [isStarting, setStarting] = useState(false)
-  const info = useQuery(serverInfoQuery)
+  const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo') })
   const isSingle = info.data?.mode === 'snsd'
   const redundancy = useQuery({ ...redundancyQuery, enabled: info.data !== undefined && !isSingle })
   const cancel = async ({ id }: Job) => {
