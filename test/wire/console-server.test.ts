@@ -115,7 +115,7 @@ if (withoutBrowser !== false) {
     await new Promise<void>(done => sink.listen(0, '127.0.0.1', done))
     t.teardown(() => sink.close())
     const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, {}, /400 PATCH .*config/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/events')
     await page.getByRole('button', { name: 'Add target' }).click()
@@ -124,6 +124,11 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
     const form = page.getByRole('region', { name: 'notify_webhook:gone' })
+    await form.getByLabel('endpoint', { exact: true }).fill('no address')
+    await form.getByRole('button', { name: 'Save' }).click()
+    // At its field, and nowhere else.
+    await form.locator('.mantine-InputWrapper-error').waitFor()
+    t.equal(await form.getByRole('alert').count(), 0)
     await form.getByLabel('endpoint', { exact: true }).fill(endpoint)
     await form.getByRole('switch', { name: /^enable/ }).click({ force: true })
     await form.getByRole('button', { name: 'Save' }).click()
