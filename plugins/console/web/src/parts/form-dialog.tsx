@@ -1,9 +1,10 @@
 /** A dialog with a form, which stays open with the server's words where it fails. */
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { useUnsaid } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { ProblemAlert } from './failure.tsx'
 
@@ -39,9 +40,12 @@ export function FormDialog({
     },
     onError: error => form?.setErrors(formErrorsOf(error)),
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, sending.error)
   return (
     <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': texts.common.close }}>
       <form
+        ref={element}
         onSubmit={event => {
           event.preventDefault()
           // React would tell a form around the dialog, too.
@@ -51,9 +55,9 @@ export function FormDialog({
       >
         <Stack>
           {onConflict === undefined ? (
-            sending.error !== null && <ProblemAlert error={sending.error} />
+            unsaid !== null && <ProblemAlert error={unsaid} />
           ) : (
-            <Conflict error={sending.error} onLoad={onConflict} />
+            <Conflict error={unsaid} onLoad={onConflict} />
           )}
           {children}
           <Group justify="flex-end">

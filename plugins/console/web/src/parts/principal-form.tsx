@@ -46,7 +46,11 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
   }
   return (
     <FormDialog
-      form={form}
+      form={{
+        // The name of a user is its access key in the body.
+        setErrors: ({ accessKey, ...errors }) =>
+          form.setErrors(accessKey === undefined ? errors : { ...errors, name: accessKey }),
+      }}
       title={existing?.name ?? words.create}
       submit={existing === undefined ? texts.common.create : texts.common.save}
       onSubmit={save}

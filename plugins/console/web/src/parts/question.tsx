@@ -1,7 +1,8 @@
 /** A question to the server, what it answers, and why: a form with a table below it. */
 import { Button, Drawer, Stack, Table } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { texts } from '../texts/index.ts'
+import { useUnsaid } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
 import { focusable } from './item-table.tsx'
 
@@ -17,8 +18,11 @@ export interface QuestionProps {
 }
 
 export function Question({ submit, isAsking, error, onAsk, fields, children }: QuestionProps) {
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, error)
   return (
     <form
+      ref={element}
       onSubmit={event => {
         // A dialog around it has a form, too.
         event.stopPropagation()
@@ -32,7 +36,7 @@ export function Question({ submit, isAsking, error, onAsk, fields, children }: Q
             {submit}
           </Button>
         </div>
-        {error !== null && <ProblemAlert error={error} />}
+        {unsaid !== null && <ProblemAlert error={unsaid} />}
         {children}
       </Stack>
     </form>

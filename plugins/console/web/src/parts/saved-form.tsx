@@ -2,9 +2,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { useUnsaid } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 
 interface Form {
@@ -51,10 +52,12 @@ export interface SavedFormProps {
 }
 
 export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedFormProps) {
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, saving.error)
   return (
-    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack gap={gap}>
-        <Conflict error={saving.error} onLoad={reload} />
+        <Conflict error={unsaid} onLoad={reload} />
         {children}
         <Group>
           <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>

@@ -3,9 +3,11 @@ import { Alert, Button, Group, PasswordInput, Skeleton, Stack, Title } from '@ma
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf, Problem } from '../../api/problem.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
@@ -66,11 +68,13 @@ function SecretForm() {
     },
     onError: error => form.setErrors(isWrongSecret(error) ? { currentSecretKey: error.message } : formErrorsOf(error)),
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, changing.error)
   return (
     <Section title={words.secret} hint={words.secretHint}>
-      <form onSubmit={form.onSubmit(values => changing.mutate(values))}>
+      <form ref={element} onSubmit={form.onSubmit(values => changing.mutate(values))}>
         <Stack>
-          {changing.error !== null && !isWrongSecret(changing.error) && <ProblemAlert error={changing.error} />}
+          {unsaid !== null && !isWrongSecret(unsaid) && <ProblemAlert error={unsaid} />}
           <PasswordInput
             label={words.current}
             autoComplete="current-password"

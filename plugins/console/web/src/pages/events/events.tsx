@@ -1,10 +1,13 @@
-import { Stack } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconHistory, IconMailOff, IconSend } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { IconHistory, IconMailOff, IconPlus, IconSend } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { AddInstance } from '../../parts/add-instance.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
@@ -37,14 +40,39 @@ export function Events() {
     }, texts.events.tested(id))
   const [open, setOpen] = useState<{ readonly dialog: 'dead-letters' | 'replay'; readonly target: Target }>()
   const close = () => setOpen(undefined)
+  const [isAdding, setAdding] = useState(false)
+  const navigate = useNavigate()
+  const mayAdd = [useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(may => may)
+  const maySeeServer = useMay('admin:ServerInfo')
+  const schema = useQuery({
+    queryKey: ['config-schema'],
+    queryFn: ({ signal }) => call('getConfigSchema', { signal }),
+    enabled: mayAdd,
+  })
+  const kinds = (schema.data ?? []).map(({ name }) => name).filter(name => name.startsWith('notify_'))
+  // What is counted begins with the start of the server.
+  const server = useQuery({
+    queryKey: ['server-info'],
+    queryFn: ({ signal }) => call('getServerInfo', { signal }),
+    enabled: maySeeServer,
+  })
+  const startedAt = server.data?.startedAt
   return (
     <Stack gap="xl">
       <ListPage
         title={texts.events.title}
         queryKey={['notify-targets']}
+        actions={
+          kinds.length > 0 && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setAdding(true)}>
+              {texts.events.add}
+            </Button>
+          )
+        }
         refetchInterval={5000}
         load={({ signal }) => call('listNotifyTargets', { signal })}
         columns={columnsOf(
+          startedAt,
           target => void test(target),
           target => setOpen({ dialog: 'replay', target }),
           target => setOpen({ dialog: 'dead-letters', target }),
@@ -53,6 +81,13 @@ export function Events() {
         none={texts.events.none}
       />
       <Queues />
+      {isAdding && (
+        <AddInstance
+          kinds={kinds}
+          onChosen={name => void navigate({ to: '/settings', search: { open: name } })}
+          onClose={() => setAdding(false)}
+        />
+      )}
       {open?.dialog === 'replay' && <Replay id={open.target.id} onClose={close} />}
       {open?.dialog === 'dead-letters' && (
         <DeadLetters id={open.target.id} count={open.target.deadLetters} onClose={close} />
@@ -62,6 +97,7 @@ export function Events() {
 }
 
 function columnsOf(
+  startedAt: string | undefined,
   onTest: (target: Target) => void,
   onReplay: (target: Target) => void,
   onShow: (target: Target) => void,
@@ -84,7 +120,10 @@ function columnsOf(
     { title: texts.events.lastError, render: ({ lastError }) => lastError },
     {
       title: texts.events.lastSuccess,
-      render: ({ lastSuccessAt }) => (lastSuccessAt === undefined ? texts.common.never : formatDate(lastSuccessAt)),
+      render: ({ lastSuccessAt }) =>
+        lastSuccessAt === undefined
+          ? texts.events.noneSince(startedAt && formatDate(startedAt))
+          : formatDate(lastSuccessAt),
     },
     {
       title: texts.common.actions,

@@ -1,13 +1,14 @@
 /** The state of everything in one line, or what needs attention, the worst first. */
-import { Alert, List, Skeleton } from '@mantine/core'
+import { Alert, Anchor, List, Skeleton } from '@mantine/core'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import { redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
+import { notifyTargetsQuery, redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -17,12 +18,14 @@ export function Attention() {
     ...redundancyQuery,
     enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
   })
+  const targets = useQuery(notifyTargetsQuery)
   if (info.error !== null && info.data === undefined) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} />
   }
   if (info.data === undefined) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)
-  if (found.length === 0) {
+  const offline = (targets.data ?? []).filter(({ enabled, online }) => enabled && !online)
+  if (found.length === 0 && offline.length === 0) {
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
         {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
@@ -35,6 +38,13 @@ export function Attention() {
       <List size="sm" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
         {found.map(text => (
           <List.Item key={text}>{text}</List.Item>
+        ))}
+        {offline.map(({ id, lastError }) => (
+          <List.Item key={id}>
+            <Anchor component={Link} to="/events" inherit>
+              {texts.events.isOffline(id, lastError)}
+            </Anchor>
+          </List.Item>
         ))}
       </List>
     </Alert>

@@ -22,6 +22,12 @@ export const redundancyQuery = queryOptions({
   refetchInterval,
 })
 
+export const notifyTargetsQuery = queryOptions({
+  queryKey: ['offline-targets'],
+  queryFn: async ({ signal }) => (await call('listNotifyTargets', { signal })).items,
+  refetchInterval,
+})
+
 export const usageQuery = queryOptions({
   queryKey: ['usage'],
   queryFn: ({ signal }) => call('getUsage', { signal }),

@@ -3,9 +3,11 @@ import { Badge, Button, Code, Group, NativeSelect, Stack, Switch, TagsInput, Tex
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
@@ -47,7 +49,10 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
       notifications.show({ color: notApplied.length === 0 ? 'teal' : 'orange', message })
       await refresh()
     },
+    onError: error => form.setErrors(keyErrorsOf(error)),
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, saving.error)
   const isNamed = name.includes(':')
   const reset = async () => {
     await call('resetConfigSubsystem', { params: { subsys: name } })
@@ -55,15 +60,16 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
     await refresh()
   }
   return (
-    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack>
-        {saving.error !== null && <ProblemAlert error={saving.error} />}
+        {unsaid !== null && <ProblemAlert error={unsaid} />}
         {keys.map(key => (
           <Field
             key={key.name}
             of={key}
             isReadOnly={!mayChange}
             value={form.values[key.name] ?? ''}
+            error={form.errors[key.name]}
             onChange={value => form.setFieldValue(key.name, value)}
           />
         ))}
@@ -94,14 +100,21 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
   )
 }
 
+/** The server names a key by its path in the body; the form has the keys alone. */
+const keyErrorsOf = (error: unknown) =>
+  Object.fromEntries(
+    Object.entries(formErrorsOf(error)).map(([path, message]) => [path.slice(path.lastIndexOf('.') + 1), message]),
+  )
+
 interface FieldProps {
   readonly of: Key
   readonly isReadOnly: boolean
   readonly value: string
+  readonly error: ReactNode
   readonly onChange: (value: string) => void
 }
 
-function Field({ of: key, isReadOnly, value, onChange }: FieldProps) {
+function Field({ of: key, isReadOnly, value, error, onChange }: FieldProps) {
   const description = (
     <>
       {key.description} <Code>{key.default === '' ? words.noDefault : words.default(key.default)}</Code>{' '}
@@ -117,13 +130,14 @@ function Field({ of: key, isReadOnly, value, onChange }: FieldProps) {
       <Switch
         label={key.name}
         description={description}
+        error={error}
         checked={value === 'on'}
         disabled={isReadOnly}
         onChange={event => onChange(event.currentTarget.checked ? 'on' : 'off')}
       />
     )
   }
-  const given = { label: key.name, description, value, readOnly: isReadOnly }
+  const given = { label: key.name, description, value, error, readOnly: isReadOnly }
   if (key.type === 'choice') {
     // What is stored may be older than the choices.
     const choices = key.values.includes(value) ? key.values : [value, ...key.values]
@@ -152,6 +166,7 @@ interface ListProps {
   readonly label: string
   readonly description: ReactNode
   readonly value: string
+  readonly error: ReactNode
   readonly readOnly: boolean
   /** Empty: any text. */
   readonly values: readonly string[]

@@ -72,7 +72,7 @@ export const operate = {
 
 export const events = {
   title: 'Event targets',
-  none: 'There is no target. Add one in the settings (notify_webhook and others); rules of buckets then name it.',
+  none: 'There is no target. Add one; rules of buckets then name it.',
   target: 'Target',
   endpoint: 'Endpoint',
   online: 'online',
@@ -81,6 +81,10 @@ export const events = {
   deadLetters: 'Given up',
   lastError: 'Last error',
   lastSuccess: 'Last success',
+  noneSince: (start: string | undefined) =>
+    start === undefined ? 'none since the start of the server' : `none since the start at ${start}`,
+  add: 'Add target',
+  isOffline: (id: string, error: string) => `Event target ${id} is offline${error === '' ? '' : `: ${error}`}`,
   test: 'Test',
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string, error: string) => `The test event has not reached ${id}: ${error}`,
@@ -110,7 +114,7 @@ export const events = {
   prefix: 'Prefix',
   rules: 'Rules',
   noRules: 'No rule: nothing in this bucket is told to anybody.',
-  noTargets: 'There is no target yet. Add one in the settings (notify_webhook and others).',
+  noTargets: 'There is no target yet. Add one on the page “Event targets”.',
   addRule: 'Add rule',
   rule: (index: number) => `rule ${index}`,
   ruleTarget: 'Target',

@@ -15,9 +15,13 @@ export const settings = {
   removeText: 'All of its values go. It cannot be undone: the values are not kept.',
   isReset: (name: string) => `${name} is reset.`,
   isRemoved: (name: string) => `${name} is removed.`,
-  add: 'Add another',
-  addTitle: 'Add settings with a name of their own',
+  add: 'Add target',
+  addTitle: 'Add target',
   kind: 'Kind',
+  kindOf: (name: string) => {
+    const [use = '', ...kind] = name.split('_')
+    return `${use === 'notify' ? 'events' : use}: ${kind.join(' ')}`
+  },
   id: 'Name',
   idHint: 'Letters, digits, _ and -',
   whole: 'Edit all as one document',

@@ -1,8 +1,8 @@
 /** Names settings of a kind that may exist several times; their values come after. */
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { texts } from '../../texts/index.ts'
+import { texts } from '../texts/index.ts'
+import { FormDialog } from './form-dialog.tsx'
 
 const words = texts.settings
 
@@ -22,7 +22,11 @@ export function AddInstance({ kinds, onChosen, onClose }: AddInstanceProps) {
       onSubmit={async () => onChosen(`${form.values.kind}:${form.values.id.trim()}`)}
       onClose={onClose}
     >
-      <NativeSelect label={words.kind} data={[...kinds]} {...form.getInputProps('kind')} />
+      <NativeSelect
+        label={words.kind}
+        data={kinds.map(kind => ({ value: kind, label: words.kindOf(kind) }))}
+        {...form.getInputProps('kind')}
+      />
       <TextInput
         label={words.id}
         description={words.idHint}
