@@ -80,6 +80,7 @@ export function Shell() {
   )
 }
 
+const ConfirmDeletion = lazyPage(() => import('../parts/confirm-deletion.tsx'), 'ConfirmDeletion')
 const UploadPanel = lazyPage(() => import('../parts/uploads/upload-panel.tsx'), 'UploadPanel')
 
 function Uploads() {
@@ -143,6 +144,7 @@ function ColourSwitch() {
 function SignOut() {
   const queryClient = useQueryClient()
   const router = useRouter()
+  const [isAsking, { open, close }] = useDisclosure()
   const leave = async () => {
     await uploadQueue.discard()
     try {
@@ -156,10 +158,29 @@ function SignOut() {
     await router.navigate({ to: '/sign-in' })
   }
   return (
-    <Tooltip label={texts.navigation.signOut}>
-      <ActionIcon variant="subtle" color="gray" aria-label={texts.navigation.signOut} onClick={leave}>
-        <IconLogout size={18} />
-      </ActionIcon>
-    </Tooltip>
+    <>
+      <Tooltip label={texts.navigation.signOut}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={texts.navigation.signOut}
+          onClick={() => (uploadQueue.isBusy ? open() : leave())}
+        >
+          <IconLogout size={18} />
+        </ActionIcon>
+      </Tooltip>
+      {isAsking && (
+        <Suspense>
+          <ConfirmDeletion
+            title={texts.navigation.signOutTitle}
+            action={texts.navigation.signOut}
+            onConfirm={leave}
+            onClose={close}
+          >
+            <Text size="sm">{texts.navigation.signOutText}</Text>
+          </ConfirmDeletion>
+        </Suspense>
+      )}
+    </>
   )
 }

@@ -43,7 +43,15 @@ export function FormDialog({
   const element = useRef<HTMLFormElement>(null)
   const unsaid = useUnsaid(element, sending.error)
   return (
-    <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': texts.common.close }}>
+    <Modal
+      opened
+      onClose={onClose}
+      // A click beside it would throw away what was typed.
+      closeOnClickOutside={false}
+      title={title}
+      size={size}
+      closeButtonProps={{ 'aria-label': texts.common.close }}
+    >
       <form
         ref={element}
         onSubmit={event => {

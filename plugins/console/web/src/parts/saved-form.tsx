@@ -1,5 +1,5 @@
 /** A form over a document that the server keeps: saved as a whole, with the server's words at its fields, and read anew afterwards. */
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
@@ -7,6 +7,7 @@ import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useUnsaid } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
+import { Unsaved } from './unsaved.tsx'
 
 interface Form {
   setErrors(errors: Record<string, string>): void
@@ -36,12 +37,6 @@ export function useSaving<Saved>({ form, save, message, stale, reload }: SavingO
   })
 }
 
-export const Unsaved = () => (
-  <Text size="sm" c="dimmed">
-    {texts.common.unsaved}
-  </Text>
-)
-
 export interface SavedFormProps {
   readonly form: Form & { onSubmit(handle: () => void): (event?: React.FormEvent<HTMLFormElement>) => void }
   readonly saving: Pick<UseMutationResult<unknown, Error, void>, 'error' | 'isPending' | 'mutate'>
@@ -63,7 +58,7 @@ export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedF
           <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
             {texts.common.save}
           </Button>
-          {form.isDirty() && <Unsaved />}
+          <Unsaved isDirty={form.isDirty()} />
         </Group>
       </Stack>
     </form>

@@ -7,6 +7,7 @@ import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 import { Section } from './section.tsx'
+import { Unsaved } from './unsaved.tsx'
 
 export interface SettingProps<Value> {
   readonly title: string
@@ -53,6 +54,7 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
           {value !== undefined &&
             stored.data !== undefined &&
             children(value, changedValue => setChanged({ value: changedValue }), stored.data)}
+          <Unsaved isDirty={changed !== undefined} />
           {changed !== undefined && (
             <Group>
               <Button type="submit" size="compact-md" loading={saving.isPending}>

@@ -72,6 +72,10 @@ export const en = {
     dropped:
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
+    leaveTitle: 'Leave without saving?',
+    leaveText: 'What you have changed here is not saved, and is lost when you leave.',
+    stay: 'Stay here',
+    leave: 'Leave',
     requestId: (id: string) => `Request ${id}`,
     unit: (label: string) => `Unit of ${label.toLowerCase()}`,
     typeToConfirm: (name: string) => `Type ${name} to confirm`,
@@ -101,6 +105,8 @@ export const en = {
     light: 'Light colours',
     dark: 'Dark colours',
     signOut: 'Sign out',
+    signOutTitle: 'Sign out in the middle of uploads?',
+    signOutText: 'What has not arrived yet is cancelled.',
     skip: 'Skip to the content',
   },
   signIn: {

@@ -9,6 +9,7 @@ import type { Answer } from '../../api/operations.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.events
@@ -113,6 +114,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
           <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
             {texts.common.save}
           </Button>
+          <Unsaved isDirty={form.isDirty()} />
         </Group>
       </Stack>
     </form>

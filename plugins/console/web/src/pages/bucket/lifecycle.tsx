@@ -12,6 +12,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
@@ -141,6 +142,7 @@ function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
               <Button disabled={text === stored} onClick={() => saving.mutate()} loading={saving.isPending}>
                 {texts.common.save}
               </Button>
+              <Unsaved isDirty={text !== stored} />
             </Group>
           </Stack>
         </Accordion.Panel>

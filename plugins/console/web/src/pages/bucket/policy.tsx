@@ -11,6 +11,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { SimpleAccess } from './simple-access.tsx'
 import { WithoutPolicy } from './without-policy.tsx'
@@ -95,6 +96,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
             {texts.bucket.removePolicy}
           </Button>
         )}
+        <Unsaved isDirty={text !== initial} />
       </Group>
       {isRemoving && (
         <ConfirmDeletion

@@ -10,8 +10,9 @@ import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { Unsaved, useSaving } from '../../parts/saved-form.tsx'
+import { useSaving } from '../../parts/saved-form.tsx'
 import { TabRow } from '../../parts/tab-row.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { Addresses } from '../publishing/addresses.tsx'
@@ -112,7 +113,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
             )}
           </Group>
         </Group>
-        {form.isDirty() && <Unsaved />}
+        <Unsaved isDirty={form.isDirty()} />
         <Conflict error={saving.error} onLoad={() => onSaved()} />
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />

@@ -10,6 +10,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Subsystem, Values } from './settings.tsx'
 
@@ -75,6 +76,7 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
         ))}
         {mayChange && (
           <Group justify="flex-end">
+            <Unsaved isDirty={form.isDirty()} />
             {values !== undefined && (isNamed || keys.some(key => values[key.name] !== key.default)) && (
               <Button variant="light" color="red" onClick={() => setResetting(true)}>
                 {isNamed ? words.remove : words.reset}
