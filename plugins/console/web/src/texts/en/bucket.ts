@@ -62,10 +62,12 @@ export const bucket = {
   ruleWords: {
     all: 'every object',
     prefix: (prefix: string) => `objects that begin with “${prefix}”`,
-    expires: (days: number) => `are deleted ${days} days after they were made`,
+    expires: (days: number) => `are deleted ${days} ${days === 1 ? 'day' : 'days'} after they were made`,
     expiresOn: (date: string) => `are deleted on ${date}`,
-    noncurrent: (days: number) => `old versions are deleted ${days} days after they were replaced`,
-    uploads: (days: number) => `uploads that were never completed are removed after ${days} days`,
+    noncurrent: (days: number) =>
+      `old versions are deleted ${days} ${days === 1 ? 'day' : 'days'} after they were replaced`,
+    uploads: (days: number) =>
+      `uploads that were never completed are removed after ${days} ${days === 1 ? 'day' : 'days'}`,
     disabled: '(disabled)',
     preview: 'What would they delete now?',
     wouldDo: (counts: {
