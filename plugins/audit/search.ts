@@ -16,7 +16,7 @@ export interface AuditSearch {
   readonly since?: string
   readonly until?: string
   readonly errors?: boolean
-  /** Without reads that succeeded. */
+  /** Without reads that were not refused. */
   readonly changes?: boolean
   /** `403`, `5xx`. */
   readonly statuses?: readonly string[]
@@ -93,6 +93,9 @@ const isPlain = (text: string): boolean => /^[\w.-]*$/.test(text)
 
 const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** Statuses of requests that the caller may not make. A read that finds nothing is no refusal. */
+const refusals: ReadonlySet<number> = new Set([401, 403])
+
 function matches(record: AuditRecord, search: AuditSearch): boolean {
   const { user, action, bucket, since, until, errors, changes, statuses, requestId, node, after } = search
   return (
@@ -102,7 +105,7 @@ function matches(record: AuditRecord, search: AuditSearch): boolean {
     (since === undefined || record.event_time >= since) &&
     (until === undefined || record.event_time <= until) &&
     (errors !== true || record.status >= 400) &&
-    (changes !== true || record.status >= 400 || !readMethods.has(record.method)) &&
+    (changes !== true || !readMethods.has(record.method) || refusals.has(record.status)) &&
     (statuses === undefined || statuses.some(wanted => matchesStatus(wanted, record.status))) &&
     (requestId === undefined || record.requestId === requestId) &&
     (node === undefined || record.node === node) &&

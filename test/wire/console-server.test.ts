@@ -125,12 +125,12 @@ if (withoutBrowser !== false) {
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
     const form = page.getByRole('region', { name: 'notify_webhook:gone' })
     await form.getByLabel('endpoint', { exact: true }).fill('no address')
+    await form.getByRole('switch', { name: /^enable/ }).click({ force: true })
     await form.getByRole('button', { name: 'Save' }).click()
     // At its field, and nowhere else.
     await form.locator('.mantine-InputWrapper-error').waitFor()
     t.equal(await form.getByRole('alert').count(), 0)
     await form.getByLabel('endpoint', { exact: true }).fill(endpoint)
-    await form.getByRole('switch', { name: /^enable/ }).click({ force: true })
     await form.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').first().waitFor()
 

@@ -52,7 +52,7 @@ const AuditQuery = Type.Object({
   errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
   changes: Type.Boolean({
     default: false,
-    description: 'Leaves out reads that succeeded: GET, HEAD and OPTIONS with a status below 400.',
+    description: 'Leaves out reads that were not refused: GET, HEAD and OPTIONS with a status other than 401 and 403.',
   }),
   status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
   requestId: Type.Optional(

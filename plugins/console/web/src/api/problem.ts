@@ -78,7 +78,11 @@ interface GivenError {
 function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   const lists = [given.errors, given.ruleErrors, given.accessRuleErrors].filter(list => Array.isArray(list))
   if (lists.length === 0) {
-    const [, field, message] = /^(\/[\w/~.-]+) (.+)$/s.exec(String(given.detail)) ?? []
+    const detail = String(given.detail)
+    // A setting is named with its subsystem: `notify_webhook:name.endpoint`.
+    const [, key, flaw] = /^\w+(?::[\w-]+)?\.(\w+) (.+)$/s.exec(detail) ?? []
+    if (key !== undefined) return [{ field: `/settings/${key}`, message: flaw as string }]
+    const [, field, message] = /^(\/[\w/~.-]+) (.+)$/s.exec(detail) ?? []
     return field === undefined ? [] : [{ field, message: message as string }]
   }
   return (lists.flat() as GivenError[]).flatMap(({ element, rule, field, message }) => {

@@ -20,6 +20,17 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>): { from?: string } =>
     typeof search.from === 'string' ? { from: search.from } : {},
+  // Whoever has a session is led on.
+  async beforeLoad({ context, search }) {
+    const signedIn = await context.queryClient.ensureQueryData(sessionQuery).catch(() => null)
+    if (signedIn === null) return
+    // Only a path of our own: the address may have been given to the visitor by somebody else.
+    const { pathname, searchParams } = new URL(
+      /^\/(?!\/)/.test(search.from ?? '') ? search.from! : '/',
+      'http://own.invalid',
+    )
+    throw redirect({ to: pathname, search: Object.fromEntries(searchParams), replace: true })
+  },
   component: lazyPage(() => import('../pages/sign-in.tsx'), 'SignIn'),
 })
 

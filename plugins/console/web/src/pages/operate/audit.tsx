@@ -104,8 +104,10 @@ const columns: Column<Entry>[] = [
   { title: words.time, render: entry => formatMoment(entry.event_time) },
   { title: words.operation, render: ({ api }) => api },
   {
-    title: words.bucket,
-    render: ({ bucket = '', object = '' }) => (object === '' ? bucket : `${bucket}/${object}`),
+    title: words.on,
+    // Of what is in no bucket the path says which it is.
+    render: ({ bucket = '', object = '', path }) =>
+      bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`,
   },
   {
     title: words.user,

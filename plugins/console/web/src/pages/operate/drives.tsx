@@ -82,7 +82,8 @@ function columnsOf(onReplace: (drive: Drive) => void): Column<Drive>[] {
     { title: texts.common.state, render: drive => <DriveState drive={drive} /> },
     {
       title: words.used,
-      render: ({ used, total }) => total > 0 && <Used used={used} total={total} />,
+      // What the file system keeps for itself nobody can use either.
+      render: ({ free, total }) => total > 0 && <Used used={total - free} total={total} />,
     },
     { title: words.free, isNumber: true, render: drive => drive.total > 0 && <Free drive={drive} /> },
     { title: words.progress, render: drive => <Rebuilt drive={drive} /> },

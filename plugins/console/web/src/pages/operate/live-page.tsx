@@ -14,11 +14,22 @@ export interface LivePageProps<Line> {
   readonly query: object
   readonly filters: ReactNode
   readonly columns: readonly Column<Line>[]
+  /** Default: every line. */
+  readonly isShown?: (line: Line) => boolean
 }
 
-export function LivePage<Line>({ title, operation, event, query, filters, columns }: LivePageProps<Line>) {
+export function LivePage<Line>({
+  title,
+  operation,
+  event,
+  query,
+  filters,
+  columns,
+  isShown = () => true,
+}: LivePageProps<Line>) {
   const [isPaused, setPaused] = useState(false)
-  const { lines, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
+  const { lines: all, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
+  const lines = all.filter(isShown)
   return (
     <Stack>
       <Group justify="space-between">

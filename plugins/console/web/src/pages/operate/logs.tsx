@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, Switch, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { LogLine } from '../../../../../logs/api.ts'
@@ -11,6 +11,7 @@ import { LivePage } from './live-page.tsx'
 export function Logs() {
   const [level, setLevel] = useState('')
   const [component, setComponent] = useState('')
+  const [hasAudit, setAudit] = useState(false)
   const [asked] = useDebouncedValue(component.trim(), 300)
   return (
     <LivePage
@@ -31,8 +32,16 @@ export function Logs() {
             value={component}
             onChange={event => setComponent(event.currentTarget.value)}
           />
+          <Switch
+            label={texts.operate.showAudit}
+            checked={hasAudit}
+            onChange={event => setAudit(event.currentTarget.checked)}
+            mb={8}
+          />
         </>
       }
+      // Each request has an audit line: they would hide all others.
+      isShown={line => hasAudit || asked === 'audit' || line.component !== 'audit'}
       columns={columns}
     />
   )
@@ -56,11 +65,13 @@ const detailsLengthMax = 200
 /** The page shows these in columns of their own, or they are the same in each line. */
 const ownColumns = new Set(['id', 'time', 'node', 'level', 'component', 'pid', 'hostname', 'stack'])
 
-/** The other fields of the line as `name=value`; an object's fields stand for the object. */
+/** The other fields of the line as `name=value`; the fields of an object follow its name. */
 function detailsOf(line: Readonly<Record<string, unknown>>): string {
   const text = Object.entries(line)
     .filter(([name]) => !ownColumns.has(name))
-    .flatMap(([name, value]) => (isObject(value) ? Object.entries(value) : [[name, value] as const]))
+    .flatMap(([name, value]): [string, unknown][] =>
+      isObject(value) ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one]) : [[name, value]],
+    )
     .filter(([, value]) => value !== undefined && value !== null && value !== '' && !isObject(value))
     .map(([name, value]) => `${name}=${value}`)
     .join(' ')

@@ -1,5 +1,16 @@
 /** Any metric of the last 24 hours as a chart, and the token that lets Prometheus read them. */
-import { Autocomplete, Button, Group, NativeSelect, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core'
+import {
+  Autocomplete,
+  Button,
+  type ComboboxParsedItem,
+  Group,
+  NativeSelect,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -45,7 +56,8 @@ export function Metrics() {
         label={words.family}
         placeholder={words.familyHint}
         data={(families.data ?? []).map(({ name }) => name)}
-        limit={50}
+        // With the name of a family in the field all are offered: one opens the list to choose another.
+        filter={({ options, search }) => (chosen === undefined ? familiesWith(options, search) : options)}
         value={typed}
         onChange={setTyped}
         maw={560}
@@ -56,6 +68,9 @@ export function Metrics() {
     </Stack>
   )
 }
+
+const familiesWith = (options: ComboboxParsedItem[], search: string) =>
+  options.filter(option => 'label' in option && option.label.includes(search.trim().toLowerCase()))
 
 /** The first function shown for a family: a rate for counters, a quantile for histograms. */
 const fnOf = ({ type }: Family): Fn => (type === 'counter' ? 'rate' : type === 'histogram' ? 'quantile' : 'raw')

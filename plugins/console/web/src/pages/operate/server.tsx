@@ -39,7 +39,7 @@ export function Server() {
 function factsOf({ nodes, tls, kms, telemetry, ...info }: ServerInfo): [string, string | undefined][] {
   return [
     [words.version, info.commit === '' ? info.version : `${info.version} (${info.commit})`],
-    [words.build, info.buildDate],
+    [words.build, info.buildDate === 'unknown' ? undefined : info.buildDate],
     [words.started, formatDate(info.startedAt)],
     ...nodes.map(({ endpoint, state }): [string, string] => [words.node, `${endpoint}: ${words.states[state]}`]),
     [words.mode, words.modes[info.mode]],

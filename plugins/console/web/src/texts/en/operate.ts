@@ -28,6 +28,8 @@ export const operate = {
   type: 'Type',
   all: 'all',
   bucket: 'Bucket',
+  on: 'On',
+  showAudit: 'Show audit lines',
   bucketHint: 'Empty: everything',
   prefix: 'Prefix',
   onlyErrors: 'Only errors',
@@ -45,7 +47,7 @@ export const operate = {
   export: 'Export',
   noRecords: 'No record matches. Show everything, or widen the time.',
   auditHint:
-    'The last 10,000 requests of this server, the newest first. Targets in the settings (audit_webhook) get all of them, and keep them.',
+    'Requests since the start of the server, at most the last 10,000, the newest first. Older ones, and those before a restart, are only where an audit target of the settings (audit_webhook) has sent them.',
   shown: 'Show',
   auditShown: { changes: 'changes and refusals', errors: 'only errors', all: 'everything, reads as well' },
   from: 'From',
