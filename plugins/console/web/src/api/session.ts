@@ -6,6 +6,8 @@ import { Problem } from './problem.ts'
 
 export interface SignedIn {
   readonly session: Session
+  /** Name of the user whose key was given. */
+  readonly user: string
   /** Actions that the caller may do somewhere: what decides which pages are shown. */
   readonly allowed: ReadonlySet<string>
 }
@@ -48,7 +50,7 @@ export async function signOut(): Promise<void> {
   setCsrfToken('')
 }
 
-function completed(session: Session, { allowed }: Answer<'getPermissions'>): SignedIn {
+function completed(session: Session, { allowed, user }: Answer<'getPermissions'>): SignedIn {
   setCsrfToken(session.csrfToken)
-  return { session, allowed: new Set(allowed) }
+  return { session, user, allowed: new Set(allowed) }
 }

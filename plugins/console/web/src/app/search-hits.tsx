@@ -3,11 +3,12 @@ import { Combobox, type ComboboxStore, Text, TextInput, useCombobox } from '@man
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useRouter } from '@tanstack/react-router'
+import { useParams, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
 import { basePath } from './base-path.ts'
+import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { mayOpen, pageGroups } from './pages.ts'
 import { useSignedIn } from './signed-in.ts'
 
@@ -162,6 +163,7 @@ function useHits(text: string): Group[] {
         .slice(0, foundMax),
     },
     { label: texts.search.objects, hits: objectsHit(text, folders.data) },
+    { label: texts.search.tabs, hits: tabHits(text, useParams({ strict: false }).bucket) },
     {
       label: texts.search.settings,
       hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
@@ -188,6 +190,42 @@ function objectsHit(text: string, listed: Listed | undefined): Hit[] {
   const find = prefix.slice(prefix.lastIndexOf('/') + 1)
   const query = new URLSearchParams({ prefix: prefix.slice(0, prefix.length - find.length), find })
   return find === '' ? [] : [{ label: texts.search.objectsOf(text), href: `/buckets/${bucket}?${query}` }]
+}
+
+/** What stands on a tab beside its name. */
+const onTabs: Partial<Record<BucketTab, readonly string[]>> = {
+  settings: [
+    texts.bucket.versioning,
+    texts.bucket.lock,
+    texts.bucket.quota,
+    texts.bucket.encryption,
+    texts.bucket.tags,
+    texts.bucket.cors,
+    texts.buckets.delete,
+  ],
+  access: [texts.accessRules.presetTitle, texts.accessRules.rules, texts.bucket.block],
+}
+
+/** Tabs of the bucket that the first of several words names, or else of the one whose page is open. */
+function tabHits(text: string, open: string | undefined): Hit[] {
+  const [, named, inNamed] = /^(\S+)\s+(.+)$/.exec(text) ?? []
+  const hitsIn = (bucket: string, asked: string) =>
+    bucketTabs
+      .filter(tab => asked !== '' && matches([texts.bucket.tabs[tab], ...(onTabs[tab] ?? [])].join('\n'), asked))
+      .map(tab => ({ label: `${bucket}: ${labelOf(tab, asked)}`, href: `/buckets/${bucket}?tab=${tab}` }))
+  const hits = [
+    ...(open === undefined ? [] : hitsIn(open, text)),
+    ...(named === undefined || !bucketName.test(named) ? [] : hitsIn(named, inNamed!)),
+  ]
+  return hits.slice(0, foundMax)
+}
+
+const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+
+function labelOf(tab: BucketTab, asked: string): string {
+  const name = texts.bucket.tabs[tab]
+  const part = matches(name, asked) ? undefined : onTabs[tab]?.find(one => matches(one, asked))
+  return part === undefined ? name : `${name}, ${part}`
 }
 
 function matches(label: string, text: string): boolean {

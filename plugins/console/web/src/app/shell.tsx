@@ -31,8 +31,9 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
   useHarmlessDrops()
-  const user = signedIn.session.identity.accessKey
-  useEffect(() => void uploadQueue.open(user), [user])
+  const { user } = signedIn
+  const { accessKey } = signedIn.session.identity
+  useEffect(() => void uploadQueue.open(accessKey), [accessKey])
   return (
     <AppShell
       header={{ height: 52 }}

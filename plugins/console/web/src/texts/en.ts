@@ -240,7 +240,7 @@ export const en = {
   certificateState,
   search: {
     label: 'Search',
-    placeholder: 'Buckets, folders, users, settings, pages…',
+    placeholder: 'Buckets, folders, users, settings, pages… or “photos quota”',
     nothing: 'Nothing found',
     open: 'Open search',
     pages: 'Pages',
@@ -250,5 +250,6 @@ export const en = {
     objects: 'Objects',
     objectsOf: (beginning: string) => `All that begin with ${beginning}`,
     settings: 'Settings',
+    tabs: 'Of a bucket',
   },
 }

@@ -57,7 +57,10 @@ const columns: Column<TraceLine>[] = [
     ),
   },
   { title: texts.operate.operation, render: ({ operation }) => operation },
-  { title: texts.operate.request, render: ({ method, path }) => `${method} ${path}` },
+  {
+    title: texts.operate.request,
+    render: ({ method, path }) => <div className="long-path">{`${method} ${path}`}</div>,
+  },
   { title: texts.operate.duration, isNumber: true, render: ({ durationMs }) => `${durationMs.toFixed(1)} ms` },
   {
     title: texts.operate.bytes,

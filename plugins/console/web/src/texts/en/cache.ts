@@ -31,7 +31,7 @@ export const cacheStatistics = {
   hitRatio: 'Answered from the cache',
   hitRatioHint: 'of the requests that were looked up',
   fromCache: 'Sent from the cache',
-  fromOrigin: 'Read from buckets',
+  fromOrigin: 'Not from the cache',
   entries: 'Entries',
   memory: 'Memory',
   memoryOf: (used: string, limit: string) => `${used} of ${limit}`,
