@@ -11,6 +11,7 @@ const changing = [
   ['--semi-space-growth-factor=1', '--semi-space-growth-factor=2'],
   // What runs often in a start does not run again, so that optimizing it costs more than it brings. It also costs memory for ever: 5 MB
   // of the compilers' own code and 7 MB of what they make and leave in the heaps of V8's threads, without use for a server without load.
+  ['--sparkplug-filter=~', '--sparkplug-filter=*'],
   ['--maglev-filter=~', '--maglev-filter=*'],
   ['--turbo-filter=~', '--turbo-filter=*'],
 ] as const
