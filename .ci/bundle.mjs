@@ -22,7 +22,7 @@ import {
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeConsoleCurrent } from './build-console.mjs'
 import { buildSvcctl } from './build-svcctl.mjs'
-import { httpAsObject, licensesOf, requireForBundled } from './bundled-packages.mjs'
+import { httpAsObject, licensesOf, requireForBundled, whatNobodyCalls } from './bundled-packages.mjs'
 import { withLock } from './lock.mjs'
 
 const root = resolve(import.meta.dirname, '..')
@@ -112,7 +112,8 @@ export async function makeBundle(finish) {
       // Names stay, for the sake of traces; white space is a tenth of the memory that sources take for ever.
       minifyWhitespace: true,
       lineLimit: 160,
-      plugins: [sourcesAsTheyAre, httpAsObject],
+      plugins: [sourcesAsTheyAre, httpAsObject, whatNobodyCalls],
+      alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' },
       metafile: true,
       logLevel: 'warning',
     })

@@ -28,6 +28,28 @@ export const httpAsObject = {
   },
 }
 
+/**
+ * Packages ask for these when they start or in functions that the server does not call, and a chunk keeps its whole text in memory:
+ * compilers for the schemas of routes (`plugins/http/application.ts` names its own), requests to Fastify without a network, and a search
+ * for files. They stay packages, loaded by whoever calls them after all.
+ */
+export const whatNobodyCalls = {
+  name: 'what-nobody-calls',
+  setup({ onLoad, onResolve }) {
+    const namespace = 'first-use'
+    const packages = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request|glob)$/
+    onResolve({ filter: packages }, ({ kind, path, importer }) =>
+      kind === 'require-call' ? { path, namespace, pluginData: importer } : undefined,
+    )
+    onLoad({ filter: /^/, namespace }, ({ path, pluginData: importer }) => {
+      const [owner] = /(@[^/]+\/)?[^/]+/.exec(importer.split('node_modules/').at(-1))
+      const load = `require('node:module').createRequire(require.resolve('${owner}'))('${path}')`
+      const contents = path === 'glob' ? `exports.glob=(...given)=>${load}.glob(...given)` : `module.exports=${load}`
+      return { contents }
+    })
+  },
+}
+
 /** Of all packages that the given files belong to. One without a license file names its license; throws where it does neither. */
 export function licensesOf(inputs) {
   const folders = new Set(inputs.filter(path => path.includes('node_modules/')).map(packageFolder))

@@ -7,13 +7,8 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
   process.stderr.write(`svc needs Node.js ${NODE_MIN.join('.')} or newer; this is ${process.versions.node}.\n`)
   process.exit(1)
 }
-// V8 allocates the objects of an allocation site directly in the old generation once objects from there have lived a little longer, as
-// they do while a drive is slow. They are dead soon after all the same, but there they keep everything alive that they refer to:
-// each collection of the young generation then copies megabytes of garbage (measured: 14 to 40 ms instead of 1 to 4).
-const { setFlagsFromString } = await import('node:v8')
-setFlagsFromString('--no-allocation-site-pretenuring')
-// The objects of a start live on, so that V8 would let the young generation grow to 64 MB, for ever. It may grow once the server is ready.
-setFlagsFromString('--semi-space-growth-factor=1')
+const { setFlagsOfStart } = await import('./program/start-flags.ts')
+setFlagsOfStart()
 // Compilation is most of a start. Sources keep the result beside their packages; an installation where NODE_COMPILE_CACHE says. V8
 // takes it only where the same flags are set, so they come first. Worker threads and children find the folder in the environment.
 const { enableCompileCache } = await import('node:module')

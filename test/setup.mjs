@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { typeBoxUrls } from './typebox.mjs'
 
-// As kernel/main.ts sets them. V8 takes only what was compiled with the same flags: tests share their cache, and so do servers theirs.
+// As kernel/program/start-flags.ts sets them. V8 takes only what was compiled with the same flags: tests share their cache, and so do servers theirs.
 setFlagsFromString('--no-allocation-site-pretenuring')
 setFlagsFromString('--semi-space-growth-factor=1')
 process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))

@@ -23,7 +23,7 @@ type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resor
 export function returnMemoryAtRest(lookMs = 10_000): void {
   let keptBytes = 0
   let notBeforeMs = 0
-  let collect: Collect | undefined
+  let collect: (() => void) | undefined
   let last = performance.eventLoopUtilization()
   setInterval(() => {
     const now = performance.eventLoopUtilization()
@@ -32,15 +32,28 @@ export function returnMemoryAtRest(lookMs = 10_000): void {
     if (performance.now() < notBeforeMs) return
     const { total_physical_size: heapBytes, used_heap_size: usedBytes } = getHeapStatistics()
     if (utilization > busyShareMax || heapBytes < keptBytes + grownBytesMin || usedBytes > usedBytesMax) return
-    collect ??= exposedCollection()
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+    if (collect === undefined) {
+      collect = exposedCollection()
+      dropCode(collect)
+    } else collect()
     keptBytes = getHeapStatistics().total_physical_size
     notBeforeMs = performance.now() + pauseMs
   }, lookMs).unref()
 }
 
 /** A new context has the function as soon as the flag is set; the flag changes nothing else. */
-function exposedCollection(): Collect {
+function exposedCollection(): () => void {
   setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
+  const collect = runInNewContext('gc') as Collect
+  return () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
+/**
+ * Collects, and drops bytecode that did not run since the collection before. V8 waits for six of them, which a server at rest does not come
+ * to, and most of what it has compiled by then belongs to the start. It compiles a function again if it runs after all.
+ */
+function dropCode(collect: () => void): void {
+  setFlagsFromString('--bytecode-old-age=1')
+  collect()
+  setFlagsFromString('--bytecode-old-age=6')
 }

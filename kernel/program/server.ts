@@ -1,6 +1,5 @@
 /** `svc server`: runs the kernel in the main thread and in its workers, from the first log line to the exit code. */
 import { constants } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
 import { ConfigurationError } from '../config/index.ts'
 import { isCatalogError } from '../errors.ts'
 import { withDeadline } from '../lifecycle.ts'
@@ -10,6 +9,7 @@ import { endWhenever, endWithin, exit, LAST_MS } from './exit.ts'
 import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink, type LogSink, setLogLevel } from './log.ts'
 import { returnMemoryAtRest } from './memory-at-rest.ts'
+import { endStart } from './start-flags.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
 
@@ -99,8 +99,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     await pool.serve()
     await kernel.serve()
     const startMs = Date.now() - started
-    // Until here main.ts lets the young generation not grow.
-    setFlagsFromString('--semi-space-growth-factor=2')
+    endStart()
     returnMemoryAtRest()
     if (stopping === undefined)
       log.info({ version: kernel.service.version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')

@@ -6,7 +6,8 @@
  * measured when rules are stored: by walking the deterministic automaton of each expression if that is small; otherwise the number of
  * its instructions is used. The sum is bounded (`cost.ts`), and a text has at most `textCharsMax` characters.
  */
-import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS, RE2Set } from 're2js'
 
 /** Longer than any key: 1024 bytes of UTF-8. */
 export const textCharsMax = 1024
@@ -48,8 +49,18 @@ export interface CompiledRegex {
   capture(text: string): ReadonlyMap<string, string> | undefined
 }
 
+type Library = typeof import('re2js')
+let loaded: Library | undefined
+
+/** Loaded with the first expression: most servers have none. */
+function library(): Library {
+  loaded ??= createRequire(import.meta.url)('re2js') as Library
+  return loaded
+}
+
 /** Throws RegexError. */
 export function compileRegex({ source, isCaseInsensitive }: Regex): CompiledRegex {
+  const { RE2JS } = library()
   let compiled: RE2JS
   try {
     compiled = RE2JS.compile(source, isCaseInsensitive ? RE2JS.CASE_INSENSITIVE : 0)
@@ -89,7 +100,7 @@ function memoryOf(compiled: RE2JS): number {
 }
 
 function syntaxError(source: string, cause: unknown): RegexError {
-  if (!(cause instanceof RE2JSSyntaxException)) throw cause
+  if (!(cause instanceof library().RE2JSSyntaxException)) throw cause
   const fragment = cause.input ?? ''
   const found = fragment === source ? -1 : source.indexOf(fragment)
   const position = fragment === '' ? source.length : Math.max(0, found)
@@ -135,13 +146,15 @@ export function literalStartOf(regex: Regex): string {
 
 /** All are anchored, or none. */
 function newSet(regexes: readonly Regex[], bytesMax: number): RE2Set {
+  const { RE2Set } = library()
   const set = new RE2Set(anchorOf(regexes[0]!), 0, bytesMax)
   for (const { source, isCaseInsensitive } of regexes) set.add(isCaseInsensitive ? `(?i)${source}` : source)
   set.compile()
   return set
 }
 
-const anchorOf = (regex: Regex): number => (isAnchoredRegex(regex) ? RE2Set.ANCHOR_START : RE2Set.UNANCHORED)
+const anchorOf = (regex: Regex): number =>
+  isAnchoredRegex(regex) ? library().RE2Set.ANCHOR_START : library().RE2Set.UNANCHORED
 
 /** The structure of the library's automaton. The version of the library is fixed, and a test checks this structure. */
 interface Automaton {

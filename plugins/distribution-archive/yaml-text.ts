@@ -2,7 +2,8 @@
  * YAML 1.2 (core) in and out, of which JSON is a part. Bounded for hostile text: its size, the number of documents, aliases, values and
  * levels, and no work that grows with the square of any of them.
  */
-import { Composer, Document, isAlias, isMap, isScalar, LineCounter, type ParsedNode, Parser, visit } from 'yaml'
+import { createRequire } from 'node:module'
+import type { Composer, LineCounter, ParsedNode } from 'yaml'
 import { type DocumentProblem, problemsMax } from './errors.ts'
 
 export const textBytesMax = 1024 * 1024
@@ -25,9 +26,19 @@ export interface ReadText {
   readonly problems: readonly DocumentProblem[]
 }
 
+type Yaml = typeof import('yaml')
+let loaded: Yaml | undefined
+
+/** Loaded with the first text: a server that nobody gives one does without its 70 modules. */
+function yaml(): Yaml {
+  loaded ??= createRequire(import.meta.url)('yaml') as Yaml
+  return loaded
+}
+
 const start = { line: 1, column: 1 }
 
 export function readYaml(text: string): ReadText {
+  const { Composer, LineCounter, Parser } = yaml()
   const lines = new LineCounter()
   const documents: TextDocument[] = []
   const problems: DocumentProblem[] = []
@@ -124,6 +135,7 @@ const placeAt = (lines: LineCounter, offset: number) => {
 }
 
 function placeOf(root: ParsedNode | null, path: Path, lines: LineCounter) {
+  const { isMap, isScalar } = yaml()
   let node: unknown = root
   let offset = root?.range[0] ?? 0
   for (const part of path) {
@@ -167,12 +179,13 @@ function isTooDeep(text: string): boolean {
 
 function countAliases(root: ParsedNode | null): number {
   let count = 0
-  visit(root, { Alias: () => void count++ })
+  yaml().visit(root, { Alias: () => void count++ })
   return count
 }
 
 function repeatedKey(root: ParsedNode | null): { readonly key: unknown; readonly offset: number } | undefined {
   let found: { readonly key: unknown; readonly offset: number } | undefined
+  const { isAlias, isScalar, visit } = yaml()
   visit(root, {
     Map(_, { items }) {
       const keys = new Set<unknown>()
@@ -222,6 +235,7 @@ function clauseOf(message: string): string {
 
 /** A document with a comment before it. */
 export function writeYaml(value: object, comment: string): string {
+  const { Document } = yaml()
   const document = new Document(value, { version: '1.2', schema: 'core', aliasDuplicateObjects: false })
   if (comment !== '') document.commentBefore = comment
   return document.toString({ lineWidth: 0 })

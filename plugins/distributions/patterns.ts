@@ -1,5 +1,6 @@
 /** Patterns of paths, written by operators: each is compared in time linear in the path, by RE2 or by prefix. */
-import { RE2JS } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
 import { widthOf } from 'svc/plugins/access-rules/api'
 import type { PathPattern } from './document.ts'
 
@@ -18,8 +19,12 @@ export function compilePattern({ type, pattern, caseInsensitive = false }: PathP
   return path => compiled.test(path)
 }
 
+/** Loaded with the first glob or regular expression: most servers have none. */
+const library = (): typeof import('re2js') => createRequire(import.meta.url)('re2js')
+
 function compileRe2(text: string, isCaseInsensitive: boolean): RE2JS {
   requireFewRepeats(text)
+  const { RE2JS } = library()
   try {
     return RE2JS.compile(text, RE2JS.DOTALL | (isCaseInsensitive ? RE2JS.CASE_INSENSITIVE : 0))
   } catch (error) {
@@ -55,6 +60,7 @@ function compilePrefix(prefix: string, caseInsensitive: boolean): PathMatcher {
 
 /** `*` any run without a slash, `**` any run, `?` one character but a slash, `{a,b}` alternatives. */
 export function translateGlob(glob: string): string {
+  const { RE2JS } = library()
   let text = ''
   let isOpen = false
   for (let index = 0; index < glob.length; index++) {

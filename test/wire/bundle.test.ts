@@ -47,6 +47,19 @@ t.test('no plugin makes Node.js load its own client of HTTP, 14 MB in each threa
   t.end()
 })
 
+t.test('libraries that most servers never call are neither in the bundle nor loaded', t => {
+  const packages = '(re2js|yaml|ajv|glob|path-scurry|light-my-request|@fastify/(ajv|fast-json-stringify)-compiler)'
+  t.notMatch(readFileSync(join(root, 'dist/LICENSES.txt'), 'utf8'), new RegExp(`^${packages} \\d`, 'm'))
+  const look = `import { createRequire } from 'node:module'
+    process.on('exit', () => console.log('LOADED', Object.keys(createRequire('/').cache).join()))`
+  const args = [`--import=data:text/javascript,${encodeURIComponent(look)}`, svcProgram, 'plugins']
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: { PATH: process.env.PATH } })
+  const [loaded = ''] = /^LOADED .*$/m.exec(stdout) ?? []
+  t.match(loaded, /node_modules\/@node-rs\/crc32\//)
+  t.notMatch(loaded, new RegExp(`node_modules/${packages}/`))
+  t.end()
+})
+
 t.test('every export of package.json exists', async t => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const names = [

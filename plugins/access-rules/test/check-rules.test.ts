@@ -1,7 +1,10 @@
 /** What is refused when rules are stored, and how it is told. */
-import { RE2JS } from 're2js'
+import { createRequire } from 'node:module'
 import t from 'tap'
 import { problemsOf, rule } from './rules.ts'
+
+/** As the plugin loads it. */
+const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js')
 
 t.test('each problem has its rule, its field and its position', async t => {
   const cases: readonly (readonly [wrong: object, expected: string])[] = [

@@ -1,11 +1,14 @@
 /** Patterns and keys that are as bad as they can be: the work is counted, in steps and not in time. */
-import { RE2Set } from 're2js'
+import { createRequire } from 'node:module'
 import t from 'tap'
 import { checkRules } from '../check-rules.ts'
 import { costMax } from '../cost.ts'
 import { compileGlob } from '../glob.ts'
 import { createRegexSet, textCharsMax, widthOf } from '../regexes.ts'
 import { compile, context, decide, rule } from './rules.ts'
+
+/** As the plugin loads it. */
+const { RE2Set } = createRequire(import.meta.url)('re2js') as typeof import('re2js')
 
 let instructions = 0
 const { compile: compileSet } = RE2Set.prototype
