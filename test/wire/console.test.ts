@@ -192,7 +192,13 @@ if (withoutBrowser !== false) {
     await page.goto(`${console}/shares`)
     await page.getByText('photos/big.bin').waitFor()
     // The server keeps the hour alone, which may have begun before there was a link.
-    await page.getByRole('cell', { name: /^within an hour after / }).waitFor()
+    const isUsed = async () => {
+      // Another thread may have answered the link, and tells a little later.
+      await page.reload()
+      await page.getByText('photos/big.bin').waitFor()
+      return (await page.getByRole('cell', { name: /^within an hour after / }).count()) === 1
+    }
+    await eventually('its last use is known', isUsed)
     await page.setViewportSize({ width: 360, height: 740 })
     const revoke = page.getByRole('button', { name: 'Revoke' })
     const { x, width } = (await revoke.boundingBox())!
