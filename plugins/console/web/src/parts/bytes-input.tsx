@@ -13,10 +13,12 @@ export interface BytesInputProps {
   /** Bytes; 0 is no limit, which an empty input shows. */
   readonly value: number
   readonly onChange: (bytes: number) => void
+  /** Offered first where nothing is set. */
+  readonly usualUnit?: Unit
 }
 
-export function BytesInput({ label, description, error, value, onChange }: BytesInputProps) {
-  const [unit, setUnit] = useState<Unit>(() => unitOf(value))
+export function BytesInput({ label, description, error, value, onChange, usualUnit = 'GiB' }: BytesInputProps) {
+  const [unit, setUnit] = useState<Unit>(() => unitOf(value) ?? usualUnit)
   // What is stored may have been changed by others to what the unit cannot say.
   const shown = value === 0 ? '' : Number((value / units[unit]).toPrecision(12))
   const choose = (next: Unit) => {
@@ -44,9 +46,9 @@ export function BytesInput({ label, description, error, value, onChange }: Bytes
   )
 }
 
-/** The largest in which it is a whole number; for nothing yet, and for what no unit divides, the largest that it reaches. */
-function unitOf(bytes: number): Unit {
-  if (bytes === 0) return 'GiB'
+/** The largest in which it is a whole number; for what no unit divides, the largest that it reaches. */
+function unitOf(bytes: number): Unit | undefined {
+  if (bytes === 0) return undefined
   const names = (Object.keys(units) as Unit[]).reverse()
   return names.find(name => bytes % units[name] === 0) ?? names.find(name => bytes >= units[name]) ?? 'KiB'
 }

@@ -2,6 +2,7 @@
 import { TagsInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
+import { texts } from '../texts/index.ts'
 
 const shownMax = 200
 
@@ -21,5 +22,6 @@ export interface NamesInputProps {
 export function NamesInput({ label, of, value, onChange }: NamesInputProps) {
   // Who may not list them can still type them.
   const { data = [] } = useQuery({ queryKey: ['names', of], queryFn: sources[of], retry: false })
-  return <TagsInput label={label} data={data} value={value} onChange={onChange} clearable />
+  const hint = value.length === 0 ? { placeholder: texts.common.chooseOrType } : {}
+  return <TagsInput label={label} data={data} value={value} onChange={onChange} clearable {...hint} />
 }

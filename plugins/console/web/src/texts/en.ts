@@ -77,6 +77,7 @@ export const en = {
     stay: 'Stay here',
     leave: 'Leave',
     requestId: (id: string) => `Request ${id}`,
+    chooseOrType: 'Choose, or type a name and press Enter',
     unit: (label: string) => `Unit of ${label.toLowerCase()}`,
     typeToConfirm: (name: string) => `Type ${name} to confirm`,
   },

@@ -121,11 +121,13 @@ export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: E
           />
           <BytesInput
             label={words.sizeGreaterThan}
+            usualUnit="MiB"
             value={form.values.sizeGreaterThan}
             {...form.getInputProps('sizeGreaterThan')}
           />
           <BytesInput
             label={words.sizeLessThan}
+            usualUnit="MiB"
             value={form.values.sizeLessThan}
             {...form.getInputProps('sizeLessThan')}
           />
@@ -136,7 +138,11 @@ export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: E
           <DaysInput label={words.expireDays} {...form.getInputProps('expireDays')} />
           <TextInput type="date" label={words.expireDate} {...form.getInputProps('expireDate')} />
           <DaysInput label={words.noncurrentDays} {...form.getInputProps('noncurrentDays')} />
-          <DaysInput label={words.newerNoncurrentVersions} {...form.getInputProps('newerNoncurrentVersions')} />
+          <DaysInput
+            label={words.newerNoncurrentVersions}
+            placeholder="0"
+            {...form.getInputProps('newerNoncurrentVersions')}
+          />
           <DaysInput label={words.uploadDays} {...form.getInputProps('uploadDays')} />
         </SimpleGrid>
         <Checkbox
@@ -150,7 +156,7 @@ export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: E
   )
 }
 
-const DaysInput = (props: { readonly label: string }) => (
+const DaysInput = (props: { readonly label: string; readonly placeholder?: string }) => (
   <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
 )
 

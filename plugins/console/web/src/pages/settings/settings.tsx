@@ -9,6 +9,7 @@ import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { AddInstance } from '../../parts/add-instance.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
 import { BlockPublicEverywhere } from './block-public-everywhere.tsx'
 import { SubsystemForm } from './subsystem-form.tsx'
@@ -72,7 +73,7 @@ export function Settings() {
                   <Group gap="xs">
                     <Text fw={600}>{name}</Text>
                     <Text size="sm" c="dimmed">
-                      {subsystem.description}
+                      <Prose text={subsystem.description} />
                     </Text>
                   </Group>
                 </Accordion.Control>

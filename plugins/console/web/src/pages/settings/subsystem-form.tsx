@@ -10,6 +10,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Prose } from '../../parts/prose.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Subsystem, Values } from './settings.tsx'
@@ -119,7 +120,7 @@ interface FieldProps {
 function Field({ of: key, isReadOnly, value, error, onChange }: FieldProps) {
   const description = (
     <>
-      {key.description} <Code>{key.default === '' ? words.noDefault : words.default(key.default)}</Code>{' '}
+      <Prose text={key.description} /> <Code>{key.default === '' ? words.noDefault : words.default(key.default)}</Code>{' '}
       {!key.applied && (
         <Badge size="xs" variant="light" color="orange" tt="none">
           {words.needsRestart}
