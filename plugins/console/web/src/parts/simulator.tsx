@@ -82,7 +82,7 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
                 {policyName === '' ? words.sources[source] : policyName}
                 {group !== '' && ` (${words.ofGroup(group)})`}
               </Table.Td>
-              <Table.Td>{sid === '' ? index + 1 : sid}</Table.Td>
+              <Table.Td>{sid === '' ? index : sid}</Table.Td>
               <Table.Td>{effect}</Table.Td>
               <Table.Td>{matched ? <State text={words.yes} is="neutral" /> : words.mismatch(mismatch ?? '')}</Table.Td>
             </Table.Tr>
