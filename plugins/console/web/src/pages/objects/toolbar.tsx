@@ -80,6 +80,7 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
 
 function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
+  const resetFiles = useRef<() => void>(null)
   // Before there are uploads to show: later the connection may be cut.
   useEffect(() => void import('../../parts/uploads/upload-panel.tsx').catch(() => {}), [])
   const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
@@ -87,12 +88,15 @@ function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
     <>
       <FileButton
         multiple
-        onChange={files =>
+        resetRef={resetFiles}
+        onChange={files => {
           void uploadQueue.add(
             bucket,
             files.map(file => ({ key: prefix + file.name, file })),
           )
-        }
+          // Else the same file, changed meanwhile, would be no new choice.
+          resetFiles.current?.()
+        }}
       >
         {props => (
           <Button leftSection={<IconUpload size={16} aria-hidden />} {...props}>
