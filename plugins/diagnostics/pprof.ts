@@ -93,7 +93,8 @@ function cpuStacks({ thread, profile: { nodes, samples, timeDeltas } }: OfThread
     const frames: CallFrame[] = []
     for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) frames.push(byId.get(at)!.callFrame)
     frames.pop()
-    if (frames.length === 0 || frames[0]!.functionName === '(idle)' || isOfProfiler(frames[0]!)) return []
+    // What the profiler calls, such as the garbage collector, is its work, too.
+    if (frames.length === 0 || frames[0]!.functionName === '(idle)' || frames.some(isOfProfiler)) return []
     // The clock of a machine may be set back.
     return [{ thread, frames, values: [count, Math.max(0, us) * 1000] }]
   })

@@ -560,7 +560,7 @@ t.test('permissions: actions on the server without a bucket, actions on a whole 
   engine.open([{ identityPolicies: () => ({ granted: setOf(statements) }) }], createCatalogue())
   const server = engine.permissions({ identity: ada })
   assert.deepEqual(server.allowed, ['s3:CreateBucket', 'admin:ServerInfo'])
-  assert.equal(server.allowed.length + server.denied.length, 52 + 3 + 1)
+  assert.equal(server.allowed.length + server.denied.length, 52 + 3 + 2)
   const under = (prefix: string) => engine.permissions({ identity: ada, bucket: 'photos', prefix }).allowed
   assert.deepEqual(under('2026/05/'), ['s3:CreateBucket', 's3:ListBucket', 's3:GetObject', 'admin:SetBucketQuota'])
   assert.deepEqual(under('20'), ['s3:CreateBucket', 's3:ListBucket', 'admin:SetBucketQuota'])
