@@ -58,7 +58,11 @@ const ofAudit: Readonly<Record<string, readonly Row[]>> = {
   ],
   errors: [['errors=true', 'some', ({ status }) => status >= 400]],
   changes: [
-    ['changes=true', 'some', ({ status, method }) => status >= 400 || !['GET', 'HEAD', 'OPTIONS'].includes(method!)],
+    [
+      'changes=true',
+      'some',
+      ({ status, method }) => status === 401 || status === 403 || !['GET', 'HEAD', 'OPTIONS'].includes(method!),
+    ],
   ],
   status: [['status=4xx', 'some', ({ status }) => status >= 400 && status < 500]],
   requestId: [],
