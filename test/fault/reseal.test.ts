@@ -5,6 +5,7 @@
  */
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from 'svc/testing'
 import t from 'tap'
 import { type AdminClient, createAdminClient } from '../wire/admin.ts'
 import { startServer } from '../wire/server.ts'
@@ -246,7 +247,8 @@ t.test('where the former key went too early, objects wait for it and tell so', a
     t.equal(answer.code, 'ServiceUnavailable', 'clients are to come again')
   }
   for (const one of fixed.filter(one => one.headers !== undefined || !isEncrypted(one))) await readFixed(one)
-  t.match(server.log(), /a key is not available/, 'the operator is told')
+  // The log arrives by a pipe, a moment later.
+  await until(() => server.log().includes('a key is not available'), { what: 'the operator is told' })
   t.match(server.log(), /SVC_KMS_SECRET_KEY_PREVIOUS/, 'and what to do')
   const reseal = await admin().call('POST', '/kms/reseal')
   t.match(reseal, { resealed: 0, firstError: /SVC_KMS_SECRET_KEY_PREVIOUS/ })
