@@ -15,6 +15,7 @@ import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { serverInfoQuery } from '../overview/queries.ts'
 import { DeadLetters } from './dead-letters.tsx'
 import { Queues } from './queues.tsx'
 import { Replay } from './replay.tsx'
@@ -51,11 +52,7 @@ export function Events() {
   })
   const kinds = (schema.data ?? []).map(({ name }) => name).filter(name => name.startsWith('notify_'))
   // What is counted begins with the start of the server.
-  const server = useQuery({
-    queryKey: ['server-info'],
-    queryFn: ({ signal }) => call('getServerInfo', { signal }),
-    enabled: maySeeServer,
-  })
+  const server = useQuery({ ...serverInfoQuery, refetchInterval: false, enabled: maySeeServer })
   const startedAt = server.data?.startedAt
   return (
     <Stack gap="xl">
