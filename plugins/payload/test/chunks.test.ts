@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { BlobChunk } from 'svc/plugins/storage/api'
+import { until } from 'svc/testing'
 import t from 'tap'
 import { type ChunkSource, sendChunks } from '../chunks.ts'
 
@@ -78,7 +79,7 @@ async function answer(
   await client(socket)
   const error = await ended.pop()
   // The callbacks of the last writes.
-  for (let turn = 0; turn < 1000 && source.held > 0; turn++) await new Promise(setImmediate)
+  await until(() => source.held === 0)
   return error
 }
 

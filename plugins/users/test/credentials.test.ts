@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { definePlugin, isCatalogError } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
-import { createFakeClock, type SeededRandom, seeded } from 'svc/testing'
+import { createFakeClock, type SeededRandom, seeded, until } from 'svc/testing'
 import t from 'tap'
 import type { Caller } from '../api.ts'
 import { codeOf, nowMs, startDirectory } from './start-users.ts'
@@ -258,7 +258,7 @@ t.test('watchers of an access key are notified when it becomes invalid', async t
   const heard: (string | undefined)[] = []
   const stop = iam.watchSecrets(accessKey => heard.push(accessKey))
   const hears = async (...expected: (string | undefined)[]) => {
-    for (let turn = 0; turn < 200 && heard.length < expected.length; turn++) await new Promise(setImmediate)
+    await until(() => heard.length >= expected.length)
     t.strictSame(heard.splice(0), expected)
   }
   await users.updateUser('ada', { description: 'x' })
