@@ -379,13 +379,14 @@ export class Drive {
     }
   }
 
-  /** Called about once a second: zeroes the next segment while the drive is idle, and refills the ballast. */
+  /** Called about once a second: zeroes the next segment as far as the drive has time for it, and refills the ballast. */
   prepareJournal(): void {
-    if (this.engine.fault === undefined && !this.#isStopping) void this.ballast.refill(this.space.latest.freeBytes)
     const written = this.journal.bytesWritten - this.#writtenBefore
     this.#writtenBefore = this.journal.bytesWritten
-    const isQuiet = written < quietBytes && !this.space.isFull() && this.engine.fault === undefined
-    if (isQuiet) this.journal.prepareNext(() => !this.#isStopping && this.engine.isQuiet)
+    if (this.engine.fault !== undefined || this.#isStopping) return
+    void this.ballast.refill(this.space.latest.freeBytes)
+    if (this.space.isFull()) return
+    this.journal.prepareNext(() => written < quietBytes && !this.#isStopping && this.engine.isQuiet)
   }
 
   async close(): Promise<void> {

@@ -212,6 +212,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
         isFull: () => space.isFull(),
         onFull: error => space.onRefused(error),
         makeRoom: async () => {
+          // What the journal has already, nobody can take; other software may take a freed piece first.
+          if (await journal.moveOn()) return true
           if (!(await ballast.release('journal'))) return false
           await journal.reserveSpace(ballast.pieceBytes)
           return true

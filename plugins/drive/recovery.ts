@@ -147,9 +147,9 @@ async function findSegments(options: RecoveryOptions): Promise<FoundSegment[]> {
     const { header, sizeBytes, hasBatches } = await inspectSegment(options, path, number)
     const isLast = i === numbers.length - 1
     if (header === undefined) {
-      // Prepared but unused, or its header write was torn: batches are written only after the header is durable.
+      // Prepared but unused, or its header write was torn: batches are written only after the header is durable. The file stays: on a
+      // full file system other software would take its space.
       if (!isLast || hasBatches) throw damage(`the header of segment ${number} does not verify`)
-      await disk.remove(path)
       continue
     }
     if (header.number !== number) throw damage(`segment ${number} calls itself ${header.number}`)

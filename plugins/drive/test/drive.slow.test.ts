@@ -8,13 +8,14 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { BlobRef } from 'svc/plugins/storage/api'
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
-import { createSingleThread } from 'svc/testing'
+import { createSingleThread, until } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { Garbage } from '../api.ts'
 import { createBackend, validateEndpoints } from '../backend.ts'
 import { BlobPins, blobPinsBytes } from '../blob-pins.ts'
 import { BodyReader } from '../body-reader.ts'
 import type { DriveConfig } from '../config.ts'
+import type { Disk, DiskFile } from '../disk.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { createDrives } from '../drives.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
@@ -661,6 +662,61 @@ t.test('a full disk refuses new data, accepts deletes and harms nothing stored (
   await t.rejects(drive.execute('table.deleteNoted', { name: 'nobody', number: 2 }, undefined), { code: 'full' })
   t.strictSame(drive.counter(countKey), [2, 2])
   t.ok(drive.get(recordKey('b')))
+})
+
+t.test('deletes go on when other software takes each byte that is given back (invariant 7)', async t => {
+  const path = await newFolder(t)
+  let isGreedy = false
+  const disk: Disk = {
+    ...ports.disk,
+    async open(name, options) {
+      const file = await ports.disk.open(name, options)
+      const write: DiskFile['write'] = async (buffer, offset, length, position) => {
+        if (isGreedy && position + length > (await file.size()))
+          throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+        return file.write(buffer, offset, length, position)
+      }
+      return new Proxy(file, {
+        get(target, property) {
+          const value = target[property as keyof DiskFile]
+          if (property === 'write') return write
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+    },
+  }
+  const open = () => openDrive(path, { ports: { ...ports, disk } })
+  let drive = await open()
+  const names = Array.from({ length: 12 }, (_, number) => `n${number}`)
+  for (const name of names) await drive.execute('table.put', { name, value: 'v' }, Buffer.alloc(100))
+  // While it is busy: `written` of the first call is everything so far.
+  drive.prepareJournal()
+  const next = join(path, 'journal', '0000000002')
+  await until(async () => (await exists(next)) && (await stat(next)).size >= 65_536)
+  isGreedy = true
+  for (const name of names.splice(0, 5)) await drive.execute('table.delete', { name }, undefined)
+  t.equal(drive.journal.tail.segment, 2)
+  await drive.close()
+  drive = await open()
+  for (const name of names.splice(0, 5)) await drive.execute('table.delete', { name }, undefined)
+  await drive.close()
+  isGreedy = false
+  await rm(join(path, 'index'), { recursive: true })
+  drive = await open()
+  t.strictSame(drive.counter(countKey), [2, 2], 'what the journal says')
+  await drive.close()
+})
+
+t.test('a segment that was prepared before a crash is still there on a full disk', async t => {
+  const path = await newFolder(t)
+  const drive = await openDrive(path)
+  drive.prepareJournal()
+  const next = join(path, 'journal', '0000000002')
+  await until(async () => (await exists(next)) && (await stat(next)).size >= 65_536)
+  await drive.close()
+  const again = await openDrive(path)
+  t.ok(await exists(next))
+  await again.close()
 })
 
 t.test('a dry run names what a start would refuse, and changes nothing', async t => {
