@@ -60,7 +60,10 @@ export class Journal {
   #prepared: number | undefined
   /** The segment whose beginning is zeroed. */
   #reserved = 0
-  /** The segment that takes no further batch, because the next one has space that is allocated already. */
+  /**
+   * The segment that takes no further batch, because the next one has space that is allocated already. It stays left also if the first
+   * batch of the next one fails: a power loss may bring that file back, whose header says where this segment ends.
+   */
   #left = 0
   #preparing: Promise<void> | undefined
   /** A segment is being opened or removed: zeroing it now would overwrite a batch that is about to be acknowledged. */
@@ -176,7 +179,6 @@ export class Journal {
   /** Reverts a batch write that failed for lack of space, so that the tail can be written again. */
   async cutBack(): Promise<void> {
     const { segment, offset } = this.tail
-    this.#left = 0
     if (this.#fileSegment !== 0 && this.#fileSegment !== segment) {
       // The failed batch had started a segment, which has no acknowledged batches.
       const failed = this.#fileSegment
@@ -184,6 +186,7 @@ export class Journal {
       try {
         await this.#closeFile()
         await this.#options.disk.remove(this.pathOf(failed))
+        this.#reserved = 0
       } finally {
         this.#isChanging = false
       }
