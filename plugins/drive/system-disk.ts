@@ -60,14 +60,13 @@ async function open(path: string, options: OpenOptions): Promise<DiskFile> {
   const synchronous = isLinux && options.synchronous === true
   const flags = flagsOf(options) | (synchronous ? constants.O_DSYNC : 0)
   if (isLinux && options.direct) {
-    const existed = options.mode === 'create' ? await exists(path) : true
     try {
       const fd = await call<number>(done => openFile(path, flags | constants.O_DIRECT, 0o640, done))
       return new SystemFile(fd, true, options)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error
-      // Linux creates the file before it finds that the file system has no O_DIRECT.
-      if (options.exclusive && !existed) await call<void>(done => unlink(path, () => done(null)))
+      // Linux creates the file before it finds that the file system has no O_DIRECT. It was not there before: that would be EEXIST.
+      if (options.mode === 'create' && options.exclusive) await call<void>(done => unlink(path, () => done(null)))
     }
   }
   const fd = await call<number>(done => openFile(path, flags, 0o640, done))
@@ -129,7 +128,8 @@ async function syncDirectory(path: string): Promise<void> {
   try {
     await call<void>(done => fsync(fd, done))
   } finally {
-    await call<void>(done => close(fd, () => done(null)))
+    // Waits for nothing, and spares another thread being woken.
+    closeSync(fd)
   }
 }
 
