@@ -1,7 +1,7 @@
 /**
  * Profiles the server under one kind of load and prints where its time goes, for the main thread and each worker:
  *
- *     node --conditions=svc-src test/perf/profile.ts LOAD [--workers N] [--seconds N] [--top N]
+ *     node --conditions=svc-src test/perf/profile.ts LOAD [--workers N] [--drives N] [--seconds N] [--top N]
  *       [--keep DIR] [--drive DIR] [--config FILE]
  *
  * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-large, put-large, list, web-hit, web-plain.
@@ -95,6 +95,7 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: {
       workers: { type: 'string', default: '0' },
+      drives: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '5' },
       top: { type: 'string', default: '45' },
       keep: { type: 'string' },
@@ -113,7 +114,8 @@ async function main(): Promise<void> {
   const client = startLoadClient()
   const workers = Number(values.workers)
   const environment = environmentOf(LOADS[name])
-  const server = await startServer({ folder, workers, configFile: options.config, environment, nodeOptions })
+  const drives = Array.from({ length: Number(values.drives) }, (_, index) => join(folder, `drive${index}`))
+  const server = await startServer({ folder, drives, workers, configFile: options.config, environment, nodeOptions })
   const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
   await client.stop()
   await server.stop()
