@@ -59,7 +59,12 @@ export default defineAdminOperation({
       description,
       expiresMs: Math.max(expiresMs, nowMs + 1),
     })
-    const parameters = { versionId, 'response-content-disposition': disposition }
+    const parameters = {
+      versionId,
+      'response-content-disposition': disposition,
+      // A browser asks again each time: a copy that it kept would open after the link has been revoked.
+      'response-cache-control': 'private, no-cache',
+    }
     const url = presignUrl(
       { accessKey: made.accessKey, secret: secretKey, region },
       { method: 'GET', url: objectUrl(s3.endpointFor(request.exchange), target, parameters), expiresSeconds, nowMs },

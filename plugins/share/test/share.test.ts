@@ -76,6 +76,9 @@ t.test('a link opens one object, as long as it is not revoked and its maker may 
     got.headers.get('content-disposition'),
     /^attachment; filename="_ _x_.txt"; filename\*=UTF-8''%C3%BC%20%22x%22.txt$/,
   )
+  t.equal(got.headers.get('cache-control'), 'private, no-cache', 'a browser that has it asks again')
+  const copy = { headers: { 'if-none-match': got.headers.get('etag') } }
+  t.equal((await use(url, copy)).status, 304)
   t.equal((await use(url, { method: 'HEAD' })).status, 200, 'signed for GET, and told by HEAD')
   t.equal(code(await use(url, { method: 'PUT', body: 'x' })), '403 SignatureDoesNotMatch')
   t.equal(code(await use(url.replace(/%27\.txt/, '.txt'))), '403 SignatureDoesNotMatch')
@@ -100,6 +103,7 @@ t.test('a link opens one object, as long as it is not revoked and its maker may 
   t.equal((await use(url)).status, 200)
   t.equal(outcome(await revoke(id, alice)), '204')
   t.equal((await use(url)).status, 403, 'at once')
+  t.equal((await use(url, copy)).status, 403, 'also to who has a copy')
   t.equal(outcome(await revoke(id, alice)), '204', 'once more')
   t.equal(outcome(await revoke('none', alice)), '404 share_not_found')
   t.same(idsOf(await list('', alice)), [])
