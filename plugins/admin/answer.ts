@@ -6,6 +6,7 @@ import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import { problemDocument, problemMediaType } from 'svc/plugins/http/api'
 import { readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { AdminOperation } from './api.ts'
+import { note } from './audit-tags.ts'
 import { adminErrors, problemsOf } from './errors.ts'
 import { eventStreamType } from './event-stream.ts'
 import type { BytesOptions, ReplyOptions } from './reply.ts'
@@ -86,7 +87,8 @@ export function answerProblem(
 ): FastifyReply {
   const { exchange } = request
   const { response } = exchange
-  request.facts = { ...request.facts, errorCode: error.code, tags: auditTagsOf(error) }
+  request.facts = { ...request.facts, errorCode: error.code }
+  note(request, auditTagsOf(error) ?? {})
   if (response.headersSent || response.destroyed) {
     // The status was already sent: the broken connection shows that the answer is incomplete.
     response.destroy()

@@ -99,6 +99,8 @@ export interface AdminRequest<Params = object, Query = object, Body = unknown> {
   authorize(actions: RequiredActions, target: ActionTarget): MaybePromise<void>
   /** Normalizes a key, a prefix or a marker according to SVC_KEY_NORMALIZATION. */
   normalizeKey(key: string): string
+  /** Adds tags to the audit record of this request. */
+  note(tags: Readonly<Record<string, string>>): void
 }
 
 /** The sender's side of a stream of server-sent events. Bounded: events for a client that is too slow are dropped and counted. */
@@ -186,6 +188,8 @@ export interface AdminOperationDeclaration<
   readonly location?: (response: ValueOf<Response>, params: ObjectOf<Params>) => string
   /** For a POST that starts work which continues after the answer: 202. */
   readonly isJob?: boolean
+  /** It changes nothing, whatever its method: a validation, a simulation, a download. The audit record says so. */
+  readonly isSafe?: boolean
   /** The answer has an `ETag` (its field `etag`), and changing operations accept `If-Match`. */
   readonly etag?: boolean
   /**

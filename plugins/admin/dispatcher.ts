@@ -12,6 +12,7 @@ import { changeOrigin } from 'svc/plugins/objects/api'
 import { openPayload, type Payload } from 'svc/plugins/payload/api'
 import { answer, answerBytes, answerProblem, basePath, splitTarget, watchForAbort } from './answer.ts'
 import type { ActionTarget, AdminOperation, AdminRequest, EventSource, RequiredActions } from './api.ts'
+import { changedNothing, note } from './audit-tags.ts'
 import {
   type AuthenticationServices,
   authenticate,
@@ -59,6 +60,9 @@ export interface DispatcherOptions extends AuthenticationServices, DecisionServi
   readonly countThrottled: (kind: string) => void
   readonly log: Logger
 }
+
+/** Each operation that can be tried has a parameter or a field of this name. */
+const isDryRun = (given: unknown): boolean => (given as { readonly dryRun?: unknown } | undefined)?.dryRun === true
 
 type Params = Readonly<Record<string, string>>
 
@@ -147,6 +151,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
     request.exchange.operation = operation.id
+    if (operation.isSafe === true) note(request, changedNothing)
     await spendToken('admin_ip', exchange.clientAddress)
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity
@@ -165,6 +170,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const payload = operation.bodyStream === true ? payloadOf(operation, request, caller) : undefined
     request.admitted = { caller, may, query, texts, payload }
     if (payload === undefined) request.body = await bodyOf(operation, request, caller)
+    const { key } = (request.body ?? {}) as { readonly key?: unknown }
+    if (typeof key === 'string' && params.bucket !== undefined) request.facts = { ...request.facts, key }
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply, operation: AdminOperation): Promise<FastifyReply> {
@@ -196,7 +203,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       isItemAllowed(action, bucket, key, facts) {
         if (may.isAllowed(action, bucket, key, facts)) return true
         const tags = may.denialTags(action, bucket, key, facts)
-        if (tags !== undefined) request.facts = { ...request.facts, tags }
+        if (tags !== undefined) note(request, tags)
         return false
       },
       isAllowedInPart: may.isAllowedInPart,
@@ -205,7 +212,9 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       },
       authorize: may.require,
       normalizeKey: options.normalizeKey,
+      note: tags => note(request, tags),
     }
+    if (isDryRun(query) || isDryRun(body)) note(request, changedNothing)
     if (operation.authorizeRequest !== undefined) {
       const { actions: needed, bucket = params.bucket, ...more } = operation.authorizeRequest(asked)
       if (bucket !== undefined) request.facts = { ...request.facts, bucket }

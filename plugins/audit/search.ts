@@ -93,6 +93,9 @@ const isPlain = (text: string): boolean => /^[\w.-]*$/.test(text)
 
 const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** Operations say by the tag that they changed nothing. */
+const isRead = ({ method, tags }: AuditRecord): boolean => readMethods.has(method) || tags.changes === 'none'
+
 /** Statuses of requests that the caller may not make. A read that finds nothing is no refusal. */
 const refusals: ReadonlySet<number> = new Set([401, 403])
 
@@ -105,7 +108,7 @@ function matches(record: AuditRecord, search: AuditSearch): boolean {
     (since === undefined || record.event_time >= since) &&
     (until === undefined || record.event_time <= until) &&
     (errors !== true || record.status >= 400) &&
-    (changes !== true || !readMethods.has(record.method) || refusals.has(record.status)) &&
+    (changes !== true || !isRead(record) || refusals.has(record.status)) &&
     (statuses === undefined || statuses.some(wanted => matchesStatus(wanted, record.status))) &&
     (requestId === undefined || record.requestId === requestId) &&
     (node === undefined || record.node === node) &&

@@ -96,7 +96,7 @@ export interface RequestFacts {
   readonly bucket?: string
   readonly key?: string
   readonly errorCode?: string
-  /** Of a refused request: `throttled`, `claimedAccessKey` (partial) and others. */
+  /** Of a refused request `throttled`, `claimedAccessKey` (partial) and others; what the operation noted. */
   readonly tags?: Readonly<Record<string, string>>
   /** If the Content-Length of request and answer are not the right numbers. */
   readonly receivedBytes?: number

@@ -134,6 +134,8 @@ export interface S3Request {
   takeForm(form: PostForm): MaybePromise<ExpectedDigests>
   /** Normalizes a key, prefix or marker from elsewhere than the path, according to SVC_KEY_NORMALIZATION. */
   normalizeKey(key: string): string
+  /** Adds tags to the audit record of this request. */
+  note(tags: Readonly<Record<string, string>>): void
 }
 
 /** The known fields of a version right after it was written. */
@@ -380,7 +382,7 @@ export interface S3RequestRecord {
   readonly userAgent: string
   readonly status: number
   readonly errorCode: string | undefined
-  /** Tags of a refused request: `throttled`, `claimedAccessKey` (partial) and others (`auditTagsOf`). */
+  /** Of a refused request `throttled`, `claimedAccessKey` (partial) and others (`auditTagsOf`); what the operation noted. */
   readonly tags?: Readonly<Record<string, string>>
   /** Milliseconds since 1970 when the request arrived. */
   readonly timeMs: number

@@ -91,6 +91,7 @@ export class S3RequestContext implements S3Request {
   errorCode: string | undefined = undefined
   /** Tags of the error that was answered, for the audit record. */
   tags: Readonly<Record<string, string>> | undefined = undefined
+  #noted: Readonly<Record<string, string>> | undefined
   sentBytes = 0
   /** Names and values in turn, in addition to those of the answer itself; undefined for requests without an origin. */
   answerHeaders: readonly string[] | undefined = undefined
@@ -343,8 +344,13 @@ export class S3RequestContext implements S3Request {
     return this.#existingTags.fetchUpload(this.environment.objects, { bucket, key, uploadId, orObject })
   }
 
+  note(tags: Readonly<Record<string, string>>): void {
+    this.#noted = { ...this.#noted, ...tags }
+  }
+
   #auditTags(): S3RequestRecord['tags'] {
-    const tags = this.tags ?? (this.isOfItems ? this.denialTags() : undefined)
+    const own = this.tags ?? (this.isOfItems ? this.denialTags() : undefined)
+    const tags = this.#noted === undefined ? own : { ...this.#noted, ...own }
     return this.domain === undefined ? tags : { ...tags, distribution: this.domain.distribution }
   }
 

@@ -26,6 +26,7 @@ export default defineAdminOperation({
   tag: 'access-rules',
   summary:
     'Says whether a caller may do something with keys of a bucket, by which rule or policy, and why other rules do not count.',
+  isSafe: true,
   authorize: 'service',
   params: BucketParameters,
   body: AccessTestRequest,

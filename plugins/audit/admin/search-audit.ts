@@ -52,7 +52,8 @@ const AuditQuery = Type.Object({
   errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
   changes: Type.Boolean({
     default: false,
-    description: 'Leaves out reads that were not refused: GET, HEAD and OPTIONS with a status other than 401 and 403.',
+    description:
+      'Leaves out what changed nothing and was not refused with 401 or 403: GET, HEAD and OPTIONS, validations, simulations, archives, dry runs.',
   }),
   status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
   requestId: Type.Optional(

@@ -40,6 +40,35 @@ t.test('filters', async t => {
   }
 })
 
+t.test('the record names what was deleted and copied, and what changed nothing is none of the changes', async t => {
+  const path = '/api/v1/buckets/photos/objects'
+  for (const key of ['a', 'b"ü', 'f/1', 'f/2']) {
+    t.equal(
+      (await signed({ method: 'POST', path: `${path}/upload?key=${encodeURIComponent(key)}`, body: 'x' })).status,
+      201,
+    )
+  }
+  const copy = { source: { bucket: 'photos', key: 'a' }, key: 'copy' }
+  t.equal((await signed({ method: 'POST', path: `${path}/copy`, body: copy })).status, 200)
+  const body = { objects: [{ key: 'a' }, { key: 'b"ü' }], prefixes: ['f/'] }
+  t.equal((await signed({ method: 'DELETE', path, body })).status, 200)
+  await signed({ method: 'POST', path: '/api/v1/policies/validate', body: { policy: {} } })
+  await signed({ method: 'POST', path: '/api/v1/buckets/photos/lifecycle/run', body: { dryRun: true } })
+  t.match((await search('action=copyObject')).items[0], {
+    bucket: 'photos',
+    object: 'copy',
+    tags: { source: 'photos/a' },
+  })
+  const [{ tags }] = (await search('action=deleteObjects')).items
+  t.same(JSON.parse(tags.deleted!).sort(), ['a', 'b"ü', 'f/1', 'f/2'])
+  t.equal(tags.deletedCount, '4')
+  t.same((await search('action=validatePolicy')).apis, ['validatePolicy'])
+  t.same((await search('action=validatePolicy&changes=true')).apis, [])
+  t.same((await search('action=runBucketLifecycle')).apis, ['runBucketLifecycle'])
+  t.same((await search('action=runBucketLifecycle&changes=true')).apis, [])
+  t.same((await search('action=deleteObjects&changes=true')).apis, ['deleteObjects'])
+})
+
 t.test('pages have each record once, even if new ones arrive meanwhile', async t => {
   for (let count = 0; count < 12; count++) await signed({ path: `/api/v1/buckets/page-${count}` })
   const seen: string[] = []

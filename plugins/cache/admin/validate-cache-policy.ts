@@ -12,6 +12,7 @@ export default defineAdminOperation({
   path: '/cache/policies/validate',
   tag: 'cache',
   summary: 'Checks a cache policy without storing it, and tells what it comes to.',
+  isSafe: true,
   authorize: manage,
   body: CachePolicyInput,
   response: Type.Object({

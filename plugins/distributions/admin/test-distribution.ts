@@ -64,6 +64,7 @@ export default defineAdminOperation({
   path: '/distributions/{id}/test',
   tag: 'distributions',
   summary: 'Says how a request would be answered, and why. Nothing is sent, and no token of a limit is spent.',
+  isSafe: true,
   authorize: [manage],
   params: IdParameters,
   body: DistributionTestRequest,

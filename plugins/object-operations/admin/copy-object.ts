@@ -59,6 +59,7 @@ export default defineAdminOperation({
   uses: ['objects', 's3'],
   async handle(request, { objects, s3 }) {
     const { bucket, key, from, given } = readCopy(request)
+    request.note({ source: `${from.bucket}/${from.key}` })
     const { move, overwrite, metadata, tags, storageClass } = request.body
     await requireActions(request)
     const { facts } = attributeRequirements(given)

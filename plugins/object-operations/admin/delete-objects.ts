@@ -1,5 +1,6 @@
 import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
 import { BulkDelete as Deletion } from '../bulk-delete.ts'
+import { deletedTags } from '../deleted-tags.ts'
 import { BulkDelete, BulkDeleteResult } from './bulk-delete-schema.ts'
 
 export default defineAdminOperation({
@@ -53,6 +54,7 @@ export default defineAdminOperation({
       if (allVersions) await deletion.deleteVersions(folder)
       else await deletion.deleteCurrent(folder)
     }
+    request.note(deletedTags(deletion.result.deleted.map(({ key }) => key)))
     return deletion.result
   },
 })

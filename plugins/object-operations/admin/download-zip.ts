@@ -38,6 +38,7 @@ export default defineAdminOperation({
   tag: 'objects',
   summary:
     'Returns objects and the objects in folders as one archive. The request fails if a named object, or its encryption key, is missing; objects in folders that cannot be read, or not by this caller, are listed in _skipped.json with the reason. If an archive cannot be completed, the connection is closed.',
+  isSafe: true,
   authorize: 'service',
   params: BucketParameters,
   body: ZipRequest,

@@ -11,6 +11,7 @@ import {
   type XmlNode,
   type XmlValue,
 } from 'svc/plugins/s3/api'
+import { deletedTags } from '../deleted-tags.ts'
 
 const keysMax = 1000
 const keyBytesMax = 1024
@@ -61,6 +62,7 @@ export default defineS3Operation({
     const results = allowed.length === 0 ? [] : await objects.deleteObjects(bucket, allowed.map(toDelete), origin)
     let next = 0
     const outcomes = items.map((item, index) => refusals[index] ?? describe(item, results[next++]!))
+    request.note(deletedTags(items.flatMap(({ key }, index) => (outcomes[index]!.Deleted === undefined ? [] : [key]))))
     return {
       xml: {
         Deleted: isQuiet ? undefined : outcomes.flatMap(({ Deleted }) => (Deleted === undefined ? [] : [Deleted])),

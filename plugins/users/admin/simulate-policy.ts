@@ -84,6 +84,7 @@ export default defineAdminOperation({
   tag: 'policies',
   summary:
     'Decides whether a user may do an action, names the statement that decides, and explains why the others do not apply.',
+  isSafe: true,
   authorize: 'self',
   body: SimulationRequest,
   response: SimulationResult,

@@ -37,6 +37,7 @@ export default defineAdminOperation({
   tag: 'policies',
   summary:
     'Checks a policy, without storing it, and returns its problems. The answer is 200 even if the policy has errors.',
+  isSafe: true,
   authorize: 'self',
   body: ValidationRequest,
   // A document of 20 KiB as text in JSON, with every character escaped.

@@ -19,6 +19,8 @@ type Entry = Answer<'searchAudit'>['items'][number]
 
 /** An export has so many records at most; svcctl has all. */
 const exportedMax = 10_000
+/** Of the objects that one request deleted; the export has more. */
+const keysShown = 5
 
 /** Records to show. By default reads are left out, because the console itself reads all the time. */
 const queriesOf = { changes: { changes: true }, errors: { errors: true }, all: {} } as const
@@ -106,8 +108,12 @@ const columns: Column<Entry>[] = [
   {
     title: words.on,
     // Of what is in no bucket the path says which it is.
-    render: ({ bucket = '', object = '', path }) =>
-      bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`,
+    render: ({ bucket = '', object = '', path, tags }) => (
+      <Titled
+        name={bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`}
+        note={objectsOf(tags as Readonly<Record<string, string | undefined>>)}
+      />
+    ),
   },
   {
     title: words.user,
@@ -129,6 +135,14 @@ const columns: Column<Entry>[] = [
     ),
   },
 ]
+
+/** Objects beside the one that a record has room for; empty where there are none. */
+function objectsOf({ deleted, deletedCount, source }: Readonly<Record<string, string | undefined>>): string {
+  if (source !== undefined) return words.copiedFrom(source)
+  if (deleted === undefined) return ''
+  const keys: readonly string[] = JSON.parse(deleted)
+  return words.deletedObjects(keys.slice(0, keysShown).join(', '), Number(deletedCount), keysShown)
+}
 
 /** Which rule and which part of the policies refused it; empty where nothing did. */
 function refusalOf(tags: Entry['tags']): string {

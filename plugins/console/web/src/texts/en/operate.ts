@@ -1,6 +1,9 @@
 /** Operation, events and encryption keys. */
 export const operate = {
   decidedBy: (what: string) => `Refused by ${what}`,
+  copiedFrom: (source: string) => `from ${source}`,
+  deletedObjects: (keys: string, count: number, shown: number) =>
+    count > shown ? `${keys} and ${count - shown} more` : keys,
   locks: 'Locks',
   noLocks: 'Nothing is locked. An operation that must not run twice holds a lock while it runs.',
   lockType: 'Type',
