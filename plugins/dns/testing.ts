@@ -89,7 +89,9 @@ export async function startNamed(t: Test, options: NamedOptions): Promise<Named>
 
   let child: ChildProcess | undefined
   const resolver = new Resolver({ timeout: 500, tries: 1 })
-  resolver.setServers([`${address}:${port}`])
+  // On a machine that is busy with other tests an answer takes seconds.
+  const patient = new Resolver({ timeout: 5000, tries: 4 })
+  for (const one of [resolver, patient]) one.setServers([`${address}:${port}`])
   const named: Named = {
     port,
     server: `${address}:${port}`,
@@ -97,7 +99,7 @@ export async function startNamed(t: Test, options: NamedOptions): Promise<Named>
     key: { name: keyName, algorithm, secret },
     async values(name) {
       try {
-        return (await resolver.resolveTxt(name)).map(parts => parts.join(''))
+        return (await patient.resolveTxt(name)).map(parts => parts.join(''))
       } catch (error) {
         const { code } = error as { code?: string }
         if (code === 'ENODATA' || code === 'ENOTFOUND') return []
