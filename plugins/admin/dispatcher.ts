@@ -21,7 +21,7 @@ import {
 } from './authentication.ts'
 import { mediaTypeOf, parseFormField, parseJson, parseText, readBody, requireMediaType } from './body.ts'
 import { createDecision, type Decision, type DecisionServices } from './decision.ts'
-import { adminErrors } from './errors.ts'
+import { adminErrors, checkField } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import { toAdminError } from './problem.ts'
@@ -294,7 +294,10 @@ async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller
   if (!isWanted) return undefined
   if (bytes.length === 0 && operation.bodyOptional === true) return {}
   const isText = contentTypes.length > 1 && mediaTypeOf(raw) !== 'application/json' && !isForm
-  return isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes)
+  // Of the body as a whole.
+  return checkField('', () =>
+    isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes),
+  )
 }
 
 function unquote(header: string | undefined): string | undefined {

@@ -89,6 +89,8 @@ export const en = {
     remove: (of: string, index: number) => `Remove ${of} ${index}`,
   },
   problems: {
+    place: (line: number, column: number) => `line ${line}, column ${column}`,
+    morePlaces: (count: number) => `and ${count} more`,
     failed: 'The request failed',
     stale: 'This could not be read again: what you see may be old',
     doneButStale: 'It is done, but what you see may be old',
