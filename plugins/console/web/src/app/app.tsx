@@ -9,6 +9,7 @@ import { Problem } from '../api/problem.ts'
 import { sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
+import { replacing } from '../parts/uploads/replacing.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -33,6 +34,7 @@ whenSessionEnds(() => {
   queryClient.clear()
   setCsrfToken('')
   uploadQueue.pauseAll()
+  replacing.discard()
   queryClient.setQueryData(sessionQuery.queryKey, null)
   void router.invalidate()
 })

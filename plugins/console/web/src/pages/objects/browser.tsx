@@ -9,6 +9,7 @@ import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
+import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
 import { DetailsDrawer } from './details-drawer.tsx'
 import type { Order, Selection } from './entries.ts'
@@ -114,7 +115,7 @@ function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false)
   usePageDrops(isOpen, setOver, items => {
     void filesOfDrop(items, prefix).then(({ chosen, unreadable }) => {
-      void uploadQueue.add(bucket, chosen)
+      replacing.upload(bucket, chosen)
       if (unreadable.length > 0) notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
     })
   })

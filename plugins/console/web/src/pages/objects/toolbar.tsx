@@ -3,7 +3,7 @@ import { IconCopy, IconFileZip, IconFolderUp, IconForms, IconTrash, IconUpload }
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
-import { uploadQueue } from '../../parts/uploads/queue.ts'
+import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
 import { downloadZip } from './download-zip.ts'
 import type { Entry, Selection } from './entries.ts'
@@ -82,15 +82,21 @@ function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
   const resetFiles = useRef<() => void>(null)
   // Before there are uploads to show: later the connection may be cut.
-  useEffect(() => void import('../../parts/uploads/upload-panel.tsx').catch(() => {}), [])
-  const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
+  useEffect(() => {
+    for (const load of [
+      () => import('../../parts/uploads/upload-panel.tsx'),
+      () => import('../../parts/uploads/replace-question.tsx'),
+    ])
+      void load().catch(() => {})
+  }, [])
+  const add = (files: FileList) => replacing.upload(bucket, filesOfInput(files, prefix))
   return (
     <>
       <FileButton
         multiple
         resetRef={resetFiles}
         onChange={files => {
-          void uploadQueue.add(
+          replacing.upload(
             bucket,
             files.map(file => ({ key: prefix + file.name, file })),
           )

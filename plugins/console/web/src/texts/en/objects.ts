@@ -95,6 +95,18 @@ export const objects = {
 }
 
 export const uploads = {
+  lookTitle: 'Upload',
+  look: (files: number) =>
+    files === 1
+      ? 'Looking whether the file exists already…'
+      : `Looking which of ${files.toLocaleString('en')} files exist already…`,
+  lookCut: 'There is no connection to the server. The upload waits for it.',
+  replaceTitle: (count: number) =>
+    count === 1 ? 'Replace 1 object?' : `Replace ${count.toLocaleString('en')} objects?`,
+  replaceText: (bucket: string) => `${bucket} keeps no old versions: what is replaced is gone.`,
+  replaceCancel: 'Upload nothing',
+  skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : count.toLocaleString('en')}`,
+  replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),
   title: (done: number, cancelled: number, all: number) =>
     `Uploads: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} done${cancelled === 0 ? '' : `, ${cancelled.toLocaleString('en')} cancelled`}`,
   rate: (rate: string) => `${rate}/s`,
