@@ -73,8 +73,8 @@ export function problemsOf(error: Error): readonly object[] | undefined {
   return Array.isArray(cause) ? cause : fieldProblems.get(cause as Error)
 }
 
-/** Refusals that the value of a field can cause: invalid, the name of nothing, a name that is taken. */
-const fieldStatuses: ReadonlySet<number> = new Set([400, 404, 409])
+/** Refusals that the value of a field can cause: invalid, the name of nothing or of a delete marker, a name that is taken. */
+const fieldStatuses: ReadonlySet<number> = new Set([400, 404, 405, 409])
 
 /** The result of a check of one field of the body. Its refusal keeps code and sentence, and names the field; `codes` limits that to some. */
 export function checkField<T>(element: string, check: () => T, codes?: readonly string[]): T {

@@ -156,7 +156,7 @@ if (withoutBrowser !== false) {
     for (const key of ['album/one', 'album/deep/two', 'three']) {
       await admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, key)
     }
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /404 POST .*download-zip/)
     await signIn(page, '/buckets/photos')
     await page.getByLabel('Select album/').check()
     await page.getByLabel('Select three').check()
@@ -173,6 +173,11 @@ if (withoutBrowser !== false) {
     await copy.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'copies/' }).waitFor()
     t.same(await keysOf(admin, 'photos', 'copies/'), ['copies/album/deep/two', 'copies/album/one', 'copies/three'])
+    await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'three' }] })
+    await page.getByRole('button', { name: 'Download as ZIP' }).click()
+    await page.getByRole('alert').filter({ hasText: 'three: ' }).waitFor()
+    t.equal(new URL(page.url()).pathname, '/buckets/photos', 'the console is still there')
+    await admin.call('POST', '/buckets/photos/objects/upload?key=three', 'three')
     t.same(flaws, [])
   })
 
@@ -295,6 +300,24 @@ if (withoutBrowser !== false) {
     await page.getByText('Content type').waitFor()
     t.equal(await page.getByRole('tab', { name: 'Versions' }).count(), 0)
     t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
+    t.same(flaws, [])
+  })
+
+  t.test('whoever may list one folder alone finds the way into it', async t => {
+    await admin.putPolicy('read-album', {
+      Action: ['s3:ListBucket'],
+      Resource: ['arn:aws:s3:::photos'],
+      Condition: { StringLike: { 's3:prefix': 'album/*' } },
+    })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('guest', { policyNames: ['read-album'] })
+    const { page, flaws } = await browser.open(t, {}, /403 GET .*objects/)
+    await signIn(page, '/buckets', accessKeyId, secretAccessKey)
+    await page.getByRole('link', { name: 'photos' }).click()
+    await page.getByText('You may not do this').waitFor()
+    await page.getByLabel('Open a folder').fill('album')
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'deep/' }).waitFor()
     t.same(flaws, [])
   })
 }

@@ -4,6 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { Problem } from '../../api/problem.ts'
 import { usePageDrops } from '../../parts/drops.ts'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -15,6 +16,7 @@ import { DetailsDrawer } from './details-drawer.tsx'
 import type { Order, Selection } from './entries.ts'
 import { useFolderListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
+import { OpenFolder } from './open-folder.tsx'
 import { Toolbar } from './toolbar.tsx'
 
 export interface BrowserProps {
@@ -51,6 +53,9 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
         />
         {listing.error !== null && (
           <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
+        )}
+        {listing.error instanceof Problem && listing.error.status === 403 && (
+          <OpenFolder bucket={bucket} prefix={prefix} />
         )}
         {!listing.isPending && listing.error === null && listing.count === 0 && (
           <Stack align="center" py="xl">

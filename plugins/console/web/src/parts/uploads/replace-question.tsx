@@ -21,6 +21,7 @@ export function ReplaceQuestion({ bucket, files, isCut, found, replace, skip, ca
     <Modal
       opened
       onClose={cancel}
+      size="lg"
       closeOnClickOutside={false}
       title={found === undefined ? words.lookTitle : words.replaceTitle(found.length)}
       closeButtonProps={{ 'aria-label': texts.common.close }}
