@@ -125,7 +125,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       exposeHeadRoute: false,
       ...(operation.body !== undefined && { schema: { body: operation.body } }),
       validatorCompiler: () => validation.body,
-      preValidation: request => admit(request, operation, validation),
+      preValidation: (request, reply) => admit(request, reply, operation, validation),
       handler: (request, reply) => serve(request, reply, operation).catch(error => fail(error, request, reply)),
     }
   }
@@ -142,7 +142,12 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     if (refusal !== undefined) throw adminErrors.too_many_requests(undefined, refusalDetails(refusal))
   }
 
-  async function admit(request: FastifyRequest, operation: AdminOperation, validation: Validation): Promise<void> {
+  async function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: AdminOperation,
+    validation: Validation,
+  ): Promise<void> {
     const { exchange } = request
     const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
@@ -150,6 +155,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     await spendToken('admin_ip', exchange.clientAddress)
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity
+    // A page learns that somebody else has signed in since it was loaded.
+    if (caller.session !== undefined) reply.header('x-session-id', caller.session.id)
     const { identity } = caller
     if (identity !== undefined) await spendToken('admin_user', identity.userName ?? identity.accessKey)
     requireOwnPage(operation, exchange, caller, options)

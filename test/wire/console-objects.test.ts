@@ -319,5 +319,22 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'deep/' }).waitFor()
     t.same(flaws, [])
+
+    // Another user signs in, in another tab: this one notices with the next answer, and shows nothing of both.
+    const other = await page.context().newPage()
+    await signIn(other, '/buckets')
+    await page.getByRole('link', { name: 'deep/' }).click()
+    await page.getByRole('heading', { name: 'You are signed in as' }).waitFor()
+    t.equal(await page.getByRole('navigation').count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await page.getByRole('button', { name: 'two', exact: true }).waitFor()
+
+    // The same user once more: nothing to tell, and what one changes is sent with the token of the new session.
+    await signIn(other, '/buckets')
+    await page.getByLabel('Select two').check()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'two', exact: true }).waitFor({ state: 'detached' })
   })
 }

@@ -67,6 +67,16 @@ export function problemOfNetwork(): Problem {
   })
 }
 
+/** What has come is for somebody else. */
+export function problemOfOtherUser(): Problem {
+  return new Problem({
+    status: 409,
+    code: 'other_user',
+    title: texts.problems.failed,
+    detail: texts.problems.otherUser,
+  })
+}
+
 interface GivenError {
   readonly element?: unknown
   readonly line?: unknown
