@@ -12,7 +12,15 @@ import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
-export { adminErrors, type FieldProblem, invalidFields, passAll, problemsOf, sentenceEnd } from './errors.ts'
+export {
+  adminErrors,
+  checkField,
+  type FieldProblem,
+  invalidFields,
+  passAll,
+  problemsOf,
+  sentenceEnd,
+} from './errors.ts'
 export {
   attributeRequirements,
   headersOfFields,

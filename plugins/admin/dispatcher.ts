@@ -22,7 +22,7 @@ import {
 } from './authentication.ts'
 import { mediaTypeOf, parseFormField, parseJson, parseText, readBody, requireMediaType } from './body.ts'
 import { createDecision, type Decision, type DecisionServices } from './decision.ts'
-import { adminErrors } from './errors.ts'
+import { adminErrors, checkField } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import { toAdminError } from './problem.ts'
@@ -129,7 +129,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       exposeHeadRoute: false,
       ...(operation.body !== undefined && { schema: { body: operation.body } }),
       validatorCompiler: () => validation.body,
-      preValidation: request => admit(request, operation, validation),
+      preValidation: (request, reply) => admit(request, reply, operation, validation),
       handler: (request, reply) => serve(request, reply, operation).catch(error => fail(error, request, reply)),
     }
   }
@@ -146,7 +146,12 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     if (refusal !== undefined) throw adminErrors.too_many_requests(undefined, refusalDetails(refusal))
   }
 
-  async function admit(request: FastifyRequest, operation: AdminOperation, validation: Validation): Promise<void> {
+  async function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: AdminOperation,
+    validation: Validation,
+  ): Promise<void> {
     const { exchange } = request
     const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
@@ -155,6 +160,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     await spendToken('admin_ip', exchange.clientAddress)
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity
+    // A page learns that somebody else has signed in since it was loaded.
+    if (caller.session !== undefined) reply.header('x-session-id', caller.session.id)
     const { identity } = caller
     if (identity !== undefined) await spendToken('admin_user', identity.userName ?? identity.accessKey)
     requireOwnPage(operation, exchange, caller, options)
@@ -303,7 +310,10 @@ async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller
   if (!isWanted) return undefined
   if (bytes.length === 0 && operation.bodyOptional === true) return {}
   const isText = contentTypes.length > 1 && mediaTypeOf(raw) !== 'application/json' && !isForm
-  return isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes)
+  // Of the body as a whole.
+  return checkField('', () =>
+    isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes),
+  )
 }
 
 function unquote(header: string | undefined): string | undefined {

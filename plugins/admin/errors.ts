@@ -65,9 +65,31 @@ export function invalidFields(problems: readonly FieldProblem[]): Error {
 
 const fieldProblems = new WeakMap<Error, readonly FieldProblem[]>()
 
-/** The list of problems of a document, for the client. Also found in the cause of an error, if that is a list. */
+/** The list of problems of a document, for the client. Also found in the cause of an error, if that is a list or has one. */
 export function problemsOf(error: Error): readonly object[] | undefined {
-  return fieldProblems.get(error) ?? (Array.isArray(error.cause) ? error.cause : undefined)
+  const { cause } = error
+  const own = fieldProblems.get(error)
+  if (own !== undefined || cause === undefined) return own
+  return Array.isArray(cause) ? cause : fieldProblems.get(cause as Error)
+}
+
+/** Refusals that the value of a field can cause: invalid, the name of nothing or of a delete marker, a name that is taken. */
+const fieldStatuses: ReadonlySet<number> = new Set([400, 404, 405, 409])
+
+/** The result of a check of one field of the body. Its refusal keeps code and sentence, and names the field; `codes` limits that to some. */
+export function checkField<T>(element: string, check: () => T, codes?: readonly string[]): T {
+  const refuse = (error: unknown): never => {
+    if (isCatalogError(error) && fieldStatuses.has(error.status) && codes?.includes(error.code) !== false) {
+      if (problemsOf(error) === undefined) fieldProblems.set(error, [{ element, message: error.message }])
+    }
+    throw error
+  }
+  try {
+    const result = check()
+    return result instanceof Promise ? (result.catch(refuse) as T) : result
+  } catch (error) {
+    return refuse(error)
+  }
 }
 
 /** Throws what the first refused check throws, with the problems of all of them; other failures, and denials, at once. */

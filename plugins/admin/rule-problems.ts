@@ -5,6 +5,8 @@ export interface RuleProblem {
   /** Index of the rule; -1 for the list as a whole. */
   readonly rule: number
   readonly id?: string
+  /** Of the rule: `allowedOrigins[0]`. */
+  readonly field?: string
   /** The code in S3: `InvalidArgument`, `InvalidRequest`, `MalformedXML`, `NotImplemented`. */
   readonly code: string
   readonly message: string

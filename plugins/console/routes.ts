@@ -42,7 +42,6 @@ export function createConsoleRoutes({ folder, publicUrl, random, version }: Cons
         immutable: true,
         index: false,
         decorateReply: false,
-        setHeaders: reply => void reply.header('x-content-type-options', 'nosniff'),
       })
     }
     const answer = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -16,6 +16,7 @@ export function securityHeaders(styleNonce: string): Readonly<Record<string, str
   return {
     'content-security-policy': policy.join('; '),
     'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',

@@ -18,6 +18,8 @@ export type CorsRule = Static<typeof CorsRule>
 export interface CorsRuleProblem {
   /** Index of the rule; -1 for the whole list. */
   readonly index: number
+  /** Of the rule, with the index of the entry: `allowedOrigins[0]`; absent for the whole list. */
+  readonly field?: string
   /** A sentence, as AWS says it where AWS refuses the same. */
   readonly message: string
 }
@@ -41,34 +43,51 @@ export function checkCorsRules(rules: readonly CorsRule[]): readonly CorsRulePro
     })
   }
   for (const [index, rule] of rules.entries()) {
-    for (const message of problemsOf(rule)) problems.push({ index, message })
+    for (const problem of problemsOf(rule)) problems.push({ index, ...problem })
   }
   return problems
 }
 
-function* problemsOf(rule: CorsRule): Generator<string> {
+function* problemsOf(rule: CorsRule): Generator<Omit<CorsRuleProblem, 'index'>> {
   const { id, allowedOrigins, allowedMethods, allowedHeaders, exposeHeaders, maxAgeSeconds } = rule
-  if (id !== undefined && id.length > idLengthMax) yield `The ID of a rule has at most ${idLengthMax} characters.`
-  if (allowedOrigins.length === 0) yield 'A rule needs at least one AllowedOrigin.'
-  if (allowedMethods.length === 0) yield 'A rule needs at least one AllowedMethod.'
-  for (const origin of allowedOrigins) {
-    if (!visible.test(origin)) yield `AllowedOrigin "${origin}" is no origin.`
-    else if (wildcards(origin) > 1) yield `AllowedOrigin "${origin}" can not have more than one wildcard.`
+  const problem = (field: keyof CorsRule, message: string, entry?: number) => ({
+    field: entry === undefined ? field : `${field}[${entry}]`,
+    message,
+  })
+  if (id !== undefined && id.length > idLengthMax) {
+    yield problem('id', `The ID of a rule has at most ${idLengthMax} characters.`)
   }
-  for (const method of allowedMethods) {
-    if (!methods.has(method)) yield `Found unsupported HTTP method in CORS config. Unsupported method is ${method}`
+  if (allowedOrigins.length === 0) yield problem('allowedOrigins', 'A rule needs at least one AllowedOrigin.')
+  if (allowedMethods.length === 0) yield problem('allowedMethods', 'A rule needs at least one AllowedMethod.')
+  for (const [entry, origin] of allowedOrigins.entries()) {
+    if (!visible.test(origin)) yield problem('allowedOrigins', `AllowedOrigin "${origin}" is no origin.`, entry)
+    else if (wildcards(origin) > 1) {
+      yield problem('allowedOrigins', `AllowedOrigin "${origin}" can not have more than one wildcard.`, entry)
+    }
   }
-  for (const name of allowedHeaders) {
-    if (!headerName.test(name)) yield `AllowedHeader "${name}" is no name of a header.`
-    else if (wildcards(name) > 1) yield `AllowedHeader "${name}" can not have more than one wildcard.`
+  for (const [entry, method] of allowedMethods.entries()) {
+    if (!methods.has(method)) {
+      const message = `Found unsupported HTTP method in CORS config. Unsupported method is ${method}`
+      yield problem('allowedMethods', message, entry)
+    }
   }
-  for (const name of exposeHeaders) {
+  for (const [entry, name] of allowedHeaders.entries()) {
+    if (!headerName.test(name))
+      yield problem('allowedHeaders', `AllowedHeader "${name}" is no name of a header.`, entry)
+    else if (wildcards(name) > 1) {
+      yield problem('allowedHeaders', `AllowedHeader "${name}" can not have more than one wildcard.`, entry)
+    }
+  }
+  for (const [entry, name] of exposeHeaders.entries()) {
     if (name.includes('*')) {
-      yield `ExposeHeader "${name}" contains wildcard. We currently do not support wildcard for ExposeHeader.`
-    } else if (!headerName.test(name)) yield `ExposeHeader "${name}" is no name of a header.`
+      const message = `ExposeHeader "${name}" contains wildcard. We currently do not support wildcard for ExposeHeader.`
+      yield problem('exposeHeaders', message, entry)
+    } else if (!headerName.test(name)) {
+      yield problem('exposeHeaders', `ExposeHeader "${name}" is no name of a header.`, entry)
+    }
   }
   if (maxAgeSeconds !== undefined && Math.abs(maxAgeSeconds) > maxAgeMax) {
-    yield `MaxAgeSeconds is an integer from -${maxAgeMax} to ${maxAgeMax}.`
+    yield problem('maxAgeSeconds', `MaxAgeSeconds is an integer from -${maxAgeMax} to ${maxAgeMax}.`)
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { ListenerName } from './api.ts'
+import { guardHeadersOf } from './guard-headers.ts'
 import { problemDocument, problemMediaType } from './problem.ts'
 
 export interface Refusal {
@@ -60,7 +61,7 @@ function statusFor(listener: ListenerName, refusal: Refusal): number {
 
 export interface Answer {
   readonly status: number
-  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
@@ -70,11 +71,11 @@ export function answerFor(listener: ListenerName, refusal: Refusal, requestId: s
     const body =
       `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${refusal.s3Code}</Code>` +
       `<Message>${refusal.message}</Message><RequestId>${requestId}</RequestId></Error>`
-    return { status, contentType: 'application/xml', body }
+    return { status, headers: { 'Content-Type': 'application/xml' }, body }
   }
   return {
     status,
-    contentType: problemMediaType,
+    headers: { 'Content-Type': problemMediaType, ...guardHeadersOf(listener) },
     body: problemDocument({ status, code: refusal.problemCode, detail: refusal.message, requestId }),
   }
 }
@@ -82,10 +83,11 @@ export function answerFor(listener: ListenerName, refusal: Refusal, requestId: s
 /** The same as bytes, for connections without a response object. The connection is closed after it. */
 export function answerBytes(listener: ListenerName, refusal: Refusal, requestId: string, nowMs: number): string {
   const answer = answerFor(listener, refusal, requestId)
+  const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return (
     `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n` +
     `Date: ${new Date(nowMs).toUTCString()}\r\nServer: svc\r\nx-amz-request-id: ${requestId}\r\n` +
-    `Content-Type: ${answer.contentType}\r\nContent-Length: ${Buffer.byteLength(answer.body)}\r\n` +
+    `${headers.join('')}Content-Length: ${Buffer.byteLength(answer.body)}\r\n` +
     `Connection: close\r\n\r\n${answer.body}`
   )
 }

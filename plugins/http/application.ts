@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import Fastify, { type FastifyReply } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { Exchange, HttpObserver, HttpRoutes, ListenerName } from './api.ts'
+import { guardHeadersOf } from './guard-headers.ts'
 import { problemAnswers, sendError } from './problem-answers.ts'
 import { bearExchange, exchangeOf, requestExchange } from './request-exchange.ts'
 import { requestObservers } from './request-observers.ts'
@@ -45,11 +46,13 @@ export async function createApplication({ routes, ...options }: ApplicationOptio
     // The head of a request is bounded as a whole; the plugin of a route refuses parameters that are too long.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     genReqId: request => exchangeOf(request as never).requestId,
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply as FastifyReply, log),
+    // Before every hook.
+    frameworkErrors: (error, request, reply) =>
+      void sendError(error, request, (reply as FastifyReply).headers(guardHeadersOf(listener)), log),
   })
   // These three apply to the routes of all plugins, not only in their own context.
   fastify.register(requestExchange)
-  fastify.register(problemAnswers, { log })
+  fastify.register(problemAnswers, { log, listener })
   fastify.register(requestObservers, options)
   for (const { listeners, plugin } of routes) {
     // A child context each: hooks and decorators of one plugin do not affect the routes of another.

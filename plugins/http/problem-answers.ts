@@ -2,15 +2,24 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
+import type { ListenerName } from './api.ts'
+import { guardHeadersOf } from './guard-headers.ts'
 import { problemDocument, problemMediaType } from './problem.ts'
 
 export interface ProblemAnswersOptions {
   readonly log: Logger
+  readonly listener: ListenerName
 }
 
 /** Sets the handlers for errors, unknown paths, and new requests while the server drains. */
 export const problemAnswers = fastifyPlugin<ProblemAnswersOptions>(
-  (fastify, { log }, done) => {
+  (fastify, { log, listener }, done) => {
+    const guard = guardHeadersOf(listener)
+    fastify.addHook('onRequest', (request, reply, next) => {
+      // The Admin API has its own, also for what it answers as bytes.
+      if (!isUnder('/api/v1/', request)) reply.headers(guard)
+      next()
+    })
     fastify.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, log))
     fastify.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),

@@ -35,8 +35,7 @@ export function createRefusing({ name, nextRequestId, clock, log }: RefusingOpti
     const answer = answerFor(name, refusal, response.requestId)
     if (response instanceof HttpResponse) response.shouldKeepAlive = false
     response.writeHead(answer.status, [
-      'Content-Type',
-      answer.contentType,
+      ...Object.entries(answer.headers).flat(),
       'Content-Length',
       String(Buffer.byteLength(answer.body)),
     ])

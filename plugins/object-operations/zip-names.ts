@@ -6,23 +6,27 @@
  * |---|---|
  * | `.` and `..` as a folder or name, an empty folder (`//`, a leading `/`) | `_`, `__`, `_` |
  * | `\`, `:`, NUL and other control characters | `_` |
+ * | `<`, `>`, `"`, `|`, `?`, `*`, and a dot or space at the end of a part, which Windows refuses | `_` |
+ * | devices of Windows, with any extension: `CON`, `nul.txt` | `CON_`, `nul_.txt` |
  * | lone surrogates | U+FFFD |
  *
  * A number distinguishes keys with the same name, versions of one key, and a file from a folder of the same name: `a (2).txt`.
  */
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a file name
-const unsafe = /[\\:\u0000-\u001f\u007f]/g
+const unsafe = /[\\:<>"|?*\u0000-\u001f\u007f]/g
+/** Source: Microsoft, "Naming Files, Paths, and Namespaces". */
+const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?= *(?:\.|$))/i
 
 /** The safe name of the key without its first `skip` characters. */
 export function safeName(key: string, skip: number): string {
-  return key
-    .slice(skip)
-    .toWellFormed()
-    .replace(unsafe, '_')
-    .split('/')
-    .map(part => (part === '' || part === '.' ? '_' : part === '..' ? '__' : part))
-    .join('/')
+  return key.slice(skip).toWellFormed().replace(unsafe, '_').split('/').map(safePart).join('/')
+}
+
+function safePart(part: string): string {
+  if (part === '' || part === '.') return '_'
+  if (part === '..') return '__'
+  return part.replace(/[. ]$/, '_').replace(device, name => `${name}_`)
 }
 
 /** Length of the longest folder that contains all of these: keys count with their folder, prefixes with themselves. */

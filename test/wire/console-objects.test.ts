@@ -156,7 +156,7 @@ if (withoutBrowser !== false) {
     for (const key of ['album/one', 'album/deep/two', 'three']) {
       await admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, key)
     }
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /404 POST .*download-zip/)
     await signIn(page, '/buckets/photos')
     await page.getByLabel('Select album/').check()
     await page.getByLabel('Select three').check()
@@ -173,6 +173,11 @@ if (withoutBrowser !== false) {
     await copy.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'copies/' }).waitFor()
     t.same(await keysOf(admin, 'photos', 'copies/'), ['copies/album/deep/two', 'copies/album/one', 'copies/three'])
+    await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'three' }] })
+    await page.getByRole('button', { name: 'Download as ZIP' }).click()
+    await page.getByRole('alert').filter({ hasText: 'three: ' }).waitFor()
+    t.equal(new URL(page.url()).pathname, '/buckets/photos', 'the console is still there')
+    await admin.call('POST', '/buckets/photos/objects/upload?key=three', 'three')
     t.same(flaws, [])
   })
 
@@ -296,5 +301,40 @@ if (withoutBrowser !== false) {
     t.equal(await page.getByRole('tab', { name: 'Versions' }).count(), 0)
     t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
     t.same(flaws, [])
+  })
+
+  t.test('whoever may list one folder alone finds the way into it', async t => {
+    await admin.putPolicy('read-album', {
+      Action: ['s3:ListBucket'],
+      Resource: ['arn:aws:s3:::photos'],
+      Condition: { StringLike: { 's3:prefix': 'album/*' } },
+    })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('guest', { policyNames: ['read-album'] })
+    const { page, flaws } = await browser.open(t, {}, /403 GET .*objects/)
+    await signIn(page, '/buckets', accessKeyId, secretAccessKey)
+    await page.getByRole('link', { name: 'photos' }).click()
+    await page.getByText('You may not do this').waitFor()
+    await page.getByLabel('Open a folder').fill('album')
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'deep/' }).waitFor()
+    t.same(flaws, [])
+
+    // Another user signs in, in another tab: this one notices with the next answer, and shows nothing of both.
+    const other = await page.context().newPage()
+    await signIn(other, '/buckets')
+    await page.getByRole('link', { name: 'deep/' }).click()
+    await page.getByRole('heading', { name: 'You are signed in as' }).waitFor()
+    t.equal(await page.getByRole('navigation').count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await page.getByRole('button', { name: 'two', exact: true }).waitFor()
+
+    // The same user once more: nothing to tell, and what one changes is sent with the token of the new session.
+    await signIn(other, '/buckets')
+    await page.getByLabel('Select two').check()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'two', exact: true }).waitFor({ state: 'detached' })
   })
 }

@@ -302,8 +302,14 @@ if (withoutBrowser !== false) {
   })
 
   t.test('tools: an export is looked at before it is imported, and the speed test draws its rates', async t => {
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /400 POST .*config\/import/)
     await signIn(page, '/tools')
+    await page.getByLabel('Type of file').selectOption({ index: 1 })
+    const wrong = { name: 'settings.txt', mimeType: 'text/plain', buffer: Buffer.from('ratelimit =\n') }
+    await page.locator('input[type=file]').setInputFiles(wrong)
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.locator('.mantine-InputWrapper-error', { hasText: /^line 1 must have keys/ }).waitFor()
+    await page.getByLabel('Type of file').selectOption({ index: 0 })
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export everything' }).click(),

@@ -102,7 +102,7 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('an upload waits for a connection that is cut, and then goes on by itself', async t => {
+  t.test('an upload waits for a connection that is cut, goes on by itself, and replaces nothing unasked', async t => {
     const { page } = await browser.open(t)
     await signIn(page, '/buckets/archive?prefix=cut/')
     await page.getByText('Nothing is here yet').waitFor()
@@ -113,5 +113,26 @@ if (withoutBrowser !== false) {
     await page.context().setOffline(false)
     await page.getByText('1 of 1 done').waitFor()
     t.same(await keysOf(admin, 'archive', 'cut/'), ['cut/small.txt'])
+
+    const text = async () => String(await admin.download('/buckets/archive/objects/download?key=cut/small.txt'))
+    const dialog = page.getByRole('dialog')
+    for (const name of ['small.txt', 'new.txt']) writeFileSync(join(folder, name), 'changed')
+    const choose = () => filesIn(page).setInputFiles(['small.txt', 'new.txt'].map(name => join(folder, name)))
+    await choose()
+    await dialog.getByText('Replace 1 object?').waitFor()
+    await dialog.getByText('cut/small.txt').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Upload only the new file' }).click()
+    await page.getByText('2 of 2 done').waitFor()
+    t.same(await keysOf(admin, 'archive', 'cut/'), ['cut/new.txt', 'cut/small.txt'])
+    t.equal(await text(), 'small')
+    await choose()
+    await dialog.getByText('Replace 2 objects?').waitFor()
+    await dialog.getByRole('button', { name: 'Upload nothing' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await choose()
+    await dialog.getByRole('button', { name: 'Replace all' }).click()
+    await page.getByText('4 of 4 done').waitFor()
+    t.equal(await text(), 'changed')
   })
 }

@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { requireNewBucketName } from '../bucket-name.ts'
 import { Bucket, describeBucket } from './bucket-schema.ts'
@@ -40,12 +40,13 @@ export default defineAdminOperation({
     const { objects, authSigv4 } = services
     const { region } = authSigv4
     const { name, objectLock = false, versioning = false, quotaBytes = 0 } = body
-    requireNewBucketName(name)
+    checkField('/name', () => requireNewBucketName(name))
     if (body.region !== undefined && body.region !== region) {
-      throw adminErrors.invalid_argument(`The region of this server is ${region}.`)
+      throw invalidFields([{ element: '/region', message: `is not that of this server, ${region}` }])
     }
     // One commit: there is no bucket without what it was to have.
-    const bucket = await objects.createBucket(name, { region, owner: iam.owner, versioning, objectLock, quotaBytes })
+    const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes }
+    const bucket = await checkField('/name', () => objects.createBucket(name, wanted))
     return describeBucket(bucket, services)
   },
 })

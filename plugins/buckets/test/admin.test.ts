@@ -114,11 +114,15 @@ t.test('a bucket is created under the name that the policy is about', async t =>
   t.equal(outcome(await create('team-b', { objectLock: true }, as('versioner'))), '403 access_denied')
   t.equal(outcome(await create('team-b', { quotaBytes: 1 }, as('versioner'))), '403 access_denied')
   t.equal(outcome(await create('team-b', { versioning: true }, as('versioner'))), '201')
-  t.equal(outcome(await create('team-b')), '409 already_exists')
+  const taken = await create('team-b')
+  t.equal(outcome(taken), '409 already_exists')
+  t.match(taken.json.errors, [{ element: '/name' }])
   const limited = await create('with-quota', { quotaBytes: 1000, versioning: true })
   t.match(limited.json, { quotaBytes: 1000, versioning: 'enabled', objectLockEnabled: false })
   t.equal(outcome(await create('elsewhere', { region: 'eu-west-1' })), '400 invalid_argument')
-  t.equal(outcome(await create('No_Name')), '400 invalid_bucket_name')
+  const refused = await create('No_Name')
+  t.equal(outcome(refused), '400 invalid_bucket_name')
+  t.match(refused.json.errors, [{ element: '/name', message: refused.json.detail }], 'forms show it at the name')
 })
 
 t.test('versioning', async t => {

@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../service.ts'
 import { CachePolicy, CachePolicyInput, describePolicy, manage, readPolicyInput } from './schemas.ts'
 
@@ -16,7 +16,8 @@ export default defineAdminOperation({
   errors: ['already_exists', 'builtin_cache_policy', 'invalid_cache_request'],
   uses: ['cacheAdmin'],
   async handle({ body }, { cacheAdmin: { settings } }) {
-    await settings.putPolicy(body.name, readPolicyInput(body), { isNew: true })
+    const input = readPolicyInput(body)
+    await checkField('/name', () => settings.putPolicy(body.name, input, { isNew: true }), ['already_exists'])
     return describePolicy((await settings.policy(body.name))!)
   },
 })

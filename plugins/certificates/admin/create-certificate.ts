@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import '../api.ts'
 import { Certificate, CertificateId, describeCertificate, madeByServer, uploadFields } from './certificate-schema.ts'
@@ -22,6 +22,8 @@ export default defineAdminOperation({
   errors: ['already_exists', 'conflict', 'invalid_certificate'],
   uses: ['certificates'],
   async handle({ body: { id, certificate, privateKey, comment } }, { certificates }) {
-    return describeCertificate(await certificates.upload(id, { certificate, privateKey, comment }))
+    return describeCertificate(
+      await checkField('/id', () => certificates.upload(id, { certificate, privateKey, comment }), ['already_exists']),
+    )
   },
 })

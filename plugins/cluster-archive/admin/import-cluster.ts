@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { ImportResult } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
 import type { ArchiveShare } from '../archive-memory.ts'
@@ -37,7 +37,8 @@ export default defineAdminOperation({
       return Buffer.concat(chunks)
     }
     const startedBy = identity!.userName ?? identity!.accessKey
-    const outcome = await archive.import(receive, { mode, isDryRun: dryRun, startedBy })
+    const options = { mode, isDryRun: dryRun, startedBy }
+    const outcome = await checkField('', () => archive.import(receive, options), ['invalid_archive'])
     return {
       ...outcome,
       mode,

@@ -96,6 +96,35 @@ t.test('what belongs to the API, or is no file, is not the page', async t => {
   t.equal((await ask('/', { authorization: 'Basic YTpi' })).status, 200)
 })
 
+t.test('whatever is no page shows nothing but text to a browser, and stands in no frame', async t => {
+  const ask = await start(t)
+  const answers: readonly (readonly [path: string, status: number, method?: string])[] = [
+    ['/api', 404],
+    ['/svc/nothing', 404],
+    ['/assets/none-12345678.js', 404],
+    ['/assets/../index.html', 403],
+    ['/assets/index-12345678.js', 200],
+    ['/%zz', 400],
+    ['/buckets', 404, 'POST'],
+    ['/buckets', 404, 'PROPFIND'],
+    [`/${'x'.repeat(100_000)}`, 431],
+  ]
+  for (const [path, status, method] of answers) {
+    const answer = await ask(path, {}, method)
+    t.equal(answer.status, status, path.slice(0, 40))
+    t.match(
+      answer.headers,
+      {
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      },
+      path.slice(0, 40),
+    )
+  }
+  t.match((await (await start(t, { isBuilt: false }))('/')).headers, { 'x-frame-options': 'DENY' })
+})
+
 t.test('files are cached for a year, and come compressed to whoever takes that', async t => {
   const ask = await start(t)
   const plain = await ask('/assets/index-12345678.js')

@@ -20,7 +20,10 @@ export default defineAdminOperation({
     const problems = checkCorsRules(rules)
     if (problems.length > 0) {
       throw invalidRules(
-        problems.map(({ index, message }) => ({ rule: index, id: rules[index]?.id, code: 'InvalidRequest', message })),
+        problems.map(({ index, field, message }) => {
+          const at = field === undefined ? {} : { field }
+          return { rule: index, id: rules[index]?.id, ...at, code: 'InvalidRequest', message }
+        }),
       )
     }
     const etag = await cors.replace(bucket, rules, { ifMatch })

@@ -56,7 +56,7 @@ t.test('all problems are reported, by rule', async t => {
   const answer = await put([rule, { id: 'bad', ...rule, allowedMethods: ['PATCH'], exposeHeaders: ['*'] }, {}])
   t.equal(`${answer.status} ${answer.json.code}`, '400 invalid_configuration')
   t.match(answer.json.ruleErrors, [
-    { rule: 1, id: 'bad', code: 'InvalidRequest', message: /PATCH/ },
+    { rule: 1, id: 'bad', field: 'allowedMethods[0]', code: 'InvalidRequest', message: /PATCH/ },
     { rule: 1, id: 'bad', message: /wildcard/ },
     { rule: 2, message: /AllowedOrigin/ },
     { rule: 2, message: /AllowedMethod/ },

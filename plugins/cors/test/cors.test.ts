@@ -259,8 +259,12 @@ t.test('patterns match as the one regular expression that they stand for', async
   t.same(checkCorsRules([]), [])
   const none = { allowedOrigins: [], allowedMethods: [], allowedHeaders: [], exposeHeaders: [], maxAgeSeconds: 2 ** 31 }
   t.same(
-    checkCorsRules([none]).map(({ index }) => index),
-    [0, 0, 0],
+    checkCorsRules([none]).map(({ index, field }) => [index, field]),
+    [
+      [0, 'allowedOrigins'],
+      [0, 'allowedMethods'],
+      [0, 'maxAgeSeconds'],
+    ],
     'everything that is wrong is told',
   )
 })

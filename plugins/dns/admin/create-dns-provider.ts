@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
 import { DnsProvider, describeProvider, NewDnsProvider, readProvider } from './dns-provider-schema.ts'
 
@@ -16,6 +16,8 @@ export default defineAdminOperation({
   errors: ['already_exists', 'invalid_dns_provider'],
   uses: ['dnsProviders'],
   async handle({ body: { name, ...body } }, { dnsProviders }) {
-    return describeProvider(await dnsProviders.create(name, readProvider(body)))
+    return describeProvider(
+      await checkField('/name', () => dnsProviders.create(name, readProvider(body)), ['already_exists']),
+    )
   },
 })

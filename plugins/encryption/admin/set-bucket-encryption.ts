@@ -1,4 +1,4 @@
-import { BucketParameters, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { BucketParameters, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { readKeyId } from '../encryption-request.ts'
 import { describeEncryption, Encryption } from './encryption-schema.ts'
 
@@ -22,11 +22,14 @@ export default defineAdminOperation({
     const present = await encryption.configuration(bucket)
     const changed = {
       algorithm,
-      kmsKeyId: kmsKeyId === undefined ? undefined : readKeyId(kmsKeyId),
+      kmsKeyId: kmsKeyId === undefined ? undefined : checkField('/kmsKeyId', () => readKeyId(kmsKeyId)),
       bucketKeyEnabled: present?.bucketKeyEnabled,
       blocksCustomerKeys: present?.blocksCustomerKeys,
     }
-    await encryption.replace(bucket, changed)
+    await checkField('/kmsKeyId', () => encryption.replace(bucket, changed), [
+      'KMS.NotFoundException',
+      'kms_key_not_found',
+    ])
     return describeEncryption(changed)
   },
 })

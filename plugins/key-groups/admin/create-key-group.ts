@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
 import { describeKeyGroup, GroupId, KeyGroup, keyGroupInput } from './key-group-schema.ts'
 
@@ -16,5 +16,5 @@ export default defineAdminOperation({
   errors: ['already_exists', 'invalid_key_group'],
   uses: ['keyGroups'],
   handle: async ({ body: { id, comment, keys } }, { keyGroups }) =>
-    describeKeyGroup(await keyGroups.create(id, { comment, keys })),
+    describeKeyGroup(await checkField('/id', () => keyGroups.create(id, { comment, keys }), ['already_exists'])),
 })

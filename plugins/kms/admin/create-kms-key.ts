@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { notConfiguredTitle } from '../errors.ts'
 import { describeKey, KmsKey, KmsKeyId } from './kms-schema.ts'
@@ -17,6 +17,6 @@ export default defineAdminOperation({
   uses: ['kms'],
   async handle({ body: { id } }, { kms }) {
     if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
-    return describeKey(await kms.createKey(id))
+    return describeKey(await checkField('/id', () => kms.createKey(id), ['already_exists']))
   },
 })

@@ -1,4 +1,4 @@
-import { adminErrors, BucketParameters, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { adminErrors, BucketParameters, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import type { BucketLock } from 'svc/plugins/objects/api'
 import type { Static } from 'typebox'
 import { requirePeriod } from '../retention.ts'
@@ -36,6 +36,9 @@ function readLock({ enabled, mode, days, years }: Static<typeof ObjectLock>): Bu
   if ((days === undefined) === (years === undefined)) {
     throw invalidFields([{ element: '/days', message: 'or /years must be given, and not both' }])
   }
-  const period = days === undefined ? { years: requirePeriod('years', years!) } : { days: requirePeriod('days', days) }
+  const period =
+    days === undefined
+      ? { years: checkField('/years', () => requirePeriod('years', years!)) }
+      : { days: checkField('/days', () => requirePeriod('days', days)) }
   return { defaultRetention: { mode, ...period } }
 }

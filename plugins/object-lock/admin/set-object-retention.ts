@@ -1,5 +1,6 @@
 import {
   BucketParameters,
+  checkField,
   defineAdminOperation,
   invalidFields,
   objectParameters,
@@ -35,7 +36,10 @@ export default defineAdminOperation({
     const { bucket, key, versionId } = readObjectParameters(request)
     const retention = readRetention(request.body)
     const { bypassGovernance } = request.body
-    await objects.changeVersion(bucket, key, versionId, { retention, bypassGovernance }, request.origin)
+    const change = { retention, bypassGovernance }
+    await checkField('/retainUntil', () => objects.changeVersion(bucket, key, versionId, change, request.origin), [
+      'InvalidArgument',
+    ])
     return describeRetention({ retention: retention ?? undefined, legalHold: false })
   },
 })

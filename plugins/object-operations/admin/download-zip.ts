@@ -1,6 +1,7 @@
 import {
   adminErrors,
   BucketParameters,
+  checkField,
   defineAdminOperation,
   ObjectKey,
   replyWithBytes,
@@ -27,6 +28,10 @@ const ZipRequest = Type.Object(
     name: Type.Optional(
       Type.String({ minLength: 1, maxLength: 255, description: 'Name of the file; default: the name of the bucket.' }),
     ),
+    check: Type.Boolean({
+      default: false,
+      description: 'Only checks what can be checked before an archive begins; the answer has no body.',
+    }),
   },
   { $id: 'ZipRequest' },
 )
@@ -49,7 +54,7 @@ export default defineAdminOperation({
   uses: ['objects', 'checksums', 'ports'],
   async handle(request, { objects, checksums, ports: { clock } }) {
     const { bucket } = request.params
-    const { name = bucket } = request.body
+    const { name = bucket, check } = request.body
     const wanted = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
     const prefixes = request.body.prefixes.map(prefix =>
       request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
@@ -60,16 +65,21 @@ export default defineAdminOperation({
       await request.authorize(['s3:ListBucket'], { bucket, facts: { query: new Map([['prefix', prefix]]) } })
     }
     const named: ObjectVersion[] = []
-    for (const { key, versionId } of wanted) {
-      requireKeyLength(key)
+    for (const [index, { key, versionId }] of wanted.entries()) {
+      const element = `/objects/${index}`
+      checkField(element, () => requireKeyLength(key))
       const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
       await request.authorize([action], { bucket, key, versionId, facts: { versionId } })
-      const version = await objects.getObject(bucket, key, versionId)
-      if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-      named.push(version)
+      const find = async () => {
+        const version = await objects.getObject(bucket, key, versionId)
+        if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
+        return version
+      }
+      named.push(await checkField(element, find, ['NoSuchKey', 'NoSuchVersion', 'MethodNotAllowed']))
     }
     await requireKeys(objects, named)
     await objects.getBucket(bucket)
+    if (check) return replyWithBytes({ status: 204, headers: {}, data: undefined })
     const keys = wanted.map(({ key }) => key)
     const entries = zipEntries({
       objects,

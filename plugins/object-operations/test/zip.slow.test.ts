@@ -148,7 +148,11 @@ t.test('names stay below the folder, and are unique', t => {
     ['..\\..\\x', '.._.._x'],
     ['C:/Windows', 'C_/Windows'],
     ['a\u0000b\n', 'a_b_'],
-    ['...', '...'],
+    ['...', '.._'],
+    ['what? <a>|"b"*', 'what_ _a___b__'],
+    ['end. /dot./x ', 'end._/dot_/x_'],
+    ['CON/nul.tar.gz/Com1 .txt/lpt¹', 'CON_/nul_.tar.gz/Com1_ .txt/lpt¹_'],
+    ['console/com10/.con/conx', 'console/com10/.con/conx'],
     ['\ud800', '\ufffd'],
   ]
   for (const [key, name] of cases) t.equal(safeName(key, 0), name)
@@ -162,6 +166,12 @@ t.test('names stay below the folder, and are unique', t => {
     '.x',
     '.x (2)',
   ])
+  const replaced = createNames()
+  t.same(
+    ['a?', 'a*', 'a_', 'CON', 'CON_'].map(key => replaced(safeName(key, 0))),
+    ['a_', 'a_ (2)', 'a_ (3)', 'CON_', 'CON_ (2)'],
+    'what is replaced stays unique',
+  )
   const both = createNames()
   t.same(['n/__', 'n/__/x', 'n/__/y', 'n/__ (2)/x', 'f.d/x', 'f.d', 'n/__', 'n/__'].map(both), [
     'n/__',
@@ -266,6 +276,11 @@ t.test('folders and objects, once each, as a request, as a form, and with partia
   t.equal(codeOf(await fetchZip({})), 'invalid_argument')
   t.equal(codeOf(await fetchZip({ objects: [{ key: 'missing' }] })), 'object_not_found')
   t.equal(codeOf(await fetchZip({ objects: [{ key: 'gone' }] })), 'object_not_found')
+  t.match(await fetchZip({ objects: [{ key: 'other' }], check: true }), { status: 204, bytes: { length: 0 } })
+  for (const key of ['missing', 'gone']) {
+    const refused = await fetchZip({ objects: [{ key: 'other' }, { key }], check: true })
+    t.match(JSON.parse(refused.bytes.toString()), { code: 'object_not_found', errors: [{ element: '/objects/1' }] })
+  }
   t.equal(codeOf(await fetchZip({ objects: Array(1001).fill({ key: 'a/1' }) })), 'invalid_argument')
   t.equal(codeOf(await fetchZip({ prefixes: Array(101).fill('a') })), 'invalid_argument')
 

@@ -1,4 +1,4 @@
-import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters, checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { collectTags } from '../tag-set.ts'
 import { Tags } from './tags-schema.ts'
 
@@ -15,7 +15,7 @@ export default defineAdminOperation({
   errors: ['bucket_not_found'],
   uses: ['objects'],
   async handle({ params: { bucket }, body }, { objects }) {
-    const tags = collectTags(Object.entries(body.tags), 'bucket')
+    const tags = checkField('/tags', () => collectTags(Object.entries(body.tags), 'bucket'))
     return { tags: Object.fromEntries((await objects.changeBucket(bucket, { tags })).tags) }
   },
 })

@@ -1,4 +1,10 @@
-import { BucketParameters, defineAdminOperation, objectParameters, readObjectParameters } from 'svc/plugins/admin/api'
+import {
+  BucketParameters,
+  checkField,
+  defineAdminOperation,
+  objectParameters,
+  readObjectParameters,
+} from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { collectTags } from '../tag-set.ts'
 import { Tags } from './tags-schema.ts'
@@ -27,7 +33,7 @@ export default defineAdminOperation({
   uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, versionId } = readObjectParameters(request)
-    const tags = collectTags(Object.entries(request.body.tags), 'object')
+    const tags = checkField('/tags', () => collectTags(Object.entries(request.body.tags), 'object'))
     await objects.changeVersion(bucket, key, versionId, { tags }, request.origin)
     return { tags: Object.fromEntries(tags) }
   },

@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { AccessKey, describeAccessKey, Expiry, KeyName } from './access-key-schema.ts'
 import { callerOf } from './caller.ts'
@@ -48,11 +48,9 @@ export default defineAdminOperation({
   uses: ['users'],
   async handle(request, { users }) {
     const { expiresAt, policy, ...wanted } = request.body
-    const { key, secretKey } = await users.createAccessKey(callerOf(request), {
-      ...wanted,
-      expiresMs: expiresAt == null ? undefined : Date.parse(expiresAt),
-      policy: policy ?? undefined,
-    })
+    const expiresMs = expiresAt == null ? undefined : Date.parse(expiresAt)
+    const create = () => users.createAccessKey(callerOf(request), { ...wanted, expiresMs, policy: policy ?? undefined })
+    const { key, secretKey } = await checkField('/accessKey', create, ['already_exists'])
     return { ...describeAccessKey(key), secretKey }
   },
 })

@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { describeGroup, Group, groupMadeByServer, membersPerChangeMax } from './group-schema.ts'
 import { Description, Name } from './user-schema.ts'
@@ -33,5 +33,6 @@ export default defineAdminOperation({
   location: ({ name }) => `/groups/${encodeURIComponent(name)}`,
   errors: ['already_exists', 'user_not_found'],
   uses: ['users'],
-  handle: async ({ body }, { users }) => describeGroup(await users.createGroup(body)),
+  handle: async ({ body }, { users }) =>
+    describeGroup(await checkField('/name', () => users.createGroup(body), ['already_exists'])),
 })

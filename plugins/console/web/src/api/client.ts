@@ -1,22 +1,36 @@
 /** Requests to the Admin API. The CSRF token lives in this module's memory and nowhere else. */
 import { routes } from 'virtual:operations'
 import type { Answer, OperationId, Request } from './operations.ts'
-import { type Problem, problemOf, problemOfNetwork } from './problem.ts'
+import { type Problem, problemOf, problemOfNetwork, problemOfOtherUser } from './problem.ts'
 
-let csrfToken = ''
+/** The session of this page; empty for none. */
+let current = { id: '', csrfToken: '' }
 let onSessionEnd = (): void => {}
+let onOtherSession = async (): Promise<boolean> => false
 
-export function setCsrfToken(token: string): void {
-  csrfToken = token
+export function setSession(session: { readonly id: string; readonly csrfToken: string } | undefined): void {
+  current = session === undefined ? { id: '', csrfToken: '' } : { id: session.id, csrfToken: session.csrfToken }
 }
+
+export const isOtherSession = (id: string | null): boolean => id !== null && current.id !== '' && id !== current.id
 
 /** Called when a request is answered that there is no session any more. */
 export function whenSessionEnds(listener: () => void): void {
   onSessionEnd = listener
 }
 
+/** Called when the browser has another session than this page. Resolves with true where it is the same user's, and is this page's now. */
+export function whenSessionIsOther(listener: () => Promise<boolean>): void {
+  onOtherSession = listener
+}
+
+/** For an answer that names its session. */
+export async function adoptSessionOf(id: string | null): Promise<boolean> {
+  return !isOtherSession(id) || (await onOtherSession())
+}
+
 export function csrfHeaders(): Record<string, string> {
-  return csrfToken === '' ? {} : { 'x-csrf-token': csrfToken }
+  return current.csrfToken === '' ? {} : { 'x-csrf-token': current.csrfToken }
 }
 
 /** Removes empty fields: an empty filter of a page filters nothing. */
@@ -91,6 +105,12 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   } catch (error) {
     if (signal?.aborted) throw error
     throw problemOfNetwork()
+  }
+  const answered = response.headers.get('x-session-id')
+  if (!beforeSession.has(id) && isOtherSession(answered)) {
+    if (!(await adoptSessionOf(answered))) throw problemOfOtherUser()
+    // The token was that of the session before.
+    if (response.status === 403) return exchange(id, request)
   }
   if (!response.ok) {
     const problem = await problemOf(response)

@@ -2,7 +2,7 @@
 import { texts } from '../texts/index.ts'
 
 export interface FieldProblem {
-  /** Path of the field in the body, such as `/name`; empty where the body as a whole is wrong. */
+  /** Path of the field in the body, such as `/name`, or a place in a file that was sent; empty where the body as a whole is wrong. */
   readonly field: string
   readonly message: string
 }
@@ -67,8 +67,20 @@ export function problemOfNetwork(): Problem {
   })
 }
 
+/** What has come is for somebody else. */
+export function problemOfOtherUser(): Problem {
+  return new Problem({
+    status: 409,
+    code: 'other_user',
+    title: texts.problems.failed,
+    detail: texts.problems.otherUser,
+  })
+}
+
 interface GivenError {
   readonly element?: unknown
+  readonly line?: unknown
+  readonly column?: unknown
   readonly rule?: unknown
   readonly field?: unknown
   readonly message?: unknown
@@ -85,9 +97,14 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
     const [, field, message] = /^(\/[\w/~.-]+) (.+)$/s.exec(detail) ?? []
     return field === undefined ? [] : [{ field, message: message as string }]
   }
-  return (lists.flat() as GivenError[]).flatMap(({ element, rule, field, message }) => {
+  return (lists.flat() as GivenError[]).flatMap(({ element, line, column, rule, field, message }) => {
     if (typeof message !== 'string') return []
-    if (typeof rule !== 'number') return [{ field: typeof element === 'string' ? element : '', message }]
+    if (typeof rule !== 'number') {
+      const place = typeof line === 'number' && line > 0 ? [texts.problems.place(line, Number(column))] : []
+      return [
+        { field: [...place, ...(typeof element === 'string' && element !== '' ? [element] : [])].join(', '), message },
+      ]
+    }
     const within = typeof field === 'string' ? `/${field.replace(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}` : ''
     return [{ field: `/rules/${rule}${within}`, message }]
   })
@@ -98,7 +115,12 @@ export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(
     error.fields
-      .filter(({ field }) => field !== '')
+      .filter(({ field }) => field.startsWith('/'))
       .map(({ field, message }) => [field.slice(1).replaceAll('/', '.'), message]),
   )
+}
+
+/** The first of the errors that are of this field, or of a part of it. */
+export function errorWithin(errors: Readonly<Record<string, string>>, field: string): string | undefined {
+  return Object.entries(errors).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
 }

@@ -1,6 +1,6 @@
 /** The session of the console: read once when the page loads, changed by sign-in and sign-out. */
 import { queryOptions } from '@tanstack/react-query'
-import { call, setCsrfToken } from './client.ts'
+import { adoptSessionOf, call, setSession } from './client.ts'
 import type { Answer, Session } from './operations.ts'
 import { Problem } from './problem.ts'
 
@@ -18,6 +18,10 @@ let isFirst = true
 
 /** Whether this page has seen that the server ended, which ends every session: whoever signs in again is told. */
 export const serverEnd = { isSeen: false }
+
+/** Other pages of this console learn at once that somebody has signed in. */
+const pages = new BroadcastChannel('svc-console-sessions')
+pages.addEventListener('message', ({ data }: MessageEvent<string>) => void adoptSessionOf(data).catch(() => {}))
 
 /** Null for whoever has not signed in. */
 export const sessionQuery = queryOptions({
@@ -42,15 +46,27 @@ export const sessionQuery = queryOptions({
 export async function signIn(accessKey: string, secretKey: string): Promise<SignedIn> {
   const session = await call('login', { body: { accessKey, secretKey } })
   serverEnd.isSeen = false
-  return completed(session, await call('getPermissions'))
+  const signedIn = completed(session, await call('getPermissions'))
+  pages.postMessage(session.id)
+  return signedIn
 }
 
 export async function signOut(): Promise<void> {
   await call('logout')
-  setCsrfToken('')
+  setSession(undefined)
+}
+
+/** The session that the browser has by now. Not of this page before `adopt` is called. */
+export async function readOtherSession(): Promise<{
+  readonly accessKey: string
+  readonly user: string
+  adopt(): SignedIn
+}> {
+  const [session, permissions] = await Promise.all([call('getSession'), call('getPermissions')])
+  return { accessKey: session.accessKey, user: permissions.user, adopt: () => completed(session, permissions) }
 }
 
 function completed(session: Session, { allowed, user }: Answer<'getPermissions'>): SignedIn {
-  setCsrfToken(session.csrfToken)
+  setSession(session)
   return { session, user, allowed: new Set(allowed) }
 }

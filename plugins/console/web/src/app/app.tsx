@@ -4,11 +4,13 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
-import { setCsrfToken, whenSessionEnds } from '../api/client.ts'
+import { setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { sessionQuery } from '../api/session.ts'
+import { readOtherSession, type SignedIn, sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
+import { replacing } from '../parts/uploads/replacing.ts'
+import { OwnPages, otherUser } from './other-user.tsx'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -31,11 +33,35 @@ queryClient.setQueryDefaults(sessionQuery.queryKey, { gcTime: Number.POSITIVE_IN
 whenSessionEnds(() => {
   // What the next one sees has to be what the next one may see.
   queryClient.clear()
-  setCsrfToken('')
+  setSession(undefined)
   uploadQueue.pauseAll()
+  replacing.discard()
   queryClient.setQueryData(sessionQuery.queryKey, null)
   void router.invalidate()
 })
+
+/** Pages ask for many things at once: one look for all. */
+let looking: Promise<boolean> | undefined
+whenSessionIsOther(() => {
+  looking ??= adoptOrLeave().finally(() => {
+    looking = undefined
+  })
+  return looking
+})
+
+async function adoptOrLeave(): Promise<boolean> {
+  const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
+  const other = await readOtherSession()
+  if (other.accessKey === before?.session.accessKey) {
+    queryClient.setQueryData(sessionQuery.queryKey, other.adopt())
+    return true
+  }
+  uploadQueue.pauseAll()
+  replacing.discard()
+  otherUser.show(other.user)
+  queryClient.clear()
+  return false
+}
 
 // For the package that keeps the page behind a dialog from scrolling.
 setNonce(styleNonce)
@@ -45,7 +71,9 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queryClient}>
         <Notifications position="top-right" />
-        <RouterProvider router={router} />
+        <OwnPages>
+          <RouterProvider router={router} />
+        </OwnPages>
       </QueryClientProvider>
     </MantineProvider>
   )

@@ -21,6 +21,7 @@ import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
+import { replacing } from '../parts/uploads/replacing.ts'
 import { texts } from '../texts/index.ts'
 import { lazyPage } from './lazy-page.ts'
 import { mayOpen, type Page, pageGroups } from './pages.ts'
@@ -76,12 +77,14 @@ export function Shell() {
           <Outlet />
         </Container>
         <Uploads />
+        <Replacements />
       </AppShell.Main>
     </AppShell>
   )
 }
 
 const ConfirmDeletion = lazyPage(() => import('../parts/confirm-deletion.tsx'), 'ConfirmDeletion')
+const ReplaceQuestion = lazyPage(() => import('../parts/uploads/replace-question.tsx'), 'ReplaceQuestion')
 const UploadPanel = lazyPage(() => import('../parts/uploads/upload-panel.tsx'), 'UploadPanel')
 
 function Uploads() {
@@ -90,6 +93,16 @@ function Uploads() {
   return (
     <Suspense>
       <UploadPanel />
+    </Suspense>
+  )
+}
+
+function Replacements() {
+  const question = useSyncExternalStore(replacing.subscribe, replacing.snapshot)
+  if (question === undefined) return null
+  return (
+    <Suspense>
+      <ReplaceQuestion {...question} />
     </Suspense>
   )
 }
@@ -147,6 +160,7 @@ function SignOut() {
   const router = useRouter()
   const [isAsking, { open, close }] = useDisclosure()
   const leave = async () => {
+    replacing.discard()
     await uploadQueue.discard()
     try {
       await signOut()

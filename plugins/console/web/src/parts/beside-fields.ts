@@ -22,4 +22,4 @@ export function useUnsaid(form: RefObject<HTMLElement | null>, error: unknown): 
 }
 
 const sentenceOf = ({ field, message }: Problem['fields'][number]): string =>
-  `${field === '' ? '' : `${field.slice(1)}: `}${message}${/[.!?]$/.test(message) ? '' : '.'}`
+  `${field === '' ? '' : `${field.replace(/^\//, '')}: `}${message}${/[.!?]$/.test(message) ? '' : '.'}`

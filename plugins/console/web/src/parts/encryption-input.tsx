@@ -11,22 +11,27 @@ export interface EncryptionInputProps {
   /** Absent where a title says what it is. */
   readonly label?: string
   readonly value: Encryption
+  /** By the fields of the body. */
+  readonly errors?: Readonly<Record<string, string>>
   readonly onChange: (value: Encryption) => void
 }
 
-export function EncryptionInput({ label, value: { algorithm, kmsKeyId = '' }, onChange }: EncryptionInputProps) {
+export function EncryptionInput({ label, value, errors = {}, onChange }: EncryptionInputProps) {
+  const { algorithm, kmsKeyId = '' } = value
   return (
     <Stack gap="xs">
       <NativeSelect
         {...(label === undefined ? { 'aria-label': texts.bucket.encryption } : { label })}
         data={choicesOf(texts.bucket.encryptions)}
         value={algorithm}
+        error={errors.algorithm}
         onChange={event => onChange({ algorithm: event.currentTarget.value as Encryption['algorithm'] } as Encryption)}
       />
       {algorithm === 'aws:kms' && (
         <TextInput
           label={texts.bucket.key}
           value={kmsKeyId}
+          error={errors.kmsKeyId}
           onChange={event => onChange({ algorithm, kmsKeyId: event.currentTarget.value })}
         />
       )}

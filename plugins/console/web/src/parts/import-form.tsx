@@ -1,7 +1,8 @@
 /** An import of a file: what it would change is shown before it changes anything. */
-import { Button, FileInput, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Button, Code, FileInput, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { type FieldProblem, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
@@ -43,6 +44,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       return result
     },
   })
+  const places = sending.error instanceof Problem ? sending.error.fields : []
   const choose = (change: () => void) => {
     change()
     sending.reset()
@@ -54,6 +56,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
         placeholder={words.file}
         value={file}
         clearable
+        error={places.length > 0 ? <Places places={places} /> : undefined}
         clearButtonProps={{ 'aria-label': texts.common.remove }}
         onChange={chosen => choose(() => setFile(chosen))}
       />
@@ -86,7 +89,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           <Button onClick={() => (mode === 'replace' ? setAsking(true) : sending.mutate(false))}>{words.apply}</Button>
         )}
       </Group>
-      {sending.error !== null && <ProblemAlert error={sending.error} />}
+      {sending.error !== null && places.length === 0 && <ProblemAlert error={sending.error} />}
       {sending.data !== undefined && children(sending.data)}
       {isAsking && (
         <ConfirmDeletion
@@ -99,6 +102,23 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           <Text size="sm">{replaceText}</Text>
         </ConfirmDeletion>
       )}
+    </Stack>
+  )
+}
+
+const placesShownMax = 20
+
+/** What is wrong with the file, and where in it. */
+function Places({ places }: { places: readonly FieldProblem[] }) {
+  const shown = places.slice(0, placesShownMax)
+  return (
+    <Stack component="span" gap={4} role="alert">
+      {shown.map(({ field, message }) => (
+        <span key={`${field} ${message}`}>
+          {field !== '' && <Code>{field}</Code>} {message}
+        </span>
+      ))}
+      {places.length > shown.length && <span>{texts.problems.morePlaces(places.length - shown.length)}</span>}
     </Stack>
   )
 }

@@ -1,6 +1,7 @@
 /** Names with values: tags, metadata, headers, credentials. */
 import { Button, Group, Input, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
 import { Tool } from './tool.tsx'
 
@@ -19,14 +20,19 @@ export interface PairsInputProps {
   readonly label?: string
   readonly hint?: string
   readonly value: readonly Pair[]
+  readonly error?: ReactNode
   readonly onChange: (value: readonly Pair[]) => void
   readonly isSecret?: boolean
 }
 
-export function PairsInput({ of, label, hint, value, onChange, isSecret = false }: PairsInputProps) {
+export function PairsInput({ of, label, hint, value, error, onChange, isSecret = false }: PairsInputProps) {
   const Value = isSecret ? PasswordInput : TextInput
   return (
-    <Input.Wrapper {...(label !== undefined && { label })} {...(hint !== undefined && { description: hint })}>
+    <Input.Wrapper
+      {...(label !== undefined && { label })}
+      {...(hint !== undefined && { description: hint })}
+      error={error}
+    >
       <Stack gap="xs" mt={label === undefined ? 0 : 4}>
         {value.map(([name, text], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a pair has no identity but its place while it is typed

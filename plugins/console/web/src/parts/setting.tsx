@@ -2,9 +2,10 @@
 import { Button, Group, Skeleton, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
-import { Problem } from '../api/problem.ts'
+import { type ReactNode, useRef, useState } from 'react'
+import { formErrorsOf, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { useUnsaid } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
 import { Section } from './section.tsx'
 import { Unsaved } from './unsaved.tsx'
@@ -17,7 +18,13 @@ export interface SettingProps<Value> {
   readonly stale?: readonly QueryKey[]
   readonly load: (signal: AbortSignal) => Promise<Value>
   readonly save: (value: Value) => Promise<unknown>
-  readonly children: (value: Value, change: (value: Value) => void, stored: Value) => ReactNode
+  readonly children: (
+    value: Value,
+    change: (value: Value) => void,
+    stored: Value,
+    /** The server's words at the fields of the body, until something is changed. */
+    errors: Readonly<Record<string, string>>,
+  ) => ReactNode
 }
 
 export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, children }: SettingProps<Value>) {
@@ -34,12 +41,20 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, saving.error)
   // Whoever may not read a setting need not see that there is one.
   if (stored.error instanceof Problem && stored.error.status === 403) return null
+  const change = (next: Value) => {
+    setChanged({ value: next })
+    // They were about what was sent.
+    saving.reset()
+  }
   const value = changed === undefined ? stored.data : changed.value
   return (
     <Section title={title} hint={hint}>
       <form
+        ref={element}
         onSubmit={event => {
           event.preventDefault()
           if (changed !== undefined) saving.mutate(changed.value)
@@ -49,11 +64,11 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
           {stored.error !== null && (
             <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} isStale={stored.data !== undefined} />
           )}
-          {saving.error !== null && <ProblemAlert error={saving.error} />}
+          {unsaid !== null && <ProblemAlert error={unsaid} />}
           {stored.isPending && <Skeleton h={36} />}
           {value !== undefined &&
             stored.data !== undefined &&
-            children(value, changedValue => setChanged({ value: changedValue }), stored.data)}
+            children(value, change, stored.data, formErrorsOf(saving.error))}
           <Unsaved isDirty={changed !== undefined} />
           {changed !== undefined && (
             <Group>

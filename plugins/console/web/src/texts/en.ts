@@ -88,7 +88,15 @@ export const en = {
     add: (of: string) => `Add ${of}`,
     remove: (of: string, index: number) => `Remove ${of} ${index}`,
   },
+  otherUser: {
+    title: (user: string) => `You are signed in as ${user} now`,
+    text: 'That happened in another tab or window of this browser. What was shown here is another user’s; what was not saved is not saved. Uploads of this page are paused: they go on when that user signs in again and chooses the same files.',
+    reload: 'Load the page again',
+  },
   problems: {
+    otherUser: 'Somebody else has signed in with this browser.',
+    place: (line: number, column: number) => `line ${line}, column ${column}`,
+    morePlaces: (count: number) => `and ${count} more`,
     failed: 'The request failed',
     stale: 'This could not be read again: what you see may be old',
     doneButStale: 'It is done, but what you see may be old',

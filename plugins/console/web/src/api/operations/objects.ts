@@ -13,6 +13,7 @@ import type setObjectRetention from '../../../../../object-lock/admin/set-object
 import type copyObject from '../../../../../object-operations/admin/copy-object.ts'
 import type deleteObjects from '../../../../../object-operations/admin/delete-objects.ts'
 import type downloadObject from '../../../../../object-operations/admin/download-object.ts'
+import type downloadZip from '../../../../../object-operations/admin/download-zip.ts'
 import type listObjectVersions from '../../../../../object-operations/admin/list-object-versions.ts'
 import type listObjects from '../../../../../object-operations/admin/list-objects.ts'
 import type setObjectMetadata from '../../../../../object-operations/admin/set-object-metadata.ts'
@@ -35,6 +36,7 @@ export interface ObjectOperations {
   createUpload: typeof createUpload
   deleteObjects: typeof deleteObjects
   downloadObject: typeof downloadObject
+  downloadZip: typeof downloadZip
   getBucketObjectLock: typeof getBucketObjectLock
   getBucketTags: typeof getBucketTags
   getObjectLegalHold: typeof getObjectLegalHold

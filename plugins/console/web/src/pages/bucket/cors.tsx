@@ -3,6 +3,7 @@ import { Button, Fieldset, Group, NumberInput, Stack, TagsInput, Text } from '@m
 import { IconX } from '@tabler/icons-react'
 import { call, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from './bucket-setting.tsx'
@@ -33,17 +34,18 @@ export function CorsRules({ bucket }: { bucket: string }) {
         call('putBucketCors', { params, body: document, ...(etag !== undefined && { ifMatch: etag }) })
       }
     >
-      {(stored, change) => <Rules stored={stored} onChange={change} />}
+      {(stored, change, _, errors) => <Rules stored={stored} errors={errors} onChange={change} />}
     </BucketSetting>
   )
 }
 
 interface RulesProps {
   readonly stored: Tagged<Document>
+  readonly errors: Readonly<Record<string, string>>
   readonly onChange: (changed: Tagged<Document>) => void
 }
 
-function Rules({ stored, onChange }: RulesProps) {
+function Rules({ stored, errors, onChange }: RulesProps) {
   const { rules } = stored.document
   const change = (next: readonly Rule[]) => onChange({ ...stored, document: { rules: [...next] } })
   return (
@@ -59,6 +61,7 @@ function Rules({ stored, onChange }: RulesProps) {
           key={index}
           rule={rule}
           name={words.corsRule(index + 1)}
+          errorOf={field => errorWithin(errors, `rules.${index}.${field}`)}
           onChange={changed => change(rules.with(index, changed))}
           onRemove={() => change(rules.toSpliced(index, 1))}
         />
@@ -75,11 +78,12 @@ function Rules({ stored, onChange }: RulesProps) {
 interface RuleFieldsProps {
   readonly rule: Rule
   readonly name: string
+  readonly errorOf: (field: string) => string | undefined
   readonly onChange: (rule: Rule) => void
   readonly onRemove: () => void
 }
 
-function RuleFields({ rule, name, onChange, onRemove }: RuleFieldsProps) {
+function RuleFields({ rule, name, errorOf, onChange, onRemove }: RuleFieldsProps) {
   return (
     <Fieldset legend={name}>
       <Stack gap="xs">
@@ -90,6 +94,7 @@ function RuleFields({ rule, name, onChange, onRemove }: RuleFieldsProps) {
             {...(hint !== '' && { description: hint })}
             data={[...data]}
             value={rule[field]}
+            error={errorOf(field)}
             onChange={value => onChange({ ...rule, [field]: value })}
           />
         ))}
@@ -99,6 +104,7 @@ function RuleFields({ rule, name, onChange, onRemove }: RuleFieldsProps) {
             min={0}
             allowDecimal={false}
             value={rule.maxAgeSeconds ?? ''}
+            error={errorOf('maxAgeSeconds')}
             onChange={given => {
               const { maxAgeSeconds: _, ...rest } = rule
               onChange(given === '' ? rest : { ...rest, maxAgeSeconds: Number(given) })

@@ -20,7 +20,7 @@ export function ObjectLock({ bucket }: { bucket: string }) {
       load={signal => call('getBucketObjectLock', { params, signal })}
       save={body => call('setBucketObjectLock', { params, body })}
     >
-      {(lock, change, stored) => (
+      {(lock, change, stored, errors) => (
         <Stack gap="xs">
           <Switch
             label={words.lockOn}
@@ -29,14 +29,20 @@ export function ObjectLock({ bucket }: { bucket: string }) {
             disabled={stored.enabled}
             onChange={event => change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })}
           />
-          {lock.enabled && <Retention lock={lock} onChange={change} />}
+          {lock.enabled && <Retention lock={lock} errors={errors} onChange={change} />}
         </Stack>
       )}
     </BucketSetting>
   )
 }
 
-function Retention({ lock, onChange }: { lock: Lock; onChange: (lock: Lock) => void }) {
+interface RetentionProps {
+  readonly lock: Lock
+  readonly errors: Readonly<Record<string, string>>
+  readonly onChange: (lock: Lock) => void
+}
+
+function Retention({ lock, errors, onChange }: RetentionProps) {
   const { enabled, mode = 'none', days, years } = lock
   const unit = years === undefined ? 'days' : 'years'
   const period = years ?? days ?? 1
@@ -48,19 +54,21 @@ function Retention({ lock, onChange }: { lock: Lock; onChange: (lock: Lock) => v
         label={words.retention}
         data={Object.entries(words.retentions).map(([value, label]) => ({ value, label }))}
         value={mode}
+        error={errors.mode}
         onChange={event => onChange(changed({ mode: event.currentTarget.value as Mode, unit, period }))}
       />
       {mode !== 'none' && (
-        <Group align="flex-end">
+        <Group align="flex-start">
           <NumberInput
             label={words.retentionPeriod}
             min={1}
             allowDecimal={false}
             value={period}
+            error={errors[unit]}
             onChange={given => onChange(changed({ mode, unit, period: Number(given) || 1 }))}
           />
           <NativeSelect
-            aria-label={words.retentionPeriod}
+            label={words.retentionUnit}
             data={Object.entries(words.units).map(([value, label]) => ({ value, label }))}
             value={unit}
             onChange={event => onChange(changed({ mode, unit: event.currentTarget.value as 'days' | 'years', period }))}

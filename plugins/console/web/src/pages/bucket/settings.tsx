@@ -4,7 +4,7 @@ import { IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
+import { errorWithin, Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
@@ -63,8 +63,9 @@ function Quota({ bucket }: { bucket: string }) {
       load={signal => call('getBucketQuota', { params, signal })}
       save={body => call('setBucketQuota', { params, body })}
     >
-      {({ size }, change) => (
+      {({ size }, change, _, errors) => (
         <BytesInput
+          error={errors.size}
           label={texts.bucket.quotaSize}
           description={texts.bucket.quotaHint}
           value={size}
@@ -92,7 +93,7 @@ function Encryption({ bucket }: { bucket: string }) {
       load={load}
       save={value => saveEncryption(bucket, value)}
     >
-      {(value, change) => <EncryptionInput value={value} onChange={change} />}
+      {(value, change, _, errors) => <EncryptionInput value={value} errors={errors} onChange={change} />}
     </BucketSetting>
   )
 }
@@ -107,7 +108,9 @@ function Tags({ bucket }: { bucket: string }) {
       load={async signal => pairsOf((await call('getBucketTags', { params, signal })).tags)}
       save={tags => call('setBucketTags', { params, body: { tags: objectOf(tags) } })}
     >
-      {(tags, change) => <PairsInput of={texts.bucket.tag} value={tags} onChange={change} />}
+      {(tags, change, _, errors) => (
+        <PairsInput of={texts.bucket.tag} value={tags} error={errorWithin(errors, 'tags')} onChange={change} />
+      )}
     </BucketSetting>
   )
 }

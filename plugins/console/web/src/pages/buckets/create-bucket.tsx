@@ -6,6 +6,7 @@ import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -31,6 +32,7 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const form = useForm({ initialValues })
   const { name, versioning, objectLock, quotaBytes, encryption, tags } = form.values
+  const errors = form.errors as Readonly<Record<string, string>>
   const [asked] = useDebouncedValue(name.trim(), 300)
   const rights = [useRights(anyName), useRights(asked === '' ? anyName : asked)]
   const may = (action: string) => rights.some(one => one.has(action))
@@ -93,6 +95,7 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
         <EncryptionInput
           label={texts.bucket.encryption}
           value={encryption}
+          errors={errors}
           onChange={value => form.setFieldValue('encryption', value)}
         />
       )}
@@ -101,6 +104,7 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
           of={texts.bucket.tag}
           label={texts.bucket.tags}
           value={tags}
+          error={errorWithin(errors, 'tags')}
           onChange={value => form.setFieldValue('tags', value)}
         />
       )}

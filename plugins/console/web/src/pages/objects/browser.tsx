@@ -4,16 +4,19 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { Problem } from '../../api/problem.ts'
 import { usePageDrops } from '../../parts/drops.ts'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
 import { uploadQueue } from '../../parts/uploads/queue.ts'
+import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
 import { DetailsDrawer } from './details-drawer.tsx'
 import type { Order, Selection } from './entries.ts'
 import { useFolderListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
+import { OpenFolder } from './open-folder.tsx'
 import { Toolbar } from './toolbar.tsx'
 
 export interface BrowserProps {
@@ -50,6 +53,9 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
         />
         {listing.error !== null && (
           <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
+        )}
+        {listing.error instanceof Problem && listing.error.status === 403 && (
+          <OpenFolder bucket={bucket} prefix={prefix} />
         )}
         {!listing.isPending && listing.error === null && listing.count === 0 && (
           <Stack align="center" py="xl">
@@ -114,7 +120,7 @@ function DropZone({ bucket, prefix, isOpen, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false)
   usePageDrops(isOpen, setOver, items => {
     void filesOfDrop(items, prefix).then(({ chosen, unreadable }) => {
-      void uploadQueue.add(bucket, chosen)
+      replacing.upload(bucket, chosen)
       if (unreadable.length > 0) notifyFailure(new Error(texts.uploads.unreadable(unreadable.length, unreadable[0]!)))
     })
   })

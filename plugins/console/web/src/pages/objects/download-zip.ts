@@ -1,16 +1,40 @@
-import { urlOf } from '../../api/client.ts'
+import { exchange, urlOf } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
+import { texts } from '../../texts/index.ts'
 
-/** Submits a form, so that the browser writes the archive to a file while it arrives, however large it is. */
-export function downloadZip(bucket: string, objects: readonly string[], prefixes: readonly string[]): void {
+/**
+ * Submits a form, so that the browser writes the archive to a file while it arrives, however large it is. What the server refuses is asked
+ * before: the browser would leave the console to show the refusal.
+ */
+export async function downloadZip(
+  bucket: string,
+  objects: readonly string[],
+  prefixes: readonly string[],
+): Promise<void> {
+  const request = { objects: objects.map(key => ({ key })), prefixes: [...prefixes] }
+  const params = { bucket }
+  try {
+    await exchange('downloadZip', { params, body: { ...request, check: true } })
+  } catch (error) {
+    throw naming(error, objects)
+  }
   const form = document.createElement('form')
   form.method = 'post'
-  form.action = urlOf('downloadZip', { bucket })
+  form.action = urlOf('downloadZip', params)
   const field = document.createElement('input')
   field.type = 'hidden'
   field.name = 'request'
-  field.value = JSON.stringify({ objects: objects.map(key => ({ key })), prefixes })
+  field.value = JSON.stringify(request)
   form.append(field)
   document.body.append(form)
   form.submit()
   form.remove()
+}
+
+/** The error with the key of the object that the server has named by its number. */
+function naming(error: unknown, objects: readonly string[]): unknown {
+  if (!(error instanceof Problem)) return error
+  const [, index] = /^\/objects\/(\d+)/.exec(error.fields[0]?.field ?? '') ?? []
+  const key = index === undefined ? undefined : objects[Number(index)]
+  return key === undefined ? error : new Error(texts.objects.zipRefused(key, error.message))
 }

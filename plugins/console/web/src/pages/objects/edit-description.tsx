@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -76,6 +77,7 @@ export function EditDescription(props: EditDescriptionProps) {
             label={texts.objects.metadata}
             hint={texts.objects.metadataHint}
             value={form.values.userMetadata}
+            error={errorWithin(form.errors as Record<string, string>, 'userMetadata')}
             onChange={value => form.setFieldValue('userMetadata', [...value])}
           />
         </>
@@ -85,6 +87,7 @@ export function EditDescription(props: EditDescriptionProps) {
           of={texts.objects.tag}
           label={texts.objects.tags}
           value={form.values.tags}
+          error={errorWithin(form.errors as Record<string, string>, 'tags')}
           onChange={value => form.setFieldValue('tags', [...value])}
         />
       )}

@@ -24,12 +24,13 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
         load={signal => call('getObjectRetention', { params, query, signal })}
         save={(body: Retention) => call('setObjectRetention', { params, query, body })}
       >
-        {({ mode, retainUntil }, change) => (
+        {({ mode, retainUntil }, change, _, errors) => (
           <Group grow align="flex-end">
             <NativeSelect
               aria-label={texts.objects.retention}
               data={Object.entries(texts.objects.retentionModes).map(([value, label]) => ({ value, label }))}
               value={mode}
+              error={errors.mode}
               onChange={event => {
                 const chosen = event.currentTarget.value as Retention['mode']
                 change({ mode: chosen, retainUntil: chosen === '' ? null : (retainUntil ?? inDays(30)) })
@@ -40,6 +41,7 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
                 type="date"
                 label={texts.objects.retainUntil}
                 value={(retainUntil ?? '').slice(0, 10)}
+                error={errors.retainUntil}
                 onChange={event => {
                   const date = event.currentTarget.value
                   if (date !== '') change({ mode, retainUntil: `${date}T00:00:00.000Z` })

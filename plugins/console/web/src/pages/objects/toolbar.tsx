@@ -1,9 +1,11 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
 import { IconCopy, IconFileZip, IconFolderUp, IconForms, IconTrash, IconUpload } from '@tabler/icons-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { notifyFailure } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfInput } from '../../parts/uploads/chosen-files.ts'
-import { uploadQueue } from '../../parts/uploads/queue.ts'
+import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
 import { downloadZip } from './download-zip.ts'
 import type { Entry, Selection } from './entries.ts'
@@ -28,6 +30,15 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
   const mayDelete = rights.has('s3:DeleteObject')
   const chosen = [...selected.values()]
   const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
+  const queryClient = useQueryClient()
+  const zipping = useMutation({
+    mutationFn: () => downloadZip(bucket, idsOf('object'), idsOf('folder')),
+    async onError(error) {
+      notifyFailure(error, texts.objects.zip)
+      // What is listed may be gone.
+      await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
+    },
+  })
   return (
     <Group gap="xs">
       {mayWrite && <UploadButtons bucket={bucket} prefix={prefix} />}
@@ -44,7 +55,8 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
           <Button
             variant="default"
             leftSection={<IconFileZip size={16} aria-hidden />}
-            onClick={() => downloadZip(bucket, idsOf('object'), idsOf('folder'))}
+            loading={zipping.isPending}
+            onClick={() => zipping.mutate()}
           >
             {texts.objects.zip}
           </Button>
@@ -82,15 +94,21 @@ function UploadButtons({ bucket, prefix }: { bucket: string; prefix: string }) {
   const folderInput = useRef<HTMLInputElement>(null)
   const resetFiles = useRef<() => void>(null)
   // Before there are uploads to show: later the connection may be cut.
-  useEffect(() => void import('../../parts/uploads/upload-panel.tsx').catch(() => {}), [])
-  const add = (files: FileList) => void uploadQueue.add(bucket, filesOfInput(files, prefix))
+  useEffect(() => {
+    for (const load of [
+      () => import('../../parts/uploads/upload-panel.tsx'),
+      () => import('../../parts/uploads/replace-question.tsx'),
+    ])
+      void load().catch(() => {})
+  }, [])
+  const add = (files: FileList) => replacing.upload(bucket, filesOfInput(files, prefix))
   return (
     <>
       <FileButton
         multiple
         resetRef={resetFiles}
         onChange={files => {
-          void uploadQueue.add(
+          replacing.upload(
             bucket,
             files.map(file => ({ key: prefix + file.name, file })),
           )

@@ -18,7 +18,7 @@ export function BlockPublicEverywhere() {
       load={signal => call('getBlockPublic', { signal })}
       save={({ enabled, mode }) => call('setBlockPublic', { body: { enabled, mode } })}
     >
-      {(block, change) => (
+      {(block, change, _, errors) => (
         <>
           <Switch
             label={words.blockPublicOn}
@@ -31,6 +31,7 @@ export function BlockPublicEverywhere() {
               label={words.blockMode}
               data={choicesOf(words.blockModes)}
               value={block.mode}
+              error={errors.mode}
               disabled={!mayChange}
               onChange={event => change({ ...block, mode: event.currentTarget.value as typeof block.mode })}
             />

@@ -62,6 +62,11 @@ export class InterruptedUploads {
     return { count: this.#missing, keys, buckets: [...buckets] }
   }
 
+  knows(bucket: string, key: string, file: File): boolean {
+    const entry = this.#left.get(idOf({ bucket, key }))
+    return entry !== undefined && entry.sizeBytes === file.size && entry.modifiedMs === file.lastModified
+  }
+
   /** Takes over what an earlier page has sent of the same file. */
   adopt(upload: Upload): void {
     const id = idOf(upload)

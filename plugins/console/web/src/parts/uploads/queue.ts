@@ -115,6 +115,11 @@ class UploadQueue {
     await this.#interrupted.open(user)
   }
 
+  /** Whether an earlier page has sent this file, or a part of it, to this key. */
+  isContinued(bucket: string, key: string, file: File): boolean {
+    return this.#interrupted.knows(bucket, key, file)
+  }
+
   /** Gives up what was interrupted. */
   forgetInterrupted(): Promise<void> {
     return this.#interrupted.forget()

@@ -1,5 +1,5 @@
 /** Sends one piece of a file, with progress: `fetch` tells nothing of what has been sent. */
-import { csrfHeaders, endSessionAfter } from '../../api/client.ts'
+import { adoptSessionOf, csrfHeaders, endSessionAfter, isOtherSession } from '../../api/client.ts'
 import { Problem, problemOf, problemOfNetwork } from '../../api/problem.ts'
 
 export interface Transfer {
@@ -54,6 +54,12 @@ function sendNow<T>({ method, url, body, contentType, signal, onProgress }: Tran
       if (request.status >= 300) {
         const problem = await problemOf(new Response(request.responseText, { status: request.status }))
         endSessionAfter(problem)
+        // The next attempt has the token of the session that the page has then.
+        if (isOtherSession(request.getResponseHeader('x-session-id'))) {
+          const isOwn = await adoptSessionOf(request.getResponseHeader('x-session-id')).catch(() => false)
+          if (isOwn && problem.status === 403)
+            return resolve(sendNow({ method, url, body, contentType, signal, onProgress }))
+        }
         return reject(problem)
       }
       try {

@@ -33,6 +33,7 @@ export const bucket = {
     GOVERNANCE: 'governance: who has the right may shorten it',
     COMPLIANCE: 'compliance: nobody may shorten it',
   },
+  retentionUnit: 'Unit',
   retentionPeriod: 'For so many',
   units: { days: 'days', years: 'years' },
   cors: 'Pages of other sites (CORS)',

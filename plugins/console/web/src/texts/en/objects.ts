@@ -86,6 +86,10 @@ export const objects = {
   copying: (done: number, all: number) => `${done.toLocaleString('en')} of ${all.toLocaleString('en')}`,
   copyFailed: (count: number, first: string) => `${count.toLocaleString('en')} failed. The first: ${first}`,
   sameKey: 'That is where it is already.',
+  openFolder: 'Open a folder',
+  openFolderHint: 'With the folders above it. You may list a part of a bucket without the rest.',
+  openFolderGo: 'Open',
+  zipRefused: (key: string, reason: string) => `${key}: ${reason}`,
   zip: 'Download as ZIP',
   retention: 'Retention',
   retentionModes: { '': 'none', GOVERNANCE: 'governance', COMPLIANCE: 'compliance' },
@@ -95,6 +99,18 @@ export const objects = {
 }
 
 export const uploads = {
+  lookTitle: 'Upload',
+  look: (files: number) =>
+    files === 1
+      ? 'Looking whether the file exists already…'
+      : `Looking which of ${files.toLocaleString('en')} files exist already…`,
+  lookCut: 'There is no connection to the server. The upload waits for it.',
+  replaceTitle: (count: number) =>
+    count === 1 ? 'Replace 1 object?' : `Replace ${count.toLocaleString('en')} objects?`,
+  replaceText: (bucket: string) => `${bucket} keeps no old versions: what is replaced is gone.`,
+  replaceCancel: 'Upload nothing',
+  skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : count.toLocaleString('en')}`,
+  replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),
   title: (done: number, cancelled: number, all: number) =>
     `Uploads: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} done${cancelled === 0 ? '' : `, ${cancelled.toLocaleString('en')} cancelled`}`,
   rate: (rate: string) => `${rate}/s`,

@@ -1,0 +1,39 @@
+/** A way into a bucket of which one may list a part alone. */
+import { Button, Group, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { texts } from '../../texts/index.ts'
+
+export function OpenFolder({ bucket, prefix }: { bucket: string; prefix: string }) {
+  const navigate = useNavigate()
+  const [folder, setFolder] = useState(prefix)
+  const wanted = folder.trim()
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (wanted === '') return
+        const search = { prefix: wanted.endsWith('/') ? wanted : `${wanted}/` }
+        void navigate({ to: '/buckets/$bucket', params: { bucket }, search })
+      }}
+    >
+      <Group align="flex-end" gap="xs">
+        <TextInput
+          label={texts.objects.openFolder}
+          description={texts.objects.openFolderHint}
+          placeholder="home/anna/"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          value={folder}
+          onChange={event => setFolder(event.currentTarget.value)}
+          flex="1 1 240px"
+          maw={480}
+        />
+        <Button type="submit" disabled={wanted === ''}>
+          {texts.objects.openFolderGo}
+        </Button>
+      </Group>
+    </form>
+  )
+}

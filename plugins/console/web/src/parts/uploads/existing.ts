@@ -1,0 +1,85 @@
+/** Which keys of a bucket exist already: with few requests, whether a thousand files are new or none is. */
+import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
+import { withRetries } from './transfer.ts'
+
+const requestsAtOnce = 6
+const pageKeysMax = 1000
+/** One more page of a listing is worth so many keys that need no request of their own. */
+const keysPerPage = 50
+/** Listings are in the order of UTF-8; texts with other characters are ordered otherwise here. */
+const ordersOtherwise = /[\ud800-\uffff]/
+
+/** As the server may keep it (SVC_KEY_NORMALIZATION). */
+const sameKey = (key: string) => key.normalize('NFC')
+
+/** Rejects when `signal` does. Keys that the caller may not look for count as new. `onUnreachable` is called while the server cannot be reached. */
+export async function existingKeys(
+  bucket: string,
+  keys: readonly string[],
+  signal: AbortSignal,
+  onUnreachable: () => void,
+): Promise<readonly string[]> {
+  const persist = <T>(work: () => Promise<T>) => withRetries(signal, work, async () => onUnreachable())
+  const { found, left } = await persist(() => listed(bucket, keys, signal))
+  const waiting = [...left]
+  const workers = Array.from({ length: Math.min(requestsAtOnce, waiting.length) }, async () => {
+    for (let key = waiting.shift(); key !== undefined; key = waiting.shift()) {
+      const asked = key
+      if (await persist(() => exists(bucket, asked, signal))) found.add(sameKey(asked))
+    }
+  })
+  await Promise.all(workers)
+  return keys.filter(key => found.has(sameKey(key)))
+}
+
+/** Lists what begins as all of them do: new folders cost one request. `left`: keys beyond the last page that was read. */
+async function listed(bucket: string, keys: readonly string[], signal: AbortSignal) {
+  const found = new Set<string>()
+  const wanted = new Set(keys.map(sameKey))
+  const prefix = commonPrefix(keys)
+  let cursor: string | undefined
+  let last = ''
+  try {
+    for (let pages = 1 + Math.floor(keys.length / keysPerPage); pages > 0; pages--) {
+      const query = { prefix, delimiter: '', limit: pageKeysMax, ...(cursor !== undefined && { cursor }) }
+      const page = await call('listObjects', { params: { bucket }, query, signal })
+      for (const { key } of page.objects) if (wanted.has(sameKey(key))) found.add(sameKey(key))
+      if (!page.isTruncated || page.nextCursor === null) return { found, left: [] }
+      cursor = page.nextCursor
+      last = page.objects.at(-1)?.key ?? last
+    }
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+  }
+  const isListed = (key: string) => sameKey(key) < last && !ordersOtherwise.test(key)
+  return { found, left: keys.filter(key => !found.has(sameKey(key)) && !isListed(key)) }
+}
+
+async function exists(bucket: string, key: string, signal: AbortSignal): Promise<boolean> {
+  const params = { bucket }
+  try {
+    const { objects } = await call('listObjects', { params, query: { prefix: key, delimiter: '', limit: 1 }, signal })
+    return objects[0] !== undefined && sameKey(objects[0].key) === sameKey(key)
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+  }
+  try {
+    await call('statObject', { params, query: { key }, signal })
+    return true
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 403 || error.status === 404)) return false
+    throw error
+  }
+}
+
+const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status === 403
+
+function commonPrefix(keys: readonly string[]): string {
+  let prefix = keys[0] ?? ''
+  for (const key of keys) {
+    while (!key.startsWith(prefix)) prefix = prefix.slice(0, -1)
+  }
+  // Half of a character is none.
+  return /[\ud800-\udbff]$/.test(prefix) ? prefix.slice(0, -1) : prefix
+}

@@ -1,0 +1,96 @@
+/** What is uploaded over objects that a bucket keeps no old versions of: asked first, once for all files that were chosen together. */
+import { call } from '../../api/client.ts'
+import { notifyFailure } from '../failure.tsx'
+import { existingKeys } from './existing.ts'
+import { type Chosen, uploadQueue } from './queue.ts'
+import { withRetries } from './transfer.ts'
+
+export interface Replacing {
+  readonly bucket: string
+  /** How many files were chosen. */
+  readonly files: number
+  /** The server cannot be reached. */
+  readonly isCut: boolean
+  /** Keys that would be replaced; undefined while they are looked for. */
+  readonly found: readonly string[] | undefined
+  readonly replace: () => void
+  readonly skip: () => void
+  readonly cancel: () => void
+}
+
+class ReplacingStore {
+  #first: Replacing | undefined
+  /** One question after the other. */
+  #turn: Promise<void> = Promise.resolve()
+  #ended = new AbortController()
+  readonly #listeners = new Set<() => void>()
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  snapshot = (): Replacing | undefined => this.#first
+
+  /** Uploads what was chosen, or the part of it that somebody agrees to. */
+  upload(bucket: string, chosen: readonly Chosen[]): void {
+    const { signal } = this.#ended
+    this.#turn = this.#turn.then(() => this.#decide(bucket, chosen, signal))
+  }
+
+  /** Gives up everything that was not decided yet. */
+  discard(): void {
+    this.#ended.abort()
+    this.#ended = new AbortController()
+  }
+
+  async #decide(bucket: string, chosen: readonly Chosen[], discarded: AbortSignal): Promise<void> {
+    if (discarded.aborted || chosen.length === 0) return
+    const cancelled = new AbortController()
+    const signal = AbortSignal.any([discarded, cancelled.signal])
+    try {
+      const answered = await new Promise<readonly Chosen[]>((resolve, reject) => {
+        signal.addEventListener('abort', () => resolve([]))
+        const given = { bucket, files: chosen.length, isCut: false, found: undefined }
+        const idle = () => {}
+        this.#show({ ...given, replace: idle, skip: idle, cancel: () => cancelled.abort() })
+        const onUnreachable = () => {
+          if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
+        }
+        this.#look(bucket, chosen, signal, onUnreachable).then(found => {
+          if (found.length === 0) return resolve(chosen)
+          const keys = new Set(found)
+          this.#show({
+            ...given,
+            found,
+            replace: () => resolve(chosen),
+            skip: () => resolve(chosen.filter(({ key }) => !keys.has(key))),
+            cancel: () => cancelled.abort(),
+          })
+        }, reject)
+      })
+      void uploadQueue.add(bucket, answered)
+    } catch (error) {
+      if (!signal.aborted) notifyFailure(error)
+    } finally {
+      this.#show(undefined)
+    }
+  }
+
+  async #look(bucket: string, chosen: readonly Chosen[], signal: AbortSignal, onUnreachable: () => void) {
+    const load = () => call('getBucket', { params: { bucket }, signal })
+    const { versioning } = await withRetries(signal, load, async () => onUnreachable())
+    if (versioning === 'enabled') return []
+    // What an earlier page began with the same file goes on.
+    const fresh = chosen.filter(({ key, file }) => !uploadQueue.isContinued(bucket, key, file))
+    if (fresh.length === 0) return []
+    return existingKeys(bucket, [...new Set(fresh.map(({ key }) => key))], signal, onUnreachable)
+  }
+
+  #show(replacing: Replacing | undefined): void {
+    this.#first = replacing
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+export const replacing = new ReplacingStore()
