@@ -114,8 +114,8 @@ export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(
     error.fields
-      .filter(({ field }) => field.startsWith('/'))
-      .map(({ field, message }) => [field.slice(1).replaceAll('/', '.'), message]),
+      .filter(({ field }) => field !== '')
+      .map(({ field, message }) => [field.replace(/^\//, '').replaceAll('/', '.'), message]),
   )
 }
 
