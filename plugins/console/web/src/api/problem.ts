@@ -10,7 +10,8 @@ export interface FieldProblem {
 export class Problem extends Error {
   readonly status: number
   readonly code: string
-  readonly title: string
+  /** The server has said so itself. Its title is the phrase of the status, and tells nothing. */
+  readonly isOfServer: boolean
   readonly requestId: string
   readonly fields: readonly FieldProblem[]
   /** How long to wait before the next try, where the server has said so. */
@@ -19,7 +20,7 @@ export class Problem extends Error {
   constructor(given: {
     status: number
     code: string
-    title: string
+    isOfServer?: boolean
     detail: string
     requestId?: string
     fields?: readonly FieldProblem[]
@@ -29,7 +30,7 @@ export class Problem extends Error {
     this.name = 'Problem'
     this.status = given.status
     this.code = given.code
-    this.title = given.title
+    this.isOfServer = given.isOfServer ?? false
     this.requestId = given.requestId ?? ''
     this.fields = given.fields ?? []
     this.retryAfterSeconds = Number(given.retryAfter) || undefined
@@ -39,12 +40,12 @@ export class Problem extends Error {
 /** The server's own words, or ours where its answer was none of its documents. */
 export async function problemOf(response: Response): Promise<Problem> {
   try {
-    const { status, code, title, detail, requestId, ...given } = await response.json()
+    const { status, code, detail, requestId, ...given } = await response.json()
     if (typeof code === 'string' && typeof detail === 'string') {
       return new Problem({
         status,
+        isOfServer: true,
         code,
-        title,
         detail,
         requestId,
         fields: fieldsOf({ ...given, detail }),
@@ -55,14 +56,13 @@ export async function problemOf(response: Response): Promise<Problem> {
     // A proxy has answered, or the connection broke.
   }
   const detail = texts.problems.strangeAnswer(response.status)
-  return new Problem({ status: response.status, code: 'strange_answer', title: texts.problems.failed, detail })
+  return new Problem({ status: response.status, code: 'strange_answer', detail })
 }
 
 export function problemOfNetwork(): Problem {
   return new Problem({
     status: 0,
     code: 'unreachable',
-    title: texts.problems.failed,
     detail: texts.problems.unreachable,
   })
 }
@@ -72,7 +72,6 @@ export function problemOfOtherUser(): Problem {
   return new Problem({
     status: 409,
     code: 'other_user',
-    title: texts.problems.failed,
     detail: texts.problems.otherUser,
   })
 }
@@ -115,8 +114,8 @@ export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(
     error.fields
-      .filter(({ field }) => field.startsWith('/'))
-      .map(({ field, message }) => [field.slice(1).replaceAll('/', '.'), message]),
+      .filter(({ field }) => field !== '')
+      .map(({ field, message }) => [field.replace(/^\//, '').replaceAll('/', '.'), message]),
   )
 }
 

@@ -1,6 +1,5 @@
 /** The application: theme, data, pages. */
 import { MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
@@ -8,6 +7,7 @@ import { setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.t
 import { Problem } from '../api/problem.ts'
 import { readOtherSession, type SignedIn, sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
+import { Toasts } from '../parts/toasts.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { OwnPages, otherUser } from './other-user.tsx'
@@ -70,7 +70,7 @@ export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queryClient}>
-        <Notifications position="top-right" />
+        <Toasts />
         <OwnPages>
           <RouterProvider router={router} />
         </OwnPages>

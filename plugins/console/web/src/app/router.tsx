@@ -8,6 +8,7 @@ import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
 import { mayOpen, overviewPage } from './pages.ts'
 import { Shell } from './shell.tsx'
+import { wayBack } from './way-back.ts'
 
 interface Context {
   readonly queryClient: QueryClient
@@ -24,11 +25,7 @@ const signIn = createRoute({
   async beforeLoad({ context, search }) {
     const signedIn = await context.queryClient.ensureQueryData(sessionQuery).catch(() => null)
     if (signedIn === null) return
-    // Only a path of our own: the address may have been given to the visitor by somebody else.
-    const { pathname, searchParams } = new URL(
-      /^\/(?!\/)/.test(search.from ?? '') ? search.from! : '/',
-      'http://own.invalid',
-    )
+    const { pathname, searchParams } = new URL(wayBack(search.from), 'http://own.invalid')
     throw redirect({ to: pathname, search: Object.fromEntries(searchParams), replace: true })
   },
   component: lazyPage(() => import('../pages/sign-in.tsx'), 'SignIn'),

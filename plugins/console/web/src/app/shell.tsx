@@ -76,6 +76,7 @@ export function Shell() {
         <Container size="xl" p={0}>
           <Outlet />
         </Container>
+        <div className="toast-room" />
         <Uploads />
         <Replacements />
       </AppShell.Main>

@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { serverEnd, sessionQuery, signIn } from '../api/session.ts'
 import { basePath } from '../app/base-path.ts'
+import { wayBack } from '../app/way-back.ts'
 import { ProblemAlert } from '../parts/failure.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
@@ -34,9 +35,7 @@ export function SignIn() {
       }
       lastAccessKey = signedIn.session.accessKey
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
-      // Only a path of our own: the address may have been given to the visitor by somebody else.
-      if (from !== undefined && /^\/(?!\/)/.test(from)) router.history.push(basePath + from)
-      else await router.navigate({ to: '/' })
+      router.history.push(basePath + wayBack(from))
     },
   })
   return (

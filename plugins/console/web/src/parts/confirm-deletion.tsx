@@ -57,7 +57,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
               onChange={event => setText(event.currentTarget.value)}
             />
           )}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-buttons">
             <Button variant="default" onClick={onClose}>
               {texts.common.cancel}
             </Button>

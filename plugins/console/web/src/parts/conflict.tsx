@@ -8,7 +8,7 @@ export function Conflict({ error, onLoad }: { error: unknown; onLoad: () => unkn
   if (error === null || error === undefined) return null
   if (!(error instanceof Problem && error.status === 412)) return <ProblemAlert error={error} />
   return (
-    <Alert color="orange" role="alert" title={error.title}>
+    <Alert color="orange" role="alert" title={texts.common.changedMeanwhile}>
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{texts.common.dropped}</Text>
         <Button size="compact-sm" variant="default" onClick={() => onLoad()}>

@@ -19,7 +19,7 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
     <Alert
       color="red"
       icon={<IconAlertTriangle aria-hidden />}
-      title={isStale ? texts.problems.stale : headlineOf(problem)}
+      title={isStale ? texts.problems.stale : headlineOf(error)}
       role="alert"
     >
       <Stack gap="xs">
@@ -47,39 +47,15 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
   )
 }
 
-/** None where the server's title says no more than the status: the detail comes first then. */
-function headlineOf(problem: Problem | undefined): string | undefined {
-  if (problem === undefined) return texts.problems.failed
-  return problem.code === 'invalid_argument' || statusPhrases.has(problem.title) ? undefined : problem.title
-}
-
-const statusPhrases: ReadonlySet<string> = new Set([
-  'Bad Request',
-  'Unauthorized',
-  'Forbidden',
-  'Not Found',
-  'Method Not Allowed',
-  'Conflict',
-  'Precondition Failed',
-  'Payload Too Large',
-  'Content Too Large',
-  'Unprocessable Entity',
-  'Unprocessable Content',
-  'Too Many Requests',
-  'Internal Server Error',
-  'Not Implemented',
-  'Bad Gateway',
-  'Service Unavailable',
-  'Gateway Timeout',
-  'Insufficient Storage',
-])
+/** What the server says needs none. */
+const headlineOf = (error: unknown): string | undefined =>
+  error instanceof Problem && error.isOfServer ? undefined : texts.problems.failed
 
 /** Reports a failure that has no place of its own on the page; `title` says of what, where the server's title would mislead. */
 export function notifyFailure(error: unknown, title?: string): void {
-  const problem = error instanceof Problem ? error : undefined
   notifications.show({
     color: 'red',
-    title: title ?? headlineOf(problem),
+    title: title ?? headlineOf(error),
     message: error instanceof Error ? error.message : String(error),
     autoClose: 10_000,
   })

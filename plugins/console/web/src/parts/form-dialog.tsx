@@ -68,7 +68,7 @@ export function FormDialog({
             <Conflict error={unsaid} onLoad={onConflict} />
           )}
           {children}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-buttons">
             <Button variant="default" onClick={onClose}>
               {submit === undefined ? texts.common.close : texts.common.cancel}
             </Button>

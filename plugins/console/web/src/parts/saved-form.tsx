@@ -54,7 +54,7 @@ export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedF
       <Stack gap={gap}>
         <Conflict error={unsaid} onLoad={reload} />
         {children}
-        <Group>
+        <Group className="dialog-buttons">
           <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
             {texts.common.save}
           </Button>

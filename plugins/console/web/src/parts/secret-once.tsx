@@ -24,7 +24,7 @@ export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
         <Alert color="orange">{texts.secrets.onlyNow}</Alert>
         <Secret label={texts.signIn.accessKey} value={accessKey} />
         <Secret label={texts.signIn.secretKey} value={secretKey} />
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-buttons">
           <Button
             variant="default"
             onClick={() => saveAs('credentials', file)}

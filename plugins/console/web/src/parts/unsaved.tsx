@@ -26,7 +26,7 @@ export function Unsaved({ isDirty }: { isDirty: boolean }) {
         >
           <Stack>
             <Text size="sm">{texts.common.leaveText}</Text>
-            <Group justify="flex-end">
+            <Group justify="flex-end" className="dialog-buttons">
               <Button variant="default" data-autofocus onClick={blocker.reset}>
                 {texts.common.stay}
               </Button>

@@ -33,6 +33,7 @@ const setStates: Readonly<Record<string, string>> = {
 export const en = {
   product: 'Console',
   common: {
+    filters: (set: number) => (set === 0 ? 'Filters' : `Filters: ${set} set`),
     cancel: 'Cancel',
     close: 'Close',
     create: 'Create',
@@ -69,6 +70,7 @@ export const en = {
     add: 'Add',
     download: 'Download',
     loadStored: 'Load what is stored now',
+    changedMeanwhile: 'Somebody else was quicker',
     dropped:
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
@@ -152,6 +154,8 @@ export const en = {
     sent: 'sent',
     received: 'received',
     noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
+    noRequests:
+      'No request in the last hour. What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
     drives: 'Drives',
     pool: (index: number) => `Pool ${index + 1}`,
     set: (index: number) => `Set ${index + 1}`,

@@ -56,7 +56,7 @@ export function Reseal({ onClose }: { onClose: () => void }) {
         <Text size="sm">{words.resealHint}</Text>
         {way !== undefined && <HowFar way={way} />}
         {resealing.error !== null && <ProblemAlert error={resealing.error} />}
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-buttons">
           <Button variant="default" onClick={close}>
             {resealing.isPending ? words.stop : texts.common.close}
           </Button>

@@ -6,6 +6,7 @@ import { call, withoutEmpty } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
+import { countSet, Filters } from '../../parts/filters.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
@@ -60,20 +61,22 @@ export function Audit() {
           <Text size="sm" c="dimmed">
             {words.auditHint}
           </Text>
-          <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-            <NativeSelect
-              label={words.shown}
-              data={choicesOf(words.auditShown)}
-              value={shown}
-              onChange={event => setShown(event.currentTarget.value as keyof typeof queriesOf)}
-            />
-            {field('since', words.from, 'datetime-local')}
-            {field('until', words.until, 'datetime-local')}
-            {field('user', words.user)}
-            {field('action', words.operation)}
-            {field('bucket', words.bucket)}
-            {field('requestId', words.requestId)}
-          </SimpleGrid>
+          <Filters set={countSet(shown !== 'changes', ...Object.values(given))}>
+            <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+              <NativeSelect
+                label={words.shown}
+                data={choicesOf(words.auditShown)}
+                value={shown}
+                onChange={event => setShown(event.currentTarget.value as keyof typeof queriesOf)}
+              />
+              {field('since', words.from, 'datetime-local')}
+              {field('until', words.until, 'datetime-local')}
+              {field('user', words.user)}
+              {field('action', words.operation)}
+              {field('bucket', words.bucket)}
+              {field('requestId', words.requestId)}
+            </SimpleGrid>
+          </Filters>
         </>
       }
       queryKey={['audit', query]}

@@ -2,6 +2,7 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
+import { Filters } from '../../parts/filters.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { texts } from '../../texts/index.ts'
@@ -13,6 +14,11 @@ export interface LivePageProps<Line> {
   readonly event: string
   readonly query: object
   readonly filters: ReactNode
+  readonly filtersSet: number
+  /** Why there may be no line, and what makes one. */
+  readonly none: string
+  /** Told of lines that `isShown` leaves out, where nothing else is there. */
+  readonly leftOut?: (count: number) => string
   readonly columns: readonly Column<Line>[]
   /** Default: every line. */
   readonly isShown?: (line: Line) => boolean
@@ -24,6 +30,9 @@ export function LivePage<Line>({
   event,
   query,
   filters,
+  filtersSet,
+  none,
+  leftOut,
   columns,
   isShown = () => true,
 }: LivePageProps<Line>) {
@@ -44,13 +53,15 @@ export function LivePage<Line>({
           {isPaused ? texts.operate.resume : texts.operate.pause}
         </Button>
       </Group>
-      <Group align="flex-end">{filters}</Group>
+      <Filters set={filtersSet}>
+        <Group align="flex-end">{filters}</Group>
+      </Filters>
       <Text size="sm" c="dimmed" aria-live="polite">
         {isPaused ? texts.operate.paused : isOpen ? texts.operate.live : texts.operate.connecting}
         {dropped > 0 && ` ${texts.operate.dropped(formatCount(dropped))}`}
       </Text>
       {lines.length === 0 ? (
-        <Text c="dimmed">{texts.operate.noLines}</Text>
+        <Text c="dimmed">{all.length > 0 && leftOut !== undefined ? leftOut(all.length) : none}</Text>
       ) : (
         <ItemTable
           label={title}

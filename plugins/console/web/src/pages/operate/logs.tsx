@@ -2,6 +2,7 @@ import { NativeSelect, Switch, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { LogLine } from '../../../../../logs/api.ts'
+import { countSet } from '../../parts/filters.tsx'
 import { formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
@@ -19,6 +20,9 @@ export function Logs() {
       operation="streamLogs"
       event="log"
       query={{ level, component: asked }}
+      filtersSet={countSet(level, component, hasAudit)}
+      none={texts.operate.noLogLines}
+      leftOut={texts.operate.onlyAudit}
       filters={
         <>
           <NativeSelect

@@ -20,6 +20,7 @@ import { Chart, type Line } from '../../parts/chart.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { PrometheusToken } from './prometheus-token.tsx'
@@ -125,7 +126,7 @@ function FamilyChart({ family }: { family: Family }) {
       {error === null && data === undefined && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {words.none}
+          {name.startsWith('svc_s3_') ? <Prose text={words.noneYet} /> : words.none}
         </Text>
       )}
       {data !== undefined && !isEmpty && (

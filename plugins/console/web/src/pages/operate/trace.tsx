@@ -2,6 +2,7 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { TraceLine } from '../../../../../trace/api.ts'
+import { countSet } from '../../parts/filters.tsx'
 import { formatBytes, formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { State } from '../../parts/names.tsx'
@@ -19,6 +20,8 @@ export function Trace() {
       operation="streamTrace"
       event="trace"
       query={{ type, bucket: asked, ...(errors && { errors }) }}
+      filtersSet={countSet(type, bucket, errors)}
+      none={texts.operate.noTraceLines}
       filters={
         <>
           <NativeSelect

@@ -4,13 +4,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Chart } from '../../parts/chart.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatNumber, formatSeconds, perSecond } from '../../parts/format.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
-import { hasValues, linesQuery, type Series } from './queries.ts'
+import { linesQuery, type Series } from './queries.ts'
 
 interface Panel {
   readonly title: string
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** Of requests: `idle` where none has come, which a line at 0 would not say. */
+  readonly of?: 'requests' | 'idle'
 }
 
 const words = texts.overview
@@ -21,6 +24,7 @@ const ofDistributions = { isOptional: true } as const
 const panels: readonly Panel[] = [
   {
     title: words.requests,
+    of: 'idle',
     format: rate,
     series: [
       { label: words.s3, name: 'svc_s3_requests_total', fn: 'rate' },
@@ -29,6 +33,7 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.errors,
+    of: 'requests',
     format: rate,
     series: [
       { label: words.of(words.s3, '4xx'), name: 'svc_s3_requests_4xx_errors_total', fn: 'rate' },
@@ -44,6 +49,7 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.latency,
+    of: 'requests',
     format: formatSeconds,
     series: [
       ...quantilesOf(words.s3, 'svc_s3_request_duration_seconds'),
@@ -52,6 +58,7 @@ const panels: readonly Panel[] = [
   },
   {
     title: words.traffic,
+    of: 'idle',
     format: traffic,
     series: [
       { label: words.of(words.s3, words.sent), name: 'svc_s3_traffic_sent_bytes_total', fn: 'rate' },
@@ -98,9 +105,10 @@ export function Charts() {
   )
 }
 
-function ChartPanel({ title, series, format }: Panel) {
+function ChartPanel({ title, series, format, of }: Panel) {
   const { data, error, refetch } = useQuery(linesQuery(series))
-  const isEmpty = data?.every(({ points }) => !hasValues(points)) ?? false
+  const isNothing = (value: number | null) => value === null || (of === 'idle' && value === 0)
+  const isEmpty = data?.every(({ points }) => points.every(([, value]) => isNothing(value))) ?? false
   return (
     <Paper withBorder p="md" miw={0}>
       <Title order={2} size="h5" mb="xs">
@@ -110,7 +118,7 @@ function ChartPanel({ title, series, format }: Panel) {
       {data === undefined && error === null && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {words.noData}
+          {of === undefined ? words.noData : <Prose text={words.noRequests} />}
         </Text>
       )}
       {data !== undefined && !isEmpty && <Chart label={`${title}: ${words.chart}`} lines={data} format={format} />}

@@ -223,7 +223,7 @@ function PrivateKey({ name, pem, onClose }: { name: string; pem: string; onClose
           autosize
           styles={{ input: { fontFamily: 'monospace' } }}
         />
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-buttons">
           <Button
             variant="default"
             leftSection={<IconDownload size={16} aria-hidden />}

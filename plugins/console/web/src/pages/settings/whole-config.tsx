@@ -66,7 +66,7 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
         ) : (
           <Differences differences={differencesOf(stored, wanted)} />
         )}
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-buttons">
           {wanted === undefined ? (
             <Button onClick={() => looking.mutate()} loading={looking.isPending}>
               {words.look}

@@ -49,7 +49,7 @@ export function ReplaceQuestion({ bucket, files, isCut, found, replace, skip, ca
             </ScrollArea.Autosize>
           </>
         )}
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="dialog-buttons">
           <Button variant="default" onClick={cancel} {...(found !== undefined && { 'data-autofocus': true })}>
             {found === undefined ? texts.common.cancel : words.replaceCancel}
           </Button>

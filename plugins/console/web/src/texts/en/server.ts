@@ -75,6 +75,8 @@ export const metrics = {
   byNothing: 'all together',
   chart: (name: string) => `A chart of ${name}`,
   none: 'Nothing was measured in this time.',
+  noneYet:
+    'No request was counted in this time. What this console does is not counted by it: send a request with an S3 client, for example `aws s3 ls`.',
   rest: (count: number) => `The first ${count} lines are drawn. There are more.`,
   line: (labels: string) => (labels === '' ? 'all' : labels),
   token: 'Token for Prometheus',
