@@ -29,7 +29,7 @@ export const Match = Type.Object(
       description:
         'prefix: literal. glob: `*` any run without `/`, `**` any run, `?` one character but `/`, `{a,b}`; the whole key. regex: RE2, somewhere in the key.',
     }),
-    pattern: Type.String({ description: 'At most 1 KiB.' }),
+    pattern: Type.String({ maxLength: 4096, description: 'At most 1 KiB.' }),
     caseInsensitive: Type.Optional(Type.Boolean({ default: false })),
   },
   { $id: 'AccessRuleMatch', additionalProperties: false },

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { CatalogError } from 'svc/kernel'
 import type { Authentication, PayloadDecoder } from 'svc/plugins/iam/api'
 import { adminErrors } from './errors.ts'
+import { excessOf } from './json-bounds.ts'
 
 /** Throws `entity_too_large`, `malformed_request`. If the body was not read to its end, the caller must close the connection. */
 export async function readBody(
@@ -51,9 +52,14 @@ function decode(step: () => ReturnType<PayloadDecoder['end']> | void): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const depthMax = 64
+/** Three times as many as any request needs: the parts of the largest upload are 30,000. */
+const valuesMax = 100_000
 
 /** Throws `malformed_request` for text that is no JSON, and for hostile JSON. */
 export function parseJson(bytes: Buffer): unknown {
+  const excess = excessOf(bytes, { valuesMax, depthMax })
+  if (excess === 'values') throw adminErrors.malformed_request(`The body has more than ${valuesMax} values.`)
+  if (excess === 'depth') throw adminErrors.malformed_request(`The body is nested deeper than ${depthMax} levels.`)
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
@@ -82,17 +88,13 @@ export function parseFormField(bytes: Buffer, name: string): Buffer {
 }
 
 function requireHarmless(root: unknown): void {
-  let level: unknown[] = [root]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > depthMax) throw adminErrors.malformed_request(`The body is nested deeper than ${depthMax} levels.`)
-    const next: unknown[] = []
-    for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue
-      // An assignment of this field to an object would set its prototype.
-      if (Object.hasOwn(value, '__proto__')) throw adminErrors.invalid_argument('No field may be called __proto__.')
-      for (const child of Object.values(value)) next.push(child)
-    }
-    level = next
+  const rest: unknown[] = [root]
+  while (rest.length > 0) {
+    const value = rest.pop()
+    if (typeof value !== 'object' || value === null) continue
+    // An assignment of this field to an object would set its prototype.
+    if (Object.hasOwn(value, '__proto__')) throw adminErrors.invalid_argument('No field may be called __proto__.')
+    for (const child of Object.values(value)) if (typeof child === 'object') rest.push(child)
   }
 }
 

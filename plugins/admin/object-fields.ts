@@ -9,7 +9,8 @@ import type { ConditionFacts } from './api.ts'
 import { invalidFields } from './errors.ts'
 
 const Text = Type.String({ maxLength: 2048 })
-const Texts = Type.Record(Type.String({ maxLength: 2048 }), Text)
+/** Metadata of 2 KB has no more names, and an object has 10 tags. */
+const Texts = Type.Record(Type.String({ maxLength: 2048 }), Text, { maxProperties: 2048 })
 
 /** System metadata and user metadata. */
 export const metadataFields = {

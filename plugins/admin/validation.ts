@@ -3,9 +3,11 @@
  */
 
 import { type TObject, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { type FieldProblem, invalidFields } from './errors.ts'
+import { placeIn } from './pointers.ts'
+import { createProblemSearch } from './problem-search.ts'
+import { type SizedNode, sizeProblems } from './sizes.ts'
 
 /** The parts of a schema that are used here. */
 interface SchemaNode {
@@ -19,8 +21,6 @@ interface SchemaNode {
   readonly default?: unknown
   readonly anyOf?: readonly SchemaNode[]
 }
-
-type Validator = ReturnType<typeof Compile>
 
 const problemsMax = 20
 
@@ -42,24 +42,14 @@ export interface ValidatedSchemas {
 const empty = Type.Object({})
 
 export function createValidation({ params, query = empty, body = empty }: ValidatedSchemas): Validation {
-  const validators = new Map<TSchema, Validator>()
+  const search = createProblemSearch(problemsMax)
+  const hasDefaults = declaresDefault(body)
 
   /** The problem with the value; undefined if there is none. */
   function flawOf(schema: TSchema, value: unknown, describe: (pointer: string) => string): Error | undefined {
-    let validator = validators.get(schema)
-    if (validator === undefined) {
-      validator = Compile(schema)
-      validators.set(schema, validator)
-    }
-    if (validator.Check(value)) return undefined
-    const problems: FieldProblem[] = []
-    for (const error of validator.Errors(value).slice(0, problemsMax * 2)) {
-      for (const problem of problemsIn(error)) {
-        const element = describe(problem.element)
-        if (!problems.some(other => other.element === element)) problems.push({ element, message: problem.message })
-      }
-    }
-    return invalidFields(problems.slice(0, problemsMax))
+    const found = search.problemsOf(schema, value)
+    if (found.length === 0) return undefined
+    return invalidFields(found.map(({ element, message }) => ({ element: describe(element), message })))
   }
 
   function check(schema: TSchema, value: unknown, describe: (pointer: string) => string): void {
@@ -79,57 +69,48 @@ export function createValidation({ params, query = empty, body = empty }: Valida
       return { values, texts }
     },
     body(value) {
-      const problems: FieldProblem[] = []
+      // Sizes come first: what follows takes a time that grows with the number of values.
+      const problems = sizeProblems(value, body as unknown as SizedNode, problemsMax)
+      if (problems.length > 0) return { error: invalidFields(problems) }
       const cleaned = withoutReadOnly(value, body as unknown as SchemaNode, '', problems)
-      if (problems.length > 0) return { error: invalidFields(problems.slice(0, problemsMax)) }
-      const complete = Value.Default(body, cleaned)
+      if (problems.length > 0) return { error: invalidFields(problems) }
+      const complete = hasDefaults ? Value.Default(body, cleaned) : cleaned
       const error = flawOf(body, complete, pointer => pointer)
       return error === undefined ? { value: complete } : { error }
     },
   }
 }
 
-interface SchemaError {
-  readonly keyword: string
-  readonly instancePath: string
-  readonly params: object
-  readonly message: string
-}
-
-function* problemsIn({ keyword, instancePath, params, message }: SchemaError): Iterable<FieldProblem> {
-  if (keyword === 'required') {
-    const { requiredProperties } = params as { requiredProperties: readonly string[] }
-    for (const name of requiredProperties)
-      yield { element: `${instancePath}/${escapePointer(name)}`, message: 'is missing' }
-  } else if (keyword === 'enum') {
-    const { allowedValues } = params as { allowedValues: readonly unknown[] }
-    yield {
-      element: instancePath,
-      message: `must be one of ${allowedValues.map(value => JSON.stringify(value)).join(', ')}`,
-    }
-  } else yield { element: instancePath, message }
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+/** Whether some value of the schema has a default. */
+function declaresDefault(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  if (Array.isArray(schema)) return schema.some(declaresDefault)
+  // A field may be called `default`; then the answer may be yes without need.
+  return Object.entries(schema).some(([name, part]) => name === 'default' || declaresDefault(part))
 }
 
 /**
- * A copy without read-only fields; each field that the schema does not have becomes a problem. Alternatives of objects are validated by the
- * schema itself.
+ * A copy without read-only fields; each field that the schema does not have becomes a problem, and after the first 20 the copy ends.
+ * Alternatives of objects are validated by the schema itself.
  */
 function withoutReadOnly(value: unknown, schema: SchemaNode, pointer: string, problems: FieldProblem[]): unknown {
   if (Array.isArray(value)) {
     const { items } = schema
     if (items === undefined) return value
-    return value.map((item, index) => withoutReadOnly(item, items, `${pointer}/${index}`, problems))
+    const copies: unknown[] = []
+    for (const [index, item] of value.entries()) {
+      if (problems.length >= problemsMax) break
+      copies.push(withoutReadOnly(item, items, placeIn(pointer, index), problems))
+    }
+    return copies
   }
   const { properties } = schema
   if (typeof value !== 'object' || value === null || properties === undefined) return value
   const cleaned: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(value)) {
+    if (problems.length >= problemsMax) break
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
-    const place = `${pointer}/${escapePointer(name)}`
+    const place = placeIn(pointer, name)
     if (known === undefined) {
       if (isOpenFor(name, schema)) cleaned[name] = field
       else problems.push({ element: place, message: 'is not a field of this request' })
@@ -150,22 +131,28 @@ function readQuery(rawQuery: string, schema: SchemaNode, texts: Map<string, stri
   const problems: FieldProblem[] = []
   for (const pair of rawQuery === '' ? [] : rawQuery.split('&')) {
     if (pair === '') continue
+    if (problems.length >= problemsMax) break
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals), problems)
     const text = equals < 0 ? '' : decode(pair.slice(equals + 1), problems)
     const node = Object.hasOwn(properties, name) ? properties[name] : undefined
-    const element = `query/${escapePointer(name)}`
+    const element = placeIn('query', name)
     if (node === undefined) problems.push({ element, message: 'is not a parameter of this request' })
-    else if (node.type === 'array') values[name] = [...((values[name] as unknown[]) ?? []), text]
+    else if (node.type === 'array') listAt(values, name).push(text)
     else if (Object.hasOwn(values, name)) problems.push({ element, message: 'is given more than once' })
     else values[name] = convert(text, node.type)
     texts.set(name, text)
   }
-  if (problems.length > 0) throw invalidFields(problems.slice(0, problemsMax))
+  if (problems.length > 0) throw invalidFields(problems)
   for (const [name, node] of Object.entries(properties)) {
     if (node.default !== undefined && !Object.hasOwn(values, name)) values[name] = node.default
   }
   return values
+}
+
+function listAt(values: Record<string, unknown>, name: string): unknown[] {
+  if (!Object.hasOwn(values, name)) values[name] = []
+  return values[name] as unknown[]
 }
 
 /** Text that cannot be converted stays text, which the schema then refuses. */

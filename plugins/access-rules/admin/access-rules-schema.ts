@@ -25,7 +25,10 @@ export const AccessRulesDocument = Type.Object(
 )
 
 /** Errors of a rule name the place in it, so the schema of a request accepts any object. */
-export const SentRule = Type.Record(Type.String(), Type.Unknown())
+export const SentRule = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })
+
+/** Above the largest SVC_ACCESS_RULES_MAX, whose excess has an error of its own. */
+export const sentRulesMax = 2000
 
 /** The user who makes the change. Every caller of a change has an identity. */
 export function changedBy(identity: Identity | undefined): string {

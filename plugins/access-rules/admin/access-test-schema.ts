@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { SentRule } from './access-rules-schema.ts'
+import { SentRule, sentRulesMax } from './access-rules-schema.ts'
 
 export const keysMax = 100
 
@@ -13,6 +13,7 @@ export const AccessTestRequest = Type.Object(
     ),
     rules: Type.Optional(
       Type.Array(SentRule, {
+        maxItems: sentRulesMax,
         description: 'AccessRule; a draft that is tested instead of the stored rules. Nothing is stored.',
       }),
     ),
@@ -35,7 +36,9 @@ export const AccessTestRequest = Type.Object(
     method: Type.Optional(Type.String({ maxLength: 20, description: 'Default: the usual one of the action.' })),
     secure: Type.Optional(Type.Boolean({ description: 'Default: as this request.' })),
     referer: Type.Optional(Type.String({ maxLength: 4096 })),
-    headers: Type.Optional(Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 }))),
+    headers: Type.Optional(
+      Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 4096 }), { maxProperties: 100 }),
+    ),
     distribution: Type.Optional(
       Type.String({ maxLength: 64, description: 'Through which the request comes: its host, mode and access count.' }),
     ),

@@ -1,14 +1,14 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../admin-service.ts'
-import { AccessRulesDocument, BucketParameters, changedBy, SentRule } from './access-rules-schema.ts'
+import { AccessRulesDocument, BucketParameters, changedBy, SentRule, sentRulesMax } from './access-rules-schema.ts'
 
 const readOnly = { readOnly: true }
 
 /** A document that was read can be sent back. */
 const AccessRulesInput = Type.Object(
   {
-    rules: Type.Array(SentRule, { description: 'AccessRule; none removes them all.' }),
+    rules: Type.Array(SentRule, { maxItems: sentRulesMax, description: 'AccessRule; none removes them all.' }),
     bucket: Type.Optional(Type.Unknown(readOnly)),
     etag: Type.Optional(Type.Unknown(readOnly)),
     updatedAt: Type.Optional(Type.Unknown(readOnly)),

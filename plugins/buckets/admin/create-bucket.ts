@@ -6,7 +6,7 @@ import { Bucket, describeBucket } from './bucket-schema.ts'
 const CreateBucket = Type.Object(
   {
     name: Type.String({ maxLength: 255 }),
-    region: Type.Optional(Type.String({ description: 'The region of the server, and no other.' })),
+    region: Type.Optional(Type.String({ maxLength: 256, description: 'The region of the server, and no other.' })),
     versioning: Type.Optional(Type.Boolean({ description: 'Implied by `objectLock`.' })),
     objectLock: Type.Optional(Type.Boolean()),
     quotaBytes: Type.Optional(Type.Integer({ minimum: 0, description: '0: no quota.' })),

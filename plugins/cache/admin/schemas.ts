@@ -190,10 +190,11 @@ const WebhookField = Type.Union([
   Type.String({ maxLength: 16_384 }),
   Type.Number(),
   Type.Boolean(),
-  Type.Record(Type.String(), Type.String()),
+  Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 16_384 }), { maxProperties: 100 }),
 ])
 const Webhooks = Type.Array(
   Type.Object(webhook, {
+    maxProperties: 100,
     additionalProperties: WebhookField,
     description: 'A cache in front that is told what to forget. Beside these fields it has those of its kind.',
   }),

@@ -43,12 +43,21 @@ const credentials = Type.Optional(
 )
 
 /** The block of a kind. */
-const block = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
-  description: 'Settings of the kind, under its name in camel case.',
-})
+const block = Type.Record(
+  Type.String(),
+  Type.Union([Type.String({ maxLength: 8192 }), Type.Number(), Type.Boolean()]),
+  {
+    maxProperties: 100,
+    description: 'Settings of the kind, under its name in camel case.',
+  },
+)
 
 /** Added to each schema: any further field is a block of that name. */
-const blocks = { additionalProperties: block, propertyNames: Type.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$' }) }
+const blocks = {
+  maxProperties: 100,
+  additionalProperties: block,
+  propertyNames: Type.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$' }),
+}
 
 const readOnly = {
   hasCredentials: Type.Boolean({ readOnly: true, description: 'Secrets are stored.' }),

@@ -4,8 +4,8 @@ const drive = { endpoint: Type.String(), pool: Type.Integer(), set: Type.Integer
 
 export const HealRequest = Type.Object(
   {
-    bucket: Type.Optional(Type.String()),
-    prefix: Type.Optional(Type.String({ description: 'Needs a bucket.' })),
+    bucket: Type.Optional(Type.String({ maxLength: 255 })),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Needs a bucket.' })),
     recursive: Type.Optional(
       Type.Boolean({
         description:

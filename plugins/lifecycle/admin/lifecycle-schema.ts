@@ -3,15 +3,18 @@ import { Type } from 'typebox'
 import { type LifecycleFilter, type LifecycleRule, type LifecycleRuleProblem, predicatesOf } from '../rules.ts'
 
 const Days = Type.Optional(Type.Integer())
+const storageClass = Type.Optional(Type.String({ maxLength: 64 }))
 const Time = Type.Optional(Type.String({ format: 'date-time' }))
 
 const Rule = Type.Object({
-  id: Type.Optional(Type.String({ description: 'A rule without an id gets one.' })),
+  id: Type.Optional(Type.String({ maxLength: 1024, description: 'A rule without an id gets one.' })),
   enabled: Type.Boolean(),
   filter: Type.Optional(
     Type.Object({
-      prefix: Type.Optional(Type.String()),
-      tags: Type.Optional(Type.Record(Type.String(), Type.String())),
+      prefix: Type.Optional(Type.String({ maxLength: 4096 })),
+      tags: Type.Optional(
+        Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 1024 }), { maxProperties: 100 }),
+      ),
       sizeGreaterThan: Type.Optional(Type.Integer()),
       sizeLessThan: Type.Optional(Type.Integer()),
     }),
@@ -23,22 +26,21 @@ const Rule = Type.Object({
     Type.Object({ noncurrentDays: Type.Integer(), newerNoncurrentVersions: Type.Optional(Type.Integer()) }),
   ),
   abortIncompleteUpload: Type.Optional(Type.Object({ daysAfterInitiation: Type.Integer() })),
-  transitions: Type.Optional(
-    Type.Array(Type.Object({ days: Days, date: Time, storageClass: Type.Optional(Type.String()) })),
-  ),
+  transitions: Type.Optional(Type.Array(Type.Object({ days: Days, date: Time, storageClass }), { maxItems: 100 })),
   noncurrentTransitions: Type.Optional(
     Type.Array(
       Type.Object({
         noncurrentDays: Days,
         newerNoncurrentVersions: Type.Optional(Type.Integer()),
-        storageClass: Type.Optional(Type.String()),
+        storageClass,
       }),
+      { maxItems: 100 },
     ),
   ),
 })
 
 export const Lifecycle = Type.Object(
-  { rules: Type.Array(Rule, { description: 'At most 1000; an empty list removes all.' }) },
+  { rules: Type.Array(Rule, { maxItems: 5000, description: 'At most 1000; an empty list removes all.' }) },
   { $id: 'Lifecycle' },
 )
 

@@ -10,11 +10,17 @@ const partsMax = 10_000
 const CompleteUpload = Type.Object(
   {
     parts: Type.Optional(
-      Type.Array(Type.Object({ partNumber: Type.Integer({ minimum: 1, maximum: partsMax }), etag: Type.String() }), {
-        minItems: 1,
-        maxItems: partsMax,
-        description: 'By number; absent: all stored parts.',
-      }),
+      Type.Array(
+        Type.Object({
+          partNumber: Type.Integer({ minimum: 1, maximum: partsMax }),
+          etag: Type.String({ maxLength: 256 }),
+        }),
+        {
+          minItems: 1,
+          maxItems: partsMax,
+          description: 'By number; absent: all stored parts.',
+        },
+      ),
     ),
   },
   { $id: 'CompleteUpload' },

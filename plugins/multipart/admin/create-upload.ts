@@ -16,7 +16,10 @@ const CreateUpload = Type.Object(
     key: ObjectKey,
     ...newObjectFields,
     checksumAlgorithm: Type.Optional(
-      Type.String({ description: 'Checksum algorithm of the whole object, named as in S3; default CRC64NVME.' }),
+      Type.String({
+        maxLength: 64,
+        description: 'Checksum algorithm of the whole object, named as in S3; default CRC64NVME.',
+      }),
     ),
   },
   { $id: 'CreateUpload' },

@@ -5,13 +5,13 @@ export const Events = Type.Object(
   {
     subscriptions: Type.Array(
       Type.Object({
-        id: Type.String({ default: '', description: 'Generated if empty.' }),
-        arn: Type.String({ description: 'Of a configured target.' }),
-        events: Type.Array(Type.String()),
-        prefix: Type.String({ default: '' }),
-        suffix: Type.String({ default: '' }),
+        id: Type.String({ maxLength: 1024, default: '', description: 'Generated if empty.' }),
+        arn: Type.String({ maxLength: 1024, description: 'Of a configured target.' }),
+        events: Type.Array(Type.String({ maxLength: 128 }), { maxItems: 100 }),
+        prefix: Type.String({ maxLength: 4096, default: '' }),
+        suffix: Type.String({ maxLength: 4096, default: '' }),
       }),
-      { description: 'At most 100; an empty list removes all.' },
+      { maxItems: 1000, description: 'At most 100; an empty list removes all.' },
     ),
   },
   { $id: 'Events' },

@@ -15,7 +15,9 @@ export default defineAdminOperation({
   authorize: ['admin:ServiceRestart'],
   body: Type.Object(
     {
-      nodes: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Default: all.' })),
+      nodes: Type.Optional(
+        Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 1000, description: 'Default: all.' }),
+      ),
       delaySeconds: Type.Integer({ minimum: 0, maximum: delaySecondsMax, default: 0 }),
     },
     { $id: 'RestartRequest' },

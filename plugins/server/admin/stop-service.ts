@@ -11,7 +11,11 @@ export default defineAdminOperation({
   summary: 'Stops the server: requests under way are answered, then the process ends with exit code 0.',
   authorize: ['admin:ServiceStop'],
   body: Type.Object(
-    { nodes: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Default: all.' })) },
+    {
+      nodes: Type.Optional(
+        Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 1000, description: 'Default: all.' }),
+      ),
+    },
     { $id: 'StopRequest' },
   ),
   bodyOptional: true,

@@ -1,13 +1,15 @@
 import { Type } from 'typebox'
 import type { SettingsMap, ShownSubsystem } from '../api.ts'
 
-export const ConfigSettings = Type.Record(Type.String(), Type.String(), {
+export const ConfigSettings = Type.Record(Type.String({ maxLength: 256 }), Type.String(), {
+  maxProperties: 20_000,
   $id: 'ConfigSettings',
   description:
     'Values by key, as text; booleans are `on` and `off`. Secrets are masked; a masked value in a request keeps the stored secret.',
 })
 
-export const ConfigMap = Type.Record(Type.String(), ConfigSettings, {
+export const ConfigMap = Type.Record(Type.String({ maxLength: 256 }), ConfigSettings, {
+  maxProperties: 20_000,
   $id: 'ConfigMap',
   description: 'Settings by the names of their subsystems: `logger`, `notify_webhook:backup`.',
 })

@@ -13,7 +13,8 @@ export default defineAdminOperation({
   params: SubsystemParameters,
   body: Type.Object(
     {
-      settings: Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
+      settings: Type.Record(Type.String({ maxLength: 256 }), Type.Union([Type.String(), Type.Null()]), {
+        maxProperties: 1000,
         description: 'Values by key; `on` and `off` for booleans.',
       }),
     },

@@ -89,7 +89,9 @@ export default defineAdminOperation({
           description: `Objects at a time, default ${defaultConcurrency}.`,
         }),
       ),
-      nodes: Type.Optional(Type.Array(Type.String(), { description: 'Default: all.' })),
+      nodes: Type.Optional(
+        Type.Array(Type.String({ maxLength: 255 }), { maxItems: 1000, description: 'Default: all.' }),
+      ),
     },
     { $id: 'SpeedtestRequest' },
   ),

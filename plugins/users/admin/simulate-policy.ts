@@ -17,6 +17,7 @@ const SimulationRequest = Type.Object(
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
     conditions: Type.Optional(
       Type.Record(Type.String({ maxLength: 256 }), Type.Array(Type.String({ maxLength: 2048 }), { maxItems: 100 }), {
+        maxProperties: 100,
         description: 'Values of other condition keys, such as `s3:prefix`.',
       }),
     ),

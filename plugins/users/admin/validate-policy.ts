@@ -15,7 +15,7 @@ const Problem = Type.Object(
 
 const ValidationRequest = Type.Object(
   {
-    document: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())], {
+    document: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })], {
       description: 'The policy, as an object or as text. For an object, lines refer to its JSON with an indent of 2.',
     }),
     bucket: Type.Optional(
