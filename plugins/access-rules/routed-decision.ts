@@ -2,7 +2,7 @@
  * The decision about a key that is asked for through a distribution. An S3 endpoint decides as S3 does. A website decides by the access
  * of its behavior: `public` and `signed` ask no policy, but rules that deny an object to everybody count.
  */
-import type { Simulation } from 'svc/plugins/policy/api'
+import type { DisclosedSimulation } from 'svc/plugins/policy/api'
 import type { AccessRoute } from './points.ts'
 
 export interface RoutedDecision {
@@ -20,8 +20,8 @@ export interface RoutedQuestion {
   /** The rule that denies this to everybody. */
   readonly denial: () => string | undefined
   /** Simulates policies, rules and access control lists together. */
-  readonly simulated: () => Simulation
-  readonly ofSimulation: (simulation: Simulation) => RoutedDecision
+  readonly simulated: () => DisclosedSimulation
+  readonly ofSimulation: (simulation: DisclosedSimulation) => RoutedDecision
 }
 
 const readActions: ReadonlySet<string> = new Set(['s3:GetObject', 's3:GetObjectVersion'])

@@ -17,6 +17,7 @@ export { builtInPolicies } from './built-in-policies.ts'
 export { type ActionDeclaration, createCatalogue, type PolicyAction } from './catalogue.ts'
 export { type ConditionKey, conditionKeys } from './condition-keys.ts'
 export { keyNormalizationSetting, keyNormalizerOf, type NormalizeKey } from './config.ts'
+export { type DisclosedSimulation, type DisclosedSource, type Disclosure, disclose } from './disclosure.ts'
 export type {
   CompiledPolicy,
   CompileOptions,

@@ -81,7 +81,7 @@ const TestedKey = Type.Object(
     determinant: Type.String({ description: 'The rule, policy or statement that decided; empty where none did.' }),
     source: Type.String({
       description:
-        'root, policy, group-policy, bucket-policy, access-rule, acl, embedded-policy, block-public, distribution or none.',
+        'root, policy, group-policy, bucket-policy, access-rule, acl, embedded-policy, block-public, distribution or none; hidden: policies that the caller may not read.',
     }),
     reason: Type.String(),
   },

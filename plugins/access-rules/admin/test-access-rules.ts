@@ -2,11 +2,12 @@ import { type Clock, suggest } from 'svc/kernel'
 import { type AdminRequest, adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import {
+  type DisclosedSimulation,
+  disclose,
   type PolicyAction,
   parseAddress,
   type RequestFacts,
   requestConditions,
-  type Simulation,
 } from 'svc/plugins/policy/api'
 import type { Static } from 'typebox'
 import { requestOf } from '../access-rules.ts'
@@ -53,6 +54,8 @@ export default defineAdminOperation({
     const set = rules === undefined ? (await accessRules.rules(bucket)).set : accessRules.compile(rules)
     const isBlocked = await accessRules.ignoresPublic(bucket)
     const draft = rules === undefined ? {} : { bucketRules: set!.asBucketRules(isBlocked, clock.now) }
+    const ownership = ownershipOf(request, identity)
+    const mayReadRoute = route === undefined || request.isAllowed('admin:ManageDistributions', bucket)
     const results = (body.keys ?? ['']).map(key => {
       const normalizedKey = request.normalizeKey(key)
       const isOnObject = action.level === 'object'
@@ -61,7 +64,11 @@ export default defineAdminOperation({
       const asked = { identity, action: action.action, facts, key: isOnObject ? normalizedKey : undefined }
       const conditions = () => requestConditions(facts)
       const simulated = () =>
-        policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions, ...draft })
+        disclose(policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions, ...draft }), {
+          bucket,
+          ...ownership,
+          isAllowed: request.isAllowed,
+        })
       const denial = () => {
         const found = set?.find(requestOf({ ...asked, identity: undefined }), isBlocked)
         return found?.isDeny === true ? found.rule.id : undefined
@@ -78,7 +85,8 @@ export default defineAdminOperation({
               simulated,
               ofSimulation: decisionOf,
             })
-      return describe(key, normalizedKey, explain(set, requestOf(asked), isBlocked), decided)
+      const told = mayReadRoute ? decided : withoutRoute(decided)
+      return describe(key, normalizedKey, explain(set, requestOf(asked), isBlocked), told)
     })
     return { bucket, action: action.action, blockPublic: isBlocked, results }
   },
@@ -115,6 +123,22 @@ async function identityOf(
     )
   }
   return found.identity
+}
+
+/** How the tested caller is related to this one, who may read its own policies. An anonymous caller has none. */
+function ownershipOf({ identity: caller }: Pick<AdminRequest, 'identity'>, tested: Identity | undefined) {
+  const isOwnCredentials = tested === undefined || tested === caller
+  return {
+    isOwnCredentials,
+    isOwnUser: tested === undefined || (isOwnCredentials && tested.isRestricted !== true),
+    isRestricted: tested !== undefined && isOwnCredentials && tested.isRestricted === true,
+  }
+}
+
+/** The behaviors of a distribution are told to callers who may read the distribution. */
+function withoutRoute(decided: RoutedDecision): RoutedDecision {
+  if (decided.source !== 'distribution') return decided
+  return { ...decided, reason: `The distribution ${decided.allowed ? 'allows' : 'denies'} it.` }
 }
 
 function factsOf(
@@ -176,14 +200,14 @@ function describe(
   }
 }
 
-const decisionOf = (decided: Simulation): RoutedDecision => ({
+const decisionOf = (decided: DisclosedSimulation): RoutedDecision => ({
   allowed: decided.allowed,
   determinant: determinantOf(decided),
   source: decided.source,
   reason: decided.reason,
 })
 
-function determinantOf({ rule, policyName, statement }: Simulation): string {
+function determinantOf({ rule, policyName, statement }: DisclosedSimulation): string {
   if (rule !== undefined) return rule
   if (policyName !== '') return policyName
   return statement === undefined ? '' : statement.sid === '' ? `statement ${statement.index}` : statement.sid

@@ -6,7 +6,7 @@ import { rule } from './rules.ts'
 const manages = { Effect: 'Allow', Action: 'admin:ManageAccessRules', Resource: 'arn:aws:s3:::photos' }
 const server = await startAdmin()
 t.teardown(server.stop)
-const { accessRules, objectOwnership, objects, iam, policy, users } = server.kernel.services
+const { accessRules, bucketPolicy, objectOwnership, objects, iam, policy, users } = server.kernel.services
 await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
 await objects.createBucket('other', { region: 'us-east-1', owner: iam.owner })
 await users.putPolicy('manages', { Version: '2012-10-17', Statement: [manages] })
@@ -243,6 +243,26 @@ t.test('a test shows each rule, the determinant and its source', async t => {
   t.equal((await test({ ip: 'here' })).outcome, '400 invalid_argument')
 })
 
+t.test('a test names no statement that its caller may not read', async t => {
+  await put([])
+  const statement = { Sid: 'Covert', Effect: 'Allow', Principal: '*', Action: 's3:GetObject' }
+  const document = { Version: '2012-10-17', Statement: [{ ...statement, Resource: 'arn:aws:s3:::photos/covert/*' }] }
+  await bucketPolicy.replace('photos', JSON.stringify(document))
+  const shown = async (by: typeof server.signed) => {
+    const { json } = await call('testAccessRules', { keys: ['covert/plan'] }, { by })
+    const { allowed, source, determinant, reason } = json.results[0]
+    return { allowed, source, determinant, reason }
+  }
+  t.same(await shown(asAda), {
+    allowed: true,
+    source: 'hidden',
+    determinant: '',
+    reason: 'A policy or rule that you may not read allows it.',
+  })
+  t.match(await shown(server.signed), { allowed: true, source: 'bucket-policy', determinant: 'Covert' })
+  await bucketPolicy.replace('photos', undefined)
+})
+
 const everybodyReads = async () => {
   await policy.prepare('photos')
   return policy.isAllowed({ identity: undefined, action: 's3:GetObject', bucket: 'photos', key: 'a' })
@@ -374,6 +394,18 @@ t.test('a test through a distribution: its host and mode, and the access of its 
   t.same((await tested('site/members/a'))[3], 'The behavior of this path needs credentials.')
   t.same((await tested('site/members/a', { principal: 'ada' })).slice(0, 3), [true, 'access-rule', 'ada'])
   t.match(await tested('site/a', { action: 'write' }), [false, 'distribution', '', /only reads objects/])
+  const byAda = await call('testAccessRules', { keys: ['site/closed/a'], distribution: 'site' }, { by: asAda })
+  t.match(byAda.json.results, [{ allowed: false, reason: 'The distribution denies it.' }], 'she may not read it')
+  const publishing = { Effect: 'Allow', Action: 'admin:ManageDistributions', Resource: '*' }
+  await users.putPolicy('publishes', { Version: '2012-10-17', Statement: [publishing] })
+  await users.createUser({ accessKey: 'web', secretKey: 'a-secret-of-web', policyNames: ['publishes'] })
+  const request = { url: 'http://www.example.test/a.html', headers: { referer: 'https://evil/' } }
+  const outcome = async (by: typeof server.signed) => {
+    const { json } = await by({ method: 'POST', path: '/api/v1/distributions/site/test', body: request })
+    return [json.decision, json.source, json.rule]
+  }
+  t.same(await outcome(server.signed), ['deny', 'access-rule', 'hotlink'])
+  t.same(await outcome(server.signedBy('web', 'a-secret-of-web')), ['deny', 'policy', ''], 'no rule is named')
   await call('setBucketBlockPublic', { enabled: true })
   t.same((await tested('site/a.html')).slice(0, 2), [false, 'block-public'])
   await call('setBucketBlockPublic', { enabled: false })

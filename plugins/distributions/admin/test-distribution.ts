@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { type AdminRequest, adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from 'svc/plugins/iam/api'
 import { Type } from 'typebox'
 import { DistributionInput } from '../document.ts'
 import type {} from '../service.ts'
+import type { TestResult } from '../trial.ts'
 import { IdParameters, manage, saveErrors, saverOf } from './distribution-request.ts'
 
 const DistributionTestRequest = Type.Object(
@@ -86,6 +87,21 @@ export default defineAdminOperation({
       throw adminErrors.invalid_argument('/principal: there is no such access key, or it is disabled.')
     }
     const change = draft && { input: draft, ...saverOf(request) }
-    return distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs }, change)
+    const result = await distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs }, change)
+    return withoutUnreadable(result, request)
   },
 })
+
+/** Names a rule, or the block of public access, to callers only who may read it. */
+function withoutUnreadable(result: TestResult, { isAllowed }: Pick<AdminRequest, 'isAllowed'>): TestResult {
+  const { source, bucket } = result
+  const readers =
+    source === 'access-rule'
+      ? ['admin:ManageAccessRules', 's3:GetBucketPolicy']
+      : source === 'block-public'
+        ? ['admin:ManageAccessRules', 's3:GetBucketPublicAccessBlock']
+        : undefined
+  if (readers === undefined || readers.some(action => isAllowed(action, bucket))) return result
+  const reason = result.reason === 'public_access_blocked' ? 'access_denied' : result.reason
+  return { ...result, source: 'policy', rule: '', reason }
+}

@@ -1,8 +1,10 @@
 import { type Clock, suggest } from 'svc/kernel'
 import { adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
-import { type EvaluatedStatement, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
+import { disclose, type EvaluatedStatement, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 import { noUser } from '../api.ts'
+import { userNameOf } from '../user-directory.ts'
+import { ownUserOf } from './caller.ts'
 
 const SimulationRequest = Type.Object(
   {
@@ -63,17 +65,23 @@ const SimulationResult = Type.Object(
     allowed: Type.Boolean(),
     decision: Type.Union([Type.Literal('allow'), Type.Literal('explicit-deny'), Type.Literal('implicit-deny')]),
     reason: Type.String(),
-    source: Type.Union([
-      PolicySource,
-      Type.Literal('root'),
-      Type.Literal('access-rule'),
-      Type.Literal('block-public'),
-      Type.Literal('none'),
-    ]),
+    source: Type.Union(
+      [
+        PolicySource,
+        Type.Literal('root'),
+        Type.Literal('access-rule'),
+        Type.Literal('block-public'),
+        Type.Literal('none'),
+        Type.Literal('hidden'),
+      ],
+      { description: '`hidden`: policies or rules that the caller may not read, or what follows from them.' },
+    ),
     policyName: Type.String(),
     group: Type.String(),
     statement: Type.Optional(Statement),
-    evaluated: Type.Array(Evaluated, { description: 'All statements that were evaluated.' }),
+    evaluated: Type.Array(Evaluated, {
+      description: 'The statements that were evaluated and that the caller may read.',
+    }),
   },
   { $id: 'SimulationResult' },
 )
@@ -84,14 +92,15 @@ export default defineAdminOperation({
   path: '/policies/simulate',
   tag: 'policies',
   summary:
-    'Decides whether a user may do an action, names the statement that decides, and explains why the others do not apply.',
+    "Decides whether a user may do an action, names the statement that decides, and explains why the others do not apply. Statements are shown to callers who may read their policies: one's own, those of others with admin:GetPolicy, those of a bucket with s3:GetBucketPolicy.",
   isSafe: true,
   authorize: 'self',
   body: SimulationRequest,
   response: SimulationResult,
   errors: ['user_not_found'],
   uses: ['policy', 'users', 'ports'],
-  async handle({ body, identity, exchange, requireAllowed }, { policy, users, ports: { clock } }) {
+  async handle(request, { policy, users, ports: { clock } }) {
+    const { body, identity, exchange, requireAllowed, isAllowed } = request
     const { action, bucket = '', object = '' } = body
     requireKnown(action, policy)
     if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
@@ -103,7 +112,14 @@ export default defineAdminOperation({
     if (bucket !== '') await policy.prepare(bucket)
     const conditions = conditionsOf(body, exchange, clock)
     const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
-    const { allowed, decision, reason, source, policyName, group, statement, evaluated } = result
+    const told = disclose(result, {
+      bucket,
+      isAllowed,
+      isOwnUser: ownUserOf(request) === userNameOf(simulated),
+      isOwnCredentials: body.user === undefined,
+      isRestricted: body.user === undefined && identity!.isRestricted === true,
+    })
+    const { allowed, decision, reason, source, policyName, group, statement, evaluated } = told
     return {
       user: simulated.userName ?? simulated.accessKey,
       action,

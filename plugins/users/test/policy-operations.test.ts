@@ -99,6 +99,74 @@ t.test('every caller may simulate its own requests, and those of others with the
   t.equal(await simulate({ ...reading, user: 'ada' }, narrow), '403 access_denied')
 })
 
+t.test('a simulation shows no statement that its caller may not read', async t => {
+  const hide = (effect: string) => ({
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Sid: 'Covert',
+        Effect: effect,
+        Principal: { AWS: ['arn:aws:iam:::user/ada'] },
+        Action: 's3:GetObject',
+        Resource: 'arn:aws:s3:::photos/covert/*',
+        Condition: { IpAddress: { 'aws:SourceIp': '127.0.0.0/8' } },
+      },
+    ],
+  })
+  const text = (answer: object) => JSON.stringify(answer)
+  const unread = { action: 's3:GetObject', bucket: 'photos', object: 'covert/plan' }
+  await bucketPolicy.replace('photos', JSON.stringify(hide('Deny')))
+  const denied = await simulate(unread, ada)
+  t.match(denied, { allowed: false, decision: 'explicit-deny', source: 'hidden', policyName: '' })
+  t.notMatch(text(denied), /Covert|bucket-policy|127\.0/, 'nothing of the policy of the bucket')
+  t.notOk('statement' in denied)
+  t.match(denied.evaluated, [{ sid: 'Read' }, {}], 'its own policies')
+  const elsewhere = await simulate({ ...unread, object: 'a' }, ada)
+  t.match(elsewhere, { allowed: true, source: 'policy', policyName: 'reader', statement: { Sid: 'Read' } })
+  t.notMatch(text(elsewhere), /Covert/)
+  const bob = server.signedBy('bob', secretKey)
+  const nothing = await simulate(unread, bob)
+  t.match(nothing, { allowed: false, decision: 'implicit-deny', source: 'hidden', evaluated: [] })
+  t.equal((await simulate({ ...unread, bucket: 'nowhere' }, bob)).reason, nothing.reason, 'as of a bucket without one')
+  await bucketPolicy.replace('photos', JSON.stringify(hide('Allow')))
+  t.match(await simulate(unread, bob), { source: 'hidden', reason: nothing.reason })
+
+  await users.putPolicy('policy-reader', {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: 's3:GetBucketPolicy', Resource: 'arn:aws:s3:::photos' }],
+  })
+  await users.createUser({ accessKey: 'eve', secretKey, policyNames: ['policy-reader'] })
+  const eve = server.signedBy('eve', secretKey)
+  t.match((await simulate(unread, eve)).evaluated, [{}, { sid: 'Covert', source: 'bucket-policy' }])
+
+  await users.putPolicy('asker', {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: ['admin:SimulatePolicy', 's3:Get*'], Resource: '*' }],
+  })
+  await users.createUser({ accessKey: 'asker', secretKey, policyNames: ['asker'] })
+  const asker = server.signedBy('asker', secretKey)
+  const ofOther = await simulate({ ...unread, user: 'ada' }, asker)
+  t.match(ofOther, { user: 'ada', allowed: true, source: 'hidden', policyName: '' })
+  t.notMatch(text(ofOther), /reader/, 'policies of others are read with admin:GetPolicy')
+  t.match(ofOther.evaluated, [{ sid: 'Covert' }])
+  await users.putPolicy('asker', {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: ['admin:SimulatePolicy', 'admin:GetPolicy'], Resource: '*' }],
+  })
+  t.match(await simulate({ ...unread, user: 'ada' }, asker), { source: 'policy', policyName: 'reader' })
+  await bucketPolicy.replace('photos', undefined)
+
+  const root = { identity: iam.owner, isAllowed: () => true }
+  const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:ListBucket', Resource: '*' }] }
+  await users.createAccessKey(root, { user: 'ada', accessKey: 'listing-key', secretKey, policy })
+  const limited = server.signedBy('listing-key', secretKey)
+  const own = await simulate({ action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }, limited)
+  t.match(own, { allowed: false, source: 'embedded-policy', evaluated: [{ source: 'embedded-policy' }] })
+  t.notMatch(text(own), /reader|"Read"/, 'restricted credentials do not read the policies of their user')
+  const other = await simulate({ action: 's3:PutObject', bucket: 'photos', object: 'a.jpg' }, limited)
+  t.equal(other.reason, own.reason, 'nor what they allow')
+})
+
 t.test('problems of a policy are returned with their positions, and are no error', async t => {
   const validate = async (body: object) => {
     const answer = await ada({ method: 'POST', path: '/api/v1/policies/validate', body })
