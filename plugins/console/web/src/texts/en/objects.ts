@@ -116,6 +116,10 @@ export const uploads = {
   forget: 'Give up',
   cut: 'no connection, tries again',
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
+  begunAnew: {
+    otherFile: 'begun anew: it is another file than the one of which parts had arrived',
+    givenUp: 'begun anew: the upload was given up elsewhere',
+  },
   waiting: 'waiting',
   paused: 'paused',
   done: 'done',
