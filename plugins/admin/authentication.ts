@@ -67,8 +67,9 @@ export async function createRenewal(
 }
 
 /**
- * The browser sends the cookie with requests of any page; a page of another origin has neither the token nor the right origin. Throws
- * `invalid_csrf_token`.
+ * The browser sends the cookie with requests of any page; a page of another origin has neither the token nor the right origin. A page whose
+ * browser has got another session meanwhile must not go on as somebody else, not even reading: where it sends a token, it has to be that of
+ * the session. Throws `invalid_csrf_token`.
  */
 export function requireOwnPage(
   operation: AdminOperation,
@@ -78,12 +79,20 @@ export function requireOwnPage(
 ): void {
   if (session === undefined) return
   const wanted = operation.crossSite ?? (operation.method === 'GET' ? 'none' : 'token')
-  if (wanted === 'none') return
-  if (originOf(exchange) !== 'console') throw adminErrors.invalid_csrf_token()
-  if (wanted === 'origin') return
   const token = exchange.request.headers['x-csrf-token']
-  if (!session.hasCsrfToken(typeof token === 'string' ? token : undefined)) throw adminErrors.invalid_csrf_token()
+  const hasToken = session.hasCsrfToken(typeof token === 'string' ? token : undefined)
+  if (wanted === 'none') {
+    if (token !== undefined && !hasToken) throw adminErrors.invalid_csrf_token(otherSession)
+    return
+  }
+  if (originOf(exchange) !== 'console') throw adminErrors.invalid_csrf_token()
+  if (token === undefined ? wanted !== 'origin' : !hasToken) {
+    throw adminErrors.invalid_csrf_token(token === undefined ? undefined : otherSession)
+  }
 }
+
+const otherSession =
+  'The X-CSRF-Token header is that of another session: somebody has signed in again in this browser. Load the page again.'
 
 async function callerOf(exchange: Exchange, iam: AuthenticationServices['iam']): Promise<Caller> {
   const { method = '', url = '', headers, rawHeaders } = exchange.request
@@ -116,6 +125,8 @@ function signatureProblem(error: unknown): unknown {
     case 'AccessDenied':
     case 'InvalidToken':
       return adminErrors.invalid_credentials(error.message, { cause: error })
+    case 'ambiguous_session':
+      return error
     default:
       return error.status < 500 ? adminErrors.unauthenticated(error.message, { cause: error }) : error
   }

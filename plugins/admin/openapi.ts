@@ -54,7 +54,12 @@ const securitySchemes = {
     description:
       'AWS Signature Version 4 in the header, service `s3`, region of the server. Presigned URLs are refused.',
   },
-  session: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The cookie that login sets.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'svc_session',
+    description: 'The cookie that login sets; with TLS its name is `__Host-svc_session`.',
+  },
   csrfToken: {
     type: 'apiKey',
     in: 'header',

@@ -4,7 +4,7 @@ import type { ObjectData } from 'svc/plugins/objects/api'
 export interface ReplyOptions {
   /** Replaces the declared status. */
   readonly status?: number
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Without quotes, if the body has no field `etag`. */
   readonly etag?: string
   /** The identity of the caller after a login, for audit and trace. */

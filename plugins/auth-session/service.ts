@@ -1,9 +1,10 @@
 import { type Clock, chain, type MaybePromise, type Random } from 'svc/kernel'
-import type { ActiveSession, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
+import type { ActiveSession, AuthSessionService, BrowserRequest, IamService, Identity } from 'svc/plugins/iam/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import { atOnce } from './at-once.ts'
 import type { BrowserSettings } from './browser-settings.ts'
-import { readSessionCookies } from './cookie.ts'
+import { createSessionCookies, readSessionCookies, type SessionCookies } from './cookie.ts'
+import { sessionErrors } from './errors.ts'
 import { createOriginCheck } from './origin.ts'
 import { createSessions, sessionLifetimeMs } from './sessions.ts'
 import { createLoginThrottle } from './throttle.ts'
@@ -12,6 +13,9 @@ export interface RunningAuthSession extends AuthSessionService {
   begin(identity: Identity): { readonly cookie: string; readonly session: ActiveSession }
   /** Access key of the session that one of these cookies names. Only in the main thread. */
   accessKeyOf(cookies: readonly string[]): string | undefined
+  /** Ends every session that a request names. */
+  endNamed(exchange: Pick<BrowserRequest, 'request' | 'secure'>): void
+  readonly cookies: SessionCookies
   /** Lifetime of every session of this process. */
   readonly lifetimeMs: number
   /** Begins to hear of changed secrets. Before the first session. */
@@ -42,33 +46,42 @@ export function createAuthSession({
   const throttle = createLoginThrottle(clock)
   let forgetSecrets: (() => void) | undefined
 
-  function identityOf(cookies: readonly string[]): Identity | undefined {
-    for (const cookie of cookies) {
-      const session = sessions.find(cookie)
-      if (session !== undefined) return session.identity
-    }
-    return undefined
+  const cookies = createSessionCookies(publicUrl)
+
+  const valuesOf = (exchange: Pick<BrowserRequest, 'request' | 'secure'>): string[] =>
+    readSessionCookies(exchange.request.headers.cookie, cookies.isSecure(exchange))
+  const findAll = (values: readonly string[]): ActiveSession[] =>
+    values.map(value => sessions.find(value)).filter(session => session !== undefined)
+
+  /** Nobody's where the cookies name several sessions: one of them was set by another page. */
+  function identityOf(values: readonly string[]): Identity | undefined {
+    const found = findAll(values)
+    return found.length === 1 ? found[0]!.identity : undefined
   }
 
   const currentIdentity = (accessKey: string): MaybePromise<Identity | undefined> =>
     chain(iam.credentials(accessKey), found => found?.identity)
 
   return {
-    find({ request }) {
-      for (const cookie of readSessionCookies(request.headers.cookie)) {
-        const session = sessions.find(cookie)
-        if (session !== undefined) return session
-      }
-      return undefined
+    find(exchange) {
+      const found = findAll(valuesOf(exchange))
+      if (found.length < 2) return found[0]
+      // One of them was set by another page. If it stayed, the browser would send both again after the next login.
+      for (const session of found) session.end()
+      throw sessionErrors.ambiguous_session()
     },
-    identityOf({ request }) {
-      const cookies = readSessionCookies(request.headers.cookie)
-      if (cookies.length === 0) return undefined
-      if (askMain === undefined) return identityOf(cookies)
+    endNamed(exchange) {
+      for (const session of findAll(valuesOf(exchange))) session.end()
+    },
+    cookies,
+    identityOf(exchange) {
+      const values = valuesOf(exchange)
+      if (values.length === 0) return undefined
+      if (askMain === undefined) return identityOf(values)
       // Policies belong to the identity of this thread.
-      return askMain(cookies).then(accessKey => (accessKey === undefined ? undefined : currentIdentity(accessKey)))
+      return askMain(values).then(accessKey => (accessKey === undefined ? undefined : currentIdentity(accessKey)))
     },
-    accessKeyOf: cookies => identityOf(cookies)?.accessKey,
+    accessKeyOf: values => identityOf(values)?.accessKey,
     originOf: createOriginCheck(publicUrl),
     uploadBytesMax: () => chain(browser.get(), values => values.upload_max_size),
     verify(clientAddress, accessKey, secretKey) {

@@ -6,14 +6,13 @@ import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqua
 import type { Clock, Random } from 'svc/kernel'
 import type { ActiveSession, IamService, Identity, Session } from 'svc/plugins/iam/api'
 import { atOnce } from './at-once.ts'
+import { cookiePattern } from './cookie.ts'
 
 /** Where no setting says otherwise. */
 export const sessionLifetimeMs = 12 * 3600_000
 /** The oldest one of a user, or of all, ends when another would be too many. */
 export const sessionsPerUserMax = 64
 export const sessionsMax = 10_000
-/** 32 random bytes, base64url. */
-const cookiePattern = /^[A-Za-z0-9_-]{43}$/
 
 export interface Sessions {
   /** A new one, with a cookie that nobody has had before. */

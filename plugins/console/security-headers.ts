@@ -1,13 +1,13 @@
 /** Headers that tell the browser what to refuse, whatever got into the page. Sources: CSP Level 3, Fetch Metadata. */
 
-/** Mantine puts the variables of its theme into `<style>` elements, which need the nonce. Previews are blobs of our own page. */
+/** Mantine puts the variables of its theme into `<style>` elements, which need the nonce. */
 export function securityHeaders(styleNonce: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'self'",
     `style-src 'self' 'nonce-${styleNonce}'`,
     "img-src 'self' data: blob:",
     "media-src 'self' blob:",
-    "frame-src 'self' blob:",
+    "frame-src 'none'",
     "object-src 'none'",
     "base-uri 'self'",
     "form-action 'self'",

@@ -39,10 +39,13 @@ export interface ActiveSession extends Session {
 }
 
 export interface AuthSessionService {
-  /** The active session that the cookies of a request name. */
+  /**
+   * The active session that the cookies of a request name. Throws `ambiguous_session` where they name several, which end: a page of another
+   * port of the host has set one of them.
+   */
   find(exchange: BrowserRequest): ActiveSession | undefined
   /** Whose session it is, as of now. In every thread; `find` knows the sessions of the main thread alone. */
-  identityOf(exchange: Pick<BrowserRequest, 'request'>): MaybePromise<Identity | undefined>
+  identityOf(exchange: Pick<BrowserRequest, 'request' | 'secure'>): MaybePromise<Identity | undefined>
   /**
    * Whether the browser reports a page of the console (`console`) or another page (`foreign`) as the origin of the request; `unknown`
    * without a report, as with other clients.

@@ -156,7 +156,7 @@ async function authenticate(
   }
   const found = await iam.authenticate(signed)
   if (found.identity !== undefined) return found
-  const identity = await authSession?.identityOf({ request })
+  const identity = await authSession?.identityOf({ request, secure })
   return identity === undefined ? found : { identity, method: 'session' }
 }
 

@@ -284,6 +284,39 @@ if (withoutBrowser !== false) {
     },
   )
 
+  t.test('a cookie that a page of another port has planted makes nobody work as another user', async t => {
+    const { page, flaws } = await browser.open(t, {}, /401 GET /)
+    await signIn(page, '/buckets')
+    await page.getByRole('heading', { name: 'Buckets' }).waitFor()
+    const login = await fetch(`${url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ accessKey: 'ada', secretKey: 'secret-of-ada' }),
+    })
+    const [, value] = /^svc_session=([\w-]+)/.exec(login.headers.getSetCookie()[0]!)!
+    const { hostname } = new URL(url)
+    const plant = (path: string, planted: string) =>
+      page.context().addCookies([{ name: 'svc_session', value: planted, domain: hostname, path }])
+    await plant('/api/v1', value!)
+    await page.goto(`${url}/users`)
+    await page.getByLabel('Access key').waitFor()
+    await signInByForm(page, '/users')
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
+    const kept = (await page.context().cookies()).filter(({ name }) => name === 'svc_session')
+    t.same(
+      kept.map(({ path }) => path),
+      ['/'],
+      'the sign-in has removed the other one',
+    )
+    const paths = ['/api', '/api/v1', '/api/v1/users', '/api/v1/auth', '/api/v1/auth/session', '/api/v1/me']
+    for (const path of paths) await plant(path, 'x'.repeat(43))
+    await page.reload()
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
+    t.same(flaws, [], 'and junk locks nobody out')
+  })
+
   t.test('the address to go to after the sign-in is none that runs', async t => {
     const { page, flaws } = await browser.open(t)
     await signInByForm(page, `/sign-in?from=${encodeURIComponent(link)}`)

@@ -37,9 +37,9 @@ interface Player {
   play(): Promise<void>
 }
 
-/** A page with a word; readers find the rest of its structure by themselves. */
+/** A page with a word, and a script that viewers of browsers run; readers find the rest of its structure by themselves. */
 const pdf = `%PDF-1.4
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(app.alert\\("from the document"\\))>>>>endobj
 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
 4 0 obj<</Length 37>>stream
@@ -127,14 +127,23 @@ if (withoutBrowser !== false) {
     }
     t.equal(await page.locator('main').getByRole('strong').count(), 0, 'Markdown is text')
     await look('page.pdf')
-    const frame = page.getByTitle('Preview of shown/page.pdf')
-    await frame.waitFor()
-    const inside = (await (await frame.elementHandle())!.contentFrame())!
-    await eventually(
-      'the viewer of the browser has it',
-      async () => (await inside.evaluate('document.contentType')) === 'application/pdf',
-    )
-    t.match(inside.url(), /^blob:/, 'of a type that the page says')
+    const link = page.getByRole('link', { name: 'Open in a new tab' })
+    await link.waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.equal(await page.locator('iframe, frame, embed, object').count(), 0)
+    t.equal(page.frames().length, 1, 'no document is within that of the console')
+    const opened = page.context().waitForEvent('page')
+    await link.click()
+    const tab = await opened
+    const isAsked = tab.waitForEvent('dialog')
+    const dialog = await isAsked
+    t.equal(dialog.message(), 'from the document', 'the viewer of the browser has it')
+    await dialog.dismiss()
+    t.equal(await tab.evaluate('opener'), null)
+    const address = await link.evaluate(element => String(element))
+    t.match((await page.request.get(address)).headers(), { 'content-security-policy': /^sandbox;/ })
+    await tab.close()
+    t.equal(new URL(page.url()).pathname, '/buckets/photos')
     t.same(flaws, [])
   })
 

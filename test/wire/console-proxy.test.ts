@@ -69,9 +69,9 @@ async function use(t: Test, page: Page, url: string): Promise<void> {
   await page.getByText('Live.').waitFor()
   const cookies = await page.context().cookies()
   t.same(
-    cookies.map(({ secure, httpOnly }) => ({ secure, httpOnly })),
-    [{ secure: true, httpOnly: true }],
-    'the session is for TLS alone',
+    cookies.map(({ name, path, secure, httpOnly }) => ({ name, path, secure, httpOnly })),
+    [{ name: '__Host-svc_session', path: '/', secure: true, httpOnly: true }],
+    'the session is for TLS alone, and no other page of the host can set it',
   )
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Access key').waitFor()

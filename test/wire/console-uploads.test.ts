@@ -1,6 +1,6 @@
 /** Uploads in the web console that a reload or a cut connection interrupts. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -19,6 +19,11 @@ if (withoutBrowser !== false) {
   const { admin, browser, signIn } = await startConsole(t)
   await admin.call('POST', '/buckets', { name: 'archive' })
   const folder = temporaryFolder(t)
+
+  const storedDigest = async (key: string) => {
+    const { url } = await admin.call('POST', '/presign', { method: 'GET', bucket: 'archive', key })
+    return digestOf(Buffer.from(await (await fetch(url)).arrayBuffer()))
+  }
 
   t.test('an upload goes on after a reload with the parts that had arrived, when the same file is chosen', async t => {
     const big = Buffer.alloc(40 * 1024 ** 2, 'reload ')
@@ -45,12 +50,73 @@ if (withoutBrowser !== false) {
     await filesIn(page).setInputFiles(join(folder, 'reload.bin'))
     await page.getByText('1 of 1 done').waitFor()
     t.same(arrived, ['3'], 'only what was missing is sent')
-    const url = await admin.call('POST', '/presign', { method: 'GET', bucket: 'archive', key: 'reload.bin' })
-    const bytes = Buffer.from(await (await fetch(url.url)).arrayBuffer())
-    t.equal(digestOf(bytes), digestOf(big))
+    t.equal(await storedDigest('reload.bin'), digestOf(big))
     await page.reload()
     await page.getByRole('button', { name: 'reload.bin', exact: true }).waitFor()
     t.equal(await page.getByText('interrupted').count(), 0)
+    t.same(flaws, [])
+  })
+
+  t.test('another file of the same name, size and date is not mixed with parts that had arrived', async t => {
+    const path = join(folder, 'twin.bin')
+    const write = (byte: number) => {
+      const bytes = Buffer.alloc(40 * 1024 ** 2, byte)
+      writeFileSync(path, bytes)
+      utimesSync(path, 1_000_000, 1_000_000)
+      return bytes
+    }
+    write(3)
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/archive')
+    const arrived: string[] = []
+    page.on('response', answer => {
+      if (/\/parts\/\d+/.test(answer.url())) arrived.push(/parts\/(\d+)/.exec(answer.url())![1]!)
+    })
+    await page.route(/\/parts\/3/, () => {})
+    await filesIn(page).setInputFiles(path)
+    while (arrived.length < 2) await page.waitForEvent('response')
+    await page.waitForTimeout(1500)
+    page.on('dialog', dialog => void dialog.accept())
+    await page.reload()
+    await page.unroute(/\/parts\/3/)
+    await page.getByText('1 upload was interrupted').waitFor()
+    const other = write(4)
+    await filesIn(page).setInputFiles(path)
+    await page.getByText('1 of 1 done').waitFor()
+    await page.getByText('begun anew: it is another file than the one of which parts had arrived').waitFor()
+    t.equal(await storedDigest('twin.bin'), digestOf(other))
+    t.same((await admin.call('GET', '/buckets/archive/uploads')).items, [], 'nothing is left of the first one')
+    t.same(flaws, [])
+  })
+
+  t.test('an upload that was given up elsewhere begins anew by itself', async t => {
+    const bytes = Buffer.alloc(40 * 1024 ** 2, 'given up ')
+    writeFileSync(join(folder, 'given-up.bin'), bytes)
+    const { page, flaws } = await browser.open(t, {}, /^404 PUT .*\/parts\/3$/)
+    await signIn(page, '/buckets/archive')
+    // The third part waits until its upload is gone; that of the next upload does not.
+    let goOn = () => {}
+    const isHeld = new Promise<void>(held => {
+      void page.route(
+        /\/parts\/3/,
+        async route => {
+          await new Promise<void>(done => {
+            goOn = done
+            held()
+          })
+          await route.continue()
+        },
+        { times: 1 },
+      )
+    })
+    await filesIn(page).setInputFiles(join(folder, 'given-up.bin'))
+    await isHeld
+    const [{ uploadId }] = (await admin.call('GET', '/buckets/archive/uploads')).items
+    await admin.call('DELETE', `/buckets/archive/uploads/${uploadId}?key=given-up.bin`)
+    goOn()
+    await page.getByText('1 of 1 done').waitFor()
+    await page.getByText('begun anew: the upload was given up elsewhere').waitFor()
+    t.equal(await storedDigest('given-up.bin'), digestOf(bytes))
     t.same(flaws, [])
   })
 

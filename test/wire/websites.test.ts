@@ -232,7 +232,7 @@ t.test('sessions of the console, and certificates that do not cover a host', { s
           '--resolve',
           `www.example.test:${portOf('console')}:127.0.0.1`,
           '-H',
-          `Cookie: svc_session=${value}`,
+          `Cookie: __Host-svc_session=${value}`,
           `${console}/session`,
         ],
         server,
@@ -244,7 +244,7 @@ t.test('sessions of the console, and certificates that do not cover a host', { s
         '-X',
         'POST',
         '-H',
-        `Cookie: svc_session=${value}`,
+        `Cookie: __Host-svc_session=${value}`,
         '-H',
         `X-CSRF-Token: ${csrfToken}`,
       )

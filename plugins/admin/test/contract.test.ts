@@ -158,6 +158,7 @@ t.test('another method is 405, and Allow has the right ones', async t => {
 
 t.test('a session without its token, or of another origin, changes nothing', async t => {
   const { cookie, csrfToken, call } = session
+  const other = await server.login()
   const foreign: Record<string, string>[] = [
     { origin: 'http://evil.example' },
     { origin: `http://127.0.0.1:${server.s3Port}` },
@@ -171,6 +172,8 @@ t.test('a session without its token, or of another origin, changes nothing', asy
     isProblem(t, await anonymous({ ...request, headers: { cookie } }), 403, 'invalid_csrf_token')
     if (operation.crossSite === 'origin') continue
     isProblem(t, await call({ ...request, headers: { 'x-csrf-token': 'wrong' } }), 403, 'invalid_csrf_token')
+    const ofOther = { 'x-csrf-token': other.csrfToken }
+    isProblem(t, await call({ ...request, headers: ofOther }), 403, 'invalid_csrf_token')
     const noOrigin = { cookie, 'x-csrf-token': csrfToken }
     isProblem(t, await anonymous({ ...request, headers: noOrigin }), 403, 'invalid_csrf_token')
   }

@@ -1,6 +1,5 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { sessionCookie } from '../cookie.ts'
 import { sessionErrors } from '../errors.ts'
 import type {} from '../service.ts'
 import { describeSession, Session } from './session-schema.ts'
@@ -30,10 +29,11 @@ export default defineAdminOperation({
     const identity = sessions.verify(exchange.clientAddress, body.accessKey, body.secretKey)
     if (identity === undefined) throw sessionErrors.invalid_credentials()
     // Whatever session the browser had ends, so that nobody can have prepared it.
-    sessions.find(exchange)?.end()
+    sessions.endNamed(exchange)
     const { cookie, session } = sessions.begin(identity)
+    const { cookies, lifetimeMs } = sessions
     return replyWith(describeSession(session), {
-      headers: { 'set-cookie': sessionCookie(cookie, exchange.secure, sessions.lifetimeMs / 1000) },
+      headers: { 'set-cookie': cookies.set(cookie, cookies.isSecure(exchange), lifetimeMs / 1000) },
       identity,
     })
   },

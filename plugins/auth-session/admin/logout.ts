@@ -1,5 +1,5 @@
 import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
-import { clearedSessionCookie } from '../cookie.ts'
+import type {} from '../service.ts'
 
 export default defineAdminOperation({
   id: 'logout',
@@ -8,8 +8,9 @@ export default defineAdminOperation({
   tag: 'session',
   summary: 'Ends the console session and clears its cookie.',
   authorize: 'session',
-  handle({ session, exchange }) {
+  uses: ['runningSessions'],
+  handle({ session, exchange }, { runningSessions: { cookies } }) {
     session!.end()
-    return replyWith(undefined, { headers: { 'set-cookie': clearedSessionCookie(exchange.secure) } })
+    return replyWith(undefined, { headers: { 'set-cookie': cookies.clear(cookies.isSecure(exchange)) } })
   },
 })

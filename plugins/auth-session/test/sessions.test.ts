@@ -6,7 +6,7 @@ import type { Exchange } from 'svc/plugins/http/api'
 import { authProviderContract, plainRequest } from 'svc/plugins/iam/contract'
 import { createFakeClock, createSystemPorts } from 'svc/testing'
 import t from 'tap'
-import { cookieName, readSessionCookies, sessionCookie } from '../cookie.ts'
+import { cookieName, createSessionCookies, hasSessionCookie, readSessionCookies, secureCookieName } from '../cookie.ts'
 import { createOriginCheck } from '../origin.ts'
 import { createSessionProvider } from '../provider.ts'
 import { createAuthSession } from '../service.ts'
@@ -130,7 +130,7 @@ t.test('the provider keeps the contract', t =>
     const withCookie = (value: string) => ({
       ...plainRequest,
       api: 'admin' as const,
-      headers: { ...plainRequest.headers, cookie: `${cookieName}=${value}` },
+      headers: { ...plainRequest.headers, cookie: `${secureCookieName}=${value}` },
     })
     const { cookie } = service.begin(identityOf('ada'))
     return {
@@ -236,11 +236,50 @@ t.test('origins', async t => {
 })
 
 t.test('cookies', async t => {
-  t.same(readSessionCookies(undefined), [])
-  t.same(readSessionCookies('a=b; svc_session=one ;svc_session=two; xsvc_session=no; svc_session'), ['one', 'two'])
-  t.equal(readSessionCookies('svc_session=x;'.repeat(100)).length, 4)
-  t.match(sessionCookie('v', true, 43200), /^svc_session=v; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/)
-  t.notMatch(sessionCookie('v', false, 1), /Secure|Domain/)
+  const [one, two] = ['1'.repeat(43), '2'.repeat(43)] as const
+  t.same(readSessionCookies(undefined, false), [])
+  const header = `a=b; svc_session=${one} ;svc_session=${two}; svc_session=${one}; xsvc_session=${one}; svc_session`
+  t.same(readSessionCookies(header, false), [one, two])
+  t.same(readSessionCookies(header, true), [], 'with TLS any page of the host may have set these')
+  t.same(readSessionCookies(`${header}; __Host-svc_session=${two}`, true), [two])
+  t.same(readSessionCookies(`${'svc_session=x;'.repeat(1000)}svc_session=${one}`, false), [one], 'junk takes no place')
+  const many = Array.from({ length: 400 }, (_, n) => `svc_session=${String(n).padStart(43, '0')}`)
+  t.equal(readSessionCookies(many.slice(0, 180).join(';'), false).length, 180, 'all that a browser keeps of a host')
+  t.equal(readSessionCookies(many.join(';'), false).length, 256)
+  t.ok(hasSessionCookie('svc_session=x'))
+  t.ok(hasSessionCookie('__Host-svc_session=x'))
+  t.notOk(hasSessionCookie('a=b; svc_session='))
+})
+
+t.test('cookies are set with the scheme and the path that browsers have, and remove others of their name', async t => {
+  const plain = createSessionCookies(undefined)
+  const end = 'HttpOnly; SameSite=Strict'
+  t.same(plain.set('v', plain.isSecure({ secure: false }), 60), [
+    `svc_session=v; Path=/; Max-Age=60; ${end}`,
+    `svc_session=; Path=/api; Max-Age=0; ${end}`,
+    `svc_session=; Path=/api/v1; Max-Age=0; ${end}`,
+  ])
+  t.same(plain.set('v', plain.isSecure({ secure: true }), 60), [
+    `__Host-svc_session=v; Path=/; Max-Age=60; ${end}; Secure`,
+    `svc_session=; Path=/; Max-Age=0; ${end}; Secure`,
+    `svc_session=; Path=/api; Max-Age=0; ${end}; Secure`,
+    `svc_session=; Path=/api/v1; Max-Age=0; ${end}; Secure`,
+  ])
+  const below = createSessionCookies('http://example.test/console/')
+  t.same(below.set('v', below.isSecure({ secure: false }), 60), [
+    `svc_session=v; Path=/console; Max-Age=60; ${end}`,
+    `svc_session=; Path=/; Max-Age=0; ${end}`,
+    `svc_session=; Path=/api; Max-Age=0; ${end}`,
+    `svc_session=; Path=/api/v1; Max-Age=0; ${end}`,
+    `svc_session=; Path=/console/api; Max-Age=0; ${end}`,
+    `svc_session=; Path=/console/api/v1; Max-Age=0; ${end}`,
+  ])
+  const [cleared, ...others] = below.clear(false)
+  t.equal(cleared, `svc_session=; Path=/console; Max-Age=0; ${end}`)
+  t.equal(others.length, 5)
+  const unknownProxy = createSessionCookies('https://example.test/console/')
+  t.ok(unknownProxy.isSecure({ secure: false }), 'the address says it where no trusted proxy does')
+  t.match(unknownProxy.set('v', true, 60)[0], /^__Host-svc_session=v; Path=\/; .*; Secure$/)
 })
 
 const server = await startAdmin()
@@ -264,9 +303,40 @@ t.test('a login: cookie, token in the body only, a new session each time', async
   t.same((await get(value)).json, answer.json)
   t.equal((await get(`svc_session=${planted}`)).status, 401)
   t.equal((await get(`svc_session=${planted}; ${value}`)).status, 200, 'a second cookie does not hide the right one')
+  const junk = Array.from({ length: 100 }, (_, n) => `svc_session=${String(n).padStart(43, 'x')}`).join('; ')
+  t.equal((await get(`${junk}; ${value}`)).status, 200, 'nor do many')
   const again = await attempt(right, { cookie: value })
   t.equal(again.status, 200)
   t.equal((await get(value)).status, 401, 'the session that the browser had is over')
+})
+
+t.test('cookies of two sessions are nobody, and both end: one of them was planted by another page', async t => {
+  const [mine, planted, other] = await Promise.all([server.login(), server.login(), server.login()])
+  const get = (...cookies: string[]) =>
+    server.anonymous({ path: '/api/v1/auth/session', headers: { cookie: cookies.join('; ') } })
+  t.equal((await get(mine.cookie, mine.cookie)).status, 200, 'twice the same one is one')
+  const both = await get(planted.cookie, mine.cookie)
+  t.equal(both.status, 401)
+  t.equal(both.json.code, 'ambiguous_session')
+  for (const { cookie } of [mine, planted]) t.equal((await get(cookie)).json.code, 'unauthenticated')
+  const again = await attempt(right, { cookie: `${other.cookie}; ${planted.cookie}` })
+  t.equal(again.status, 200)
+  t.match(again.headers['set-cookie'], [/^svc_session=[\w-]{43}; Path=\/;/, /; Path=\/api;/, /; Path=\/api\/v1;/])
+  t.equal((await get(other.cookie)).status, 401, 'a login ends all that the browser had')
+})
+
+t.test('a page whose browser has got another session is refused, also what it only reads', async t => {
+  const [page, other] = await Promise.all([server.login(), server.login()])
+  const ask = (path: string, csrfToken: string, method = 'GET') =>
+    page.call({ method, path, body: {}, headers: { cookie: other.cookie, 'x-csrf-token': csrfToken } })
+  for (const path of ['/api/v1/users', '/api/v1/buckets', '/api/v1/auth/session']) {
+    const { status, json } = await ask(path, page.csrfToken)
+    t.equal(`${status} ${json.code}`, '403 invalid_csrf_token', path)
+    t.match(json.detail, /another session/)
+    t.equal((await ask(path, other.csrfToken)).status, 200, path)
+  }
+  t.equal((await ask('/api/v1/auth/logout', page.csrfToken, 'POST')).json.code, 'invalid_csrf_token')
+  t.equal((await ask('/api/v1/auth/session', other.csrfToken)).status, 200, 'it is still there')
 })
 
 t.test('behind a proxy: the client, the scheme and the host are those that it forwards', async t => {
@@ -289,7 +359,12 @@ t.test('behind a proxy: the client, the scheme and the host are those that it fo
     origin: 'https://console.example',
   })
   const answer = await login(right, forwarded('192.0.2.1'))
-  t.match(answer.headers['set-cookie'], [/; Secure$/])
+  t.match(answer.headers['set-cookie'], [/^__Host-svc_session=[\w-]{43}; Path=\/; .*; Secure$/])
+  const [cookie] = (answer.headers['set-cookie'] as string[])[0]!.split(';')
+  const get = (value: string) =>
+    other.anonymous({ path: '/api/v1/auth/session', headers: { ...forwarded('192.0.2.1'), cookie: value } })
+  t.equal((await get(cookie!)).status, 200)
+  t.equal((await get(cookie!.replace('__Host-', ''))).status, 401, 'one without the prefix can be of any page')
   t.equal((await login(right, { ...forwarded('192.0.2.1'), origin: 'http://console.example' })).status, 403)
   for (let count = 0; count < 5; count++) await login({ ...right, secretKey: 'wrong' }, forwarded('192.0.2.2'))
   t.equal((await login(right, forwarded('192.0.2.2'))).status, 429)

@@ -88,7 +88,9 @@ const beforeSession: ReadonlySet<string> = new Set(['login', 'getSession', 'getP
 export async function exchange<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Response> {
   const [method] = routes[id]!
   const { params, query = {}, body, raw, ifMatch, signal } = request
-  const headers: Record<string, string> = { accept: 'application/json', ...csrfHeaders(), ...request.headers }
+  // With the token of a session that is over the server would not tell of the present one.
+  const token = beforeSession.has(id) && request.query === undefined ? {} : csrfHeaders()
+  const headers: Record<string, string> = { accept: 'application/json', ...token, ...request.headers }
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (raw !== undefined) headers['content-type'] = raw.type
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`

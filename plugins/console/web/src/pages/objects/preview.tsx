@@ -1,7 +1,8 @@
-/** What an object looks like. Nothing in it runs: pictures and films are drawn, everything else is text or a blob of a type that we say. */
+/** What an object looks like. Nothing in it runs: pictures and films are drawn, everything else is text, or opened in a tab of its own. */
 import { Box, Button, Code, Group, Image, Skeleton, Stack, Text } from '@mantine/core'
+import { IconDownload, IconExternalLink } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { exchange, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -9,7 +10,6 @@ import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 
 const textBytesMax = 64 * 1024
-const pdfBytesMax = 64 * 1024 ** 2
 
 export interface PreviewProps {
   readonly bucket: string
@@ -37,8 +37,7 @@ export function Preview({ bucket, details, versionId }: PreviewProps) {
     return <Drawn render={fail => <audio src={url} controls preload="metadata" onError={fail} />} />
   }
   if (type === 'application/pdf') {
-    if (size > pdfBytesMax) return <Note>{texts.objects.tooLarge(formatBytes(size))}</Note>
-    return <PdfPreview bucket={bucket} query={query} label={label} />
+    return <PdfPreview url={url} downloadUrl={urlOf('downloadObject', { bucket }, { key, versionId })} />
   }
   return <Note>{texts.objects.noPreview}</Note>
 }
@@ -91,24 +90,36 @@ function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly si
   )
 }
 
-/** The server's answers may run in no frame; a blob has the type that is said here, whatever its bytes are. */
-function PdfPreview({ bucket, query, label }: LoadedProps) {
-  const [url, setUrl] = useState<string>()
-  const { data, error, refetch } = useQuery({
-    queryKey: ['object-blob', bucket, query.key, query.versionId],
-    queryFn: async ({ signal }) => (await exchange('downloadObject', { params: { bucket }, query, signal })).blob(),
-    staleTime: 0,
-    gcTime: 0,
-  })
-  useEffect(() => {
-    if (data === undefined) return
-    const made = URL.createObjectURL(new Blob([data], { type: 'application/pdf' }))
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [data])
-  if (error !== null) return <ProblemAlert error={error} onRetry={refetch} />
-  if (url === undefined) return <Skeleton h={400} />
-  return <Box component="iframe" src={url} title={label} w="100%" h="70vh" bd={0} />
+/**
+ * Not shown here: viewers of browsers run the scripts of a document, whose questions would look like those of the console, and follow its
+ * links in the page around it. A tab of its own has no way back to this one, and the sandbox of every answer of stored bytes.
+ */
+function PdfPreview({ url, downloadUrl }: { url: string; downloadUrl: string }) {
+  return (
+    <Stack py="lg" gap="sm">
+      <Text c="dimmed">{texts.objects.pdf}</Text>
+      <Group>
+        <Button
+          component="a"
+          href={url}
+          target="_blank"
+          rel="noopener noreferrer"
+          leftSection={<IconExternalLink size={16} aria-hidden />}
+        >
+          {texts.objects.openInTab}
+        </Button>
+        <Button
+          variant="default"
+          component="a"
+          href={downloadUrl}
+          download
+          leftSection={<IconDownload size={16} aria-hidden />}
+        >
+          {texts.objects.download}
+        </Button>
+      </Group>
+    </Stack>
+  )
 }
 
 function Drawn({ render }: { render: (fail: () => void) => React.ReactNode }) {

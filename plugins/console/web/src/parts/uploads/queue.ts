@@ -4,7 +4,7 @@
  */
 import { InterruptedUploads, type Interruption } from './interrupted.ts'
 import { Rate } from './rate.ts'
-import { Upload } from './upload.ts'
+import { type Anew, Upload } from './upload.ts'
 
 /** Browsers open so many connections to one server. */
 const filesAtOnce = 6
@@ -23,6 +23,8 @@ export interface Ended {
   readonly bucket: string
   readonly key: string
   readonly state: 'done' | 'cancelled'
+  /** Why it had begun anew, if it had. */
+  readonly anew: Anew | undefined
 }
 
 export interface Snapshot {
@@ -246,12 +248,12 @@ class UploadQueue {
     if (state === 'sending') this.#sendingIds.add(idOf(upload))
   }
 
-  #end({ bucket, key, sizeBytes }: Upload, state: Ended['state']): void {
+  #end({ bucket, key, sizeBytes, anew }: Upload, state: Ended['state']): void {
     this.#openBytes -= sizeBytes
     if (state === 'done') this.#endedBytes += sizeBytes
     else this.#cancelled++
     this.#ended++
-    this.#lastEnded = [{ bucket, key, state }, ...this.#lastEnded.slice(0, endedShownMax - 1)]
+    this.#lastEnded = [{ bucket, key, state, anew }, ...this.#lastEnded.slice(0, endedShownMax - 1)]
   }
 
   #changed = (): void => {

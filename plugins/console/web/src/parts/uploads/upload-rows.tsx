@@ -7,7 +7,7 @@ import { texts } from '../../texts/index.ts'
 import { formatBytes } from '../format.ts'
 import { Tool } from '../tool.tsx'
 import { type Ended, uploadQueue } from './queue.ts'
-import { Upload } from './upload.ts'
+import { type Anew, Upload } from './upload.ts'
 
 const rowHeight = 28
 const rowsShown = 8
@@ -43,27 +43,31 @@ export function UploadRows({ count }: { readonly count: number; readonly version
 function Row({ row }: { readonly row: Upload | Ended | undefined }) {
   if (row === undefined) return null
   if (!(row instanceof Upload)) return <EndedRow row={row} />
-  return <OpenRow upload={row} state={row.state} sentBytes={row.sentBytes} isCut={row.isCut} />
+  return <OpenRow upload={row} state={row.state} sentBytes={row.sentBytes} isCut={row.isCut} anew={row.anew} />
 }
 
-const EndedRow = memo(function EndedRow({ row: { key, state } }: { readonly row: Ended }) {
+const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonly row: Ended }) {
+  const words = withReason(texts.uploads[state], anew)
   return (
     <>
       <span className="upload-name" title={key}>
         {key}
       </span>
-      <span className="upload-state">{texts.uploads[state]}</span>
+      <span className="upload-state" title={words}>
+        {words}
+      </span>
     </>
   )
 })
 
 /** The current state is passed as properties, so that only rows that change are drawn again. */
-type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut'>
+type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut' | 'anew'>
 
-const OpenRow = memo(function OpenRow({ upload, state, isCut }: OpenRowProps) {
+const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowProps) {
   const { key } = upload
   const isUnderWay = state === 'sending' || state === 'waiting'
-  const words = isCut ? texts.uploads.cut : state === 'sending' ? progressOf(upload) : wordsOf(upload)
+  const progress = isCut ? texts.uploads.cut : state === 'sending' ? progressOf(upload) : wordsOf(upload)
+  const words = withReason(progress, anew)
   return (
     <>
       <span className="upload-name" title={key}>
@@ -105,6 +109,11 @@ const OpenRow = memo(function OpenRow({ upload, state, isCut }: OpenRowProps) {
     </>
   )
 })
+
+/** What the user did not ask for is said, also when it is over. */
+function withReason(words: string, anew: Anew | undefined): string {
+  return anew === undefined ? words : `${words} · ${texts.uploads.begunAnew[anew]}`
+}
 
 function progressOf(upload: Upload): string {
   const { sizeBytes, sentBytes } = upload

@@ -2,6 +2,7 @@
 import { call, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
+import { crc64NvmeOf } from './crc64-nvme.ts'
 import { Rate } from './rate.ts'
 import { send, withRetries } from './transfer.ts'
 
@@ -12,6 +13,20 @@ const singleBytesMax = 16 * 1024 ** 2
 const partBytesMin = 16 * 1024 ** 2
 const partsMax = 10_000
 const partsAtOnce = 3
+/** How often one run begins an upload in parts anew. */
+const begunAnewMax = 3
+
+/** Why an upload in parts had to begin anew: the file is not the one of which parts had arrived, or the upload was given up elsewhere. */
+export type Anew = 'otherFile' | 'givenUp'
+
+class BeginsAnew extends Error {
+  readonly why: Anew
+
+  constructor(why: Anew) {
+    super(texts.uploads.begunAnew[why])
+    this.why = why
+  }
+}
 
 export class Upload {
   readonly bucket: string
@@ -28,6 +43,10 @@ export class Upload {
   #uploadId: string | undefined
   /** False until the server has told which parts an earlier page had sent. */
   #isAdopted = false
+  /** Checksums of parts of an earlier page that have not been compared with the file yet. */
+  readonly #unverified = new Map<number, string>()
+  /** Set once the upload has begun anew, for the last reason. */
+  anew: Anew | undefined
   /** Set while the server cannot be reached, and the upload goes on trying. */
   isCut = false
   #abort: AbortController | undefined
@@ -130,16 +149,49 @@ export class Upload {
     const params = { bucket, uploadId: this.#uploadId! }
     try {
       // Parts beyond those that one answer lists are sent again.
-      const { parts = [] } = await call('getUpload', { params, query: { key } })
-      for (const { partNumber, etag, size } of parts) {
-        if (size !== this.#partSize(partNumber)) continue
+      const { parts = [], checksumAlgorithm } = await call('getUpload', { params, query: { key } })
+      for (const { partNumber, etag, size, checksum } of parts) {
+        // What cannot be compared is sent again.
+        if (size !== this.#partSize(partNumber) || checksumAlgorithm !== 'CRC64NVME' || checksum === undefined) continue
+        this.#unverified.set(partNumber, checksum)
         this.#arrived(partNumber, etag, size)
       }
     } catch (error) {
-      if (!(error instanceof Problem && error.status === 404)) throw error
-      this.#uploadId = undefined
+      if (!isGone(error)) throw error
+      this.#forget('givenUp')
     }
     this.#isAdopted = false
+  }
+
+  /** Nothing of what was sent counts any more. */
+  #forget(why: Anew): void {
+    this.#uploadId = undefined
+    this.#parts = undefined
+    this.#sent = undefined
+    this.#unverified.clear()
+    this.anew = why
+    this.#onChange(true)
+  }
+
+  /** Name, size and date may be those of another file: its bytes decide. Throws `BeginsAnew`. */
+  async #verifyArrived(signal: AbortSignal): Promise<void> {
+    for (const [number, checksum] of this.#unverified) {
+      let found: string
+      try {
+        found = await crc64NvmeOf(this.#partOf(number), signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        await requireReadable(this.file)
+        throw error
+      }
+      if (found !== checksum) throw new BeginsAnew('otherFile')
+      this.#unverified.delete(number)
+    }
+  }
+
+  #partOf(number: number): Blob {
+    const start = (number - 1) * this.#partBytes
+    return this.file.slice(start, start + this.#partBytes)
   }
 
   #partSize(number: number): number {
@@ -168,6 +220,21 @@ export class Upload {
   }
 
   async #sendParts(signal: AbortSignal): Promise<void> {
+    for (let begunAnew = 0; ; begunAnew++) {
+      try {
+        return await this.#tryParts(signal)
+      } catch (error) {
+        const why = isGone(error) ? 'givenUp' : error instanceof BeginsAnew ? error.why : undefined
+        if (why === undefined || signal.aborted || begunAnew === begunAnewMax) throw error
+        const uploadId = this.#uploadId
+        this.#forget(why)
+        if (uploadId !== undefined && why !== 'givenUp') await this.#abandon(uploadId)
+      }
+    }
+  }
+
+  /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
+  async #tryParts(signal: AbortSignal): Promise<void> {
     const { bucket, key, sizeBytes } = this
     const uploadId = await this.#begin()
     // Without the signal: an upload that has begun has to be known, to be aborted or continued.
@@ -175,12 +242,21 @@ export class Upload {
     signal.throwIfAborted()
     const count = Math.ceil(sizeBytes / this.#partBytes)
     const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts?.has(number))
-    const workers = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {
+    const failure = new AbortController()
+    const either = AbortSignal.any([signal, failure.signal])
+    const work = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {
       for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
-        await this.#sendPart(uploadId, number, signal)
+        await this.#sendPart(uploadId, number, either)
       }
     })
-    await Promise.all(workers)
+    work.push(this.#verifyArrived(either))
+    try {
+      await Promise.all(work)
+    } catch (error) {
+      failure.abort()
+      await Promise.allSettled(work)
+      throw error
+    }
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
     await this.#persist(signal, () =>
       call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
@@ -188,9 +264,8 @@ export class Upload {
   }
 
   async #sendPart(uploadId: string, number: number, signal: AbortSignal): Promise<void> {
-    const { bucket, key, file } = this
-    const start = (number - 1) * this.#partBytes
-    const body = file.slice(start, start + this.#partBytes)
+    const { bucket, key } = this
+    const body = this.#partOf(number)
     const { etag } = await this.#persist(signal, () =>
       send<{ etag: string }>({
         method: 'PUT',
@@ -233,6 +308,9 @@ export class Upload {
     this.#onChange(false)
   }
 }
+
+/** The upload itself: a bucket that is gone stays gone. */
+const isGone = (error: unknown) => error instanceof Problem && error.code === 'upload_not_found'
 
 /** A file that has changed or is gone since it was chosen looks like a broken connection. */
 async function requireReadable(file: File): Promise<void> {
