@@ -2,9 +2,11 @@
 import type { Clock, MaybePromise } from 'svc/kernel'
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { IamService } from 'svc/plugins/iam/api'
+import type { PolicyService } from 'svc/plugins/policy/api'
 import type { UsersService } from 'svc/plugins/users/api'
 import type { AccessRulesService, RulesOfBucket } from './api.ts'
 import { accessRuleErrors } from './errors.ts'
+import { type Opening, openingsOf } from './openings.ts'
 import type { AccessRoute, AccessRouteFinder } from './points.ts'
 import type { AccessRule } from './rule.ts'
 import { unknownPrincipals } from './unknown-principals.ts'
@@ -18,6 +20,8 @@ export interface RulesView {
   readonly updatedBy?: string
   readonly public: boolean
   readonly blockPublic: boolean
+  readonly openings: Opening[]
+  readonly objectLists: boolean
   readonly warnings: string[]
 }
 
@@ -31,6 +35,7 @@ export interface AccessRulesAdmin {
 export interface AccessRulesAdminOptions {
   readonly accessRules: AccessRulesService
   readonly iam: IamService
+  readonly policy: Pick<PolicyService, 'prepare' | 'publicStatements' | 'countsObjectAcls'>
   /** Undefined: nothing is known of users. */
   readonly users: UsersService | undefined
   readonly clock: Clock
@@ -42,7 +47,7 @@ export interface AccessRulesAdminOptions {
 const actions = { user: 'admin:GetUser', group: 'admin:GetGroup', 'access-key': 'admin:ListServiceAccounts' } as const
 
 export function createAccessRulesAdmin(options: AccessRulesAdminOptions): AccessRulesAdmin {
-  const { accessRules, iam, users, clock, routes } = options
+  const { accessRules, iam, policy, users, clock, routes } = options
 
   function unknown(request: Pick<AdminRequest, 'isAllowed'>, { set }: RulesOfBucket): MaybePromise<readonly string[]> {
     if (users === undefined || set === undefined) return []
@@ -56,6 +61,7 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
       const isBlocked = await accessRules.ignoresPublic(bucket)
       const nowMs = clock.now()
       const context = { isPublicBlocked: isBlocked, nowMs }
+      await policy.prepare(bucket)
       return {
         bucket,
         rules: [...rules],
@@ -64,6 +70,13 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
         ...(updatedBy === undefined ? {} : { updatedBy }),
         public: !isBlocked && set?.isPublicAt(nowMs) === true,
         blockPublic: isBlocked,
+        openings: openingsOf(bucket, {
+          policy,
+          rules: set?.publicAt(nowMs) ?? [],
+          routes: (await routes()?.publicRoutes(bucket)) ?? [],
+          isPublicBlocked: isBlocked,
+        }),
+        objectLists: policy.countsObjectAcls(bucket),
         warnings: [...warningsOf(set?.ordered ?? [], context, await unknown(request, found))],
       }
     },

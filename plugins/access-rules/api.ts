@@ -12,7 +12,7 @@ import type { AccessRule } from './rule.ts'
 import type { RuleSet } from './rule-set.ts'
 
 export { accessRuleErrors } from './errors.ts'
-export type { AccessRoute, AccessRouteFinder } from './points.ts'
+export type { AccessRoute, AccessRouteFinder, PublicRoute } from './points.ts'
 export type { AccessRuleProblem } from './problems.ts'
 export { widthOf } from './regexes.ts'
 export { AccessRule, type AccessRuleConditions, type AccessRuleMatch } from './rule.ts'

@@ -80,10 +80,11 @@ export default definePlugin({
       { optional: true },
     )
     const routes = point('accessRules.route')
-    const { iam, users } = services
+    const { iam, policy, users } = services
     const accessRulesAdmin = createAccessRulesAdmin({
       accessRules,
       iam,
+      policy,
       users,
       clock,
       routes: () => routes.list()[0]?.value,

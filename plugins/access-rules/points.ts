@@ -14,17 +14,30 @@ export interface AccessRoute {
   accessOf(key: string): 'public' | 'signed' | 'authenticated' | 'deny' | undefined
 }
 
+/** A distribution that shows objects of a bucket to everybody. */
+export interface PublicRoute {
+  /** The id of the distribution. */
+  readonly id: string
+  readonly domains: readonly string[]
+  /** Patterns of the keys that it shows; `*` is any run. */
+  readonly keys: readonly string[]
+  /** It also asks for an address, or for a header that a proxy in front adds. */
+  readonly isRestricted: boolean
+}
+
 export interface AccessRouteFinder {
   /** By the id of a distribution, as of the last acknowledged change. */
   find(id: string): MaybePromise<AccessRoute | undefined>
+  /** Those that are enabled, by id; also while public access is blocked and they refuse their visitors. */
+  publicRoutes(bucket: string): Promise<readonly PublicRoute[]>
 }
 
 export const accessRulesPoints = {
   'accessRules.route': {
     cardinality: 'one',
     schema: Type.Object(
-      { find: Type.Function([], Type.Unknown()) },
-      { description: 'Finds distributions for tests of access rules.' },
+      { find: Type.Function([], Type.Unknown()), publicRoutes: Type.Function([], Type.Unknown()) },
+      { description: 'Finds distributions for tests of access rules, and those that show a bucket to everybody.' },
     ),
   },
 } as const

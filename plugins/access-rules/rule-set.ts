@@ -22,7 +22,7 @@ export class RuleSet {
   readonly #index: RuleIndex
   readonly #regexes: RegexSet | undefined
   /** Computed when they are asked for first. */
-  #publicTimes: readonly OpenTime[] | undefined
+  #public: readonly (OpenTime & { readonly rule: CompiledRule })[] | undefined
 
   constructor(rules: readonly CompiledRule[], list: RegexList) {
     const { regexes } = list
@@ -54,10 +54,17 @@ export class RuleSet {
 
   /** Whether a rule allows something to everybody at this instant: one that has ended, begins later or never decides does not. */
   isPublicAt(nowMs: number): boolean {
-    this.#publicTimes ??= this.ordered.flatMap((one, index) =>
-      one.isPublic && shadowOf(one, this.ordered.slice(0, index)) === undefined ? [openTimeOf(one.rule)] : [],
+    return this.publicAt(nowMs).length > 0
+  }
+
+  /** These rules, in the order in which they decide. */
+  publicAt(nowMs: number): readonly CompiledRule[] {
+    this.#public ??= this.ordered.flatMap((rule, index) =>
+      rule.isPublic && shadowOf(rule, this.ordered.slice(0, index)) === undefined
+        ? [{ rule, ...openTimeOf(rule.rule) }]
+        : [],
     )
-    return this.#publicTimes.some(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs)
+    return this.#public.flatMap(({ rule, fromMs, toMs }) => (fromMs <= nowMs && nowMs < toMs ? [rule] : []))
   }
 
   /** For the policy engine. `isPublicBlocked`: by the bucket or the cluster. `now`: ms since 1970. */

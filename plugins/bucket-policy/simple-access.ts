@@ -5,10 +5,10 @@
 import type { StatementDocument } from 'svc/plugins/policy/api'
 
 /**
- * `download`: everybody may read objects. `upload`: everybody may write them, and read none. `public`: everybody may read, write,
- * delete and list. `private`: no rule.
+ * `download`: everybody may read objects whose names they know. `download-list`: also list them. `upload`: everybody may write them, and
+ * read none. `public`: everybody may read, write, delete and list. `private`: no rule.
  */
-export type Preset = 'private' | 'download' | 'upload' | 'public'
+export type Preset = 'private' | 'download' | 'download-list' | 'upload' | 'public'
 
 export interface SimpleRule {
   readonly prefix: string
@@ -19,16 +19,27 @@ const reads = ['s3:GetObject']
 const writes = ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']
 const actionsOf: Readonly<Record<SimpleRule['preset'], readonly string[]>> = {
   download: reads,
+  'download-list': reads,
   upload: writes,
   public: [...reads, ...writes, 's3:DeleteObject'],
 }
+
+/** These have a second statement. */
+const lists: ReadonlySet<Preset> = new Set(['download-list', 'public'])
 
 /** Characters with a special meaning in a resource. */
 export const unusableInPrefix = /[*?$]/
 
 /** The presets of a policy, by prefix. */
 export function rulesOf(bucket: string, statements: readonly StatementDocument[]): readonly SimpleRule[] {
-  const rules = statements.flatMap(statement => ruleOf(bucket, statement) ?? [])
+  const listings = new Set(statements.map(statement => JSON.stringify(statement)))
+  const rules = statements.flatMap(statement => {
+    const rule = ruleOf(bucket, statement)
+    if (rule?.preset !== 'download') return rule ?? []
+    // Both begin with the same statement.
+    const isListed = listings.has(JSON.stringify(listingOf(bucket, rule.prefix)))
+    return isListed ? [{ ...rule, preset: 'download-list' as const }] : [rule]
+  })
   return rules.toSorted((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0))
 }
 
@@ -40,14 +51,14 @@ export function withPreset(
   preset: Preset,
 ): readonly StatementDocument[] {
   const rules = statements.map(statement => ruleOf(bucket, statement))
-  const wasListed = rules.some(rule => rule?.prefix === prefix && rule.preset === 'public')
+  const wasListed = rulesOf(bucket, statements).some(rule => rule.prefix === prefix && lists.has(rule.preset))
   const listing = wasListed ? JSON.stringify(listingOf(bucket, prefix)) : undefined
   const others = statements.filter(
     (statement, index) => rules[index]?.prefix !== prefix && JSON.stringify(statement) !== listing,
   )
   if (preset === 'private') return others
   const own = [statementOf(bucket, { prefix, preset })]
-  return preset === 'public' ? [...others, ...own, listingOf(bucket, prefix)] : [...others, ...own]
+  return lists.has(preset) ? [...others, ...own, listingOf(bucket, prefix)] : [...others, ...own]
 }
 
 function ruleOf(bucket: string, statement: StatementDocument): SimpleRule | undefined {

@@ -62,6 +62,8 @@ export interface Certificate {
   /** SHA-256, lower-case hexadecimal. */
   readonly fingerprint: string
   readonly usedBy: readonly string[]
+  /** Names of its users that get it at their next handshake, whether they name it or not. */
+  readonly servedFor: readonly string[]
   readonly acme: AcmeView | undefined
   /** Milliseconds since 1970; undefined for files. */
   readonly createdMs: number | undefined
@@ -94,6 +96,8 @@ export interface CertificateUse extends NamedUser {
 export interface CertificateUser extends DocumentUser<CertificateUse> {
   /** The certificate that is set for this server name, presented before others where it covers the name and has not expired. */
   preferred(serverName: string): MaybePromise<string | undefined>
+  /** The server names for which visitors come, also those of documents that name no certificate. `name`: of the document. */
+  names(): Promise<readonly { readonly domain: string; readonly name: string }[]>
 }
 
 export interface RenewOptions {

@@ -49,8 +49,11 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
 
   const readUses = (): Promise<Uses<CertificateUse>> => gatherUses(users())
 
-  const view = (document: StoredDocument<CertificateDocument>, uses: Uses): Certificate =>
-    viewOfDocument(document, usedBy(uses, document.id), clock.now())
+  const view = (
+    document: StoredDocument<CertificateDocument>,
+    uses: Uses,
+    servedFor: readonly string[] = [],
+  ): Certificate => viewOfDocument(document, { usedBy: usedBy(uses, document.id), servedFor }, clock.now())
 
   const fileOf = (id: string) => tls.certificates().find(({ name }) => name === id)
 
@@ -74,12 +77,33 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     throw noCertificate(id)
   }
 
-  async function get(id: string): Promise<Certificate> {
+  async function read(id: string, servedFor: readonly string[] = []): Promise<Certificate> {
     const document = await certificates.get(id)
-    if (document !== undefined) return view(document, await readUses())
+    if (document !== undefined) return view(document, await readUses(), servedFor)
     const file = fileOf(id)
     if (file === undefined) throw noCertificate(id)
-    return viewOfFile(file, clock.now())
+    return viewOfFile(file, servedFor, clock.now())
+  }
+
+  const get = async (id: string): Promise<Certificate> => read(id, (await readServed()).get(id))
+
+  /** As `tls` chooses: an expired one only where the listener has none of its own. Undefined where there is none at all. */
+  async function presentedId(serverName: string): Promise<string | undefined> {
+    const found = await table.find(serverName)
+    const [own] = tls.certificates()
+    return found !== undefined && (!found.isExpired || own === undefined) ? found.id : own?.name
+  }
+
+  /** By certificate the names of its users for which it is presented, and that it is for. */
+  async function readServed(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const served = new Map<string, string[]>()
+    for (const user of users()) {
+      for (const { domain } of await user.names()) {
+        const id = await presentedId(domain.replace(/^\*\./, 'any.'))
+        if (id !== undefined) served.set(id, [...(served.get(id) ?? []), domain])
+      }
+    }
+    return served
   }
 
   function checked({ certificate, privateKey, comment }: CertificateUpload, createdMs: number): CertificateDocument {
@@ -132,10 +156,11 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     async list() {
       const nowMs = clock.now()
       const uses = await readUses()
-      const all = (await readAll()).map(document => view(document, uses))
+      const served = await readServed()
+      const all = (await readAll()).map(document => view(document, uses, served.get(document.id)))
       const ids = new Set(all.map(({ id }) => id))
       const files = tls.certificates().filter(({ name }) => !ids.has(name))
-      return [...all, ...files.map(file => viewOfFile(file, nowMs))].sort((a, b) => (a.id < b.id ? -1 : 1))
+      return [...all, ...files.map(file => viewOfFile(file, served.get(file.name) ?? [], nowMs))].sort((a, b) => (a.id < b.id ? -1 : 1))
     },
     get,
 
@@ -202,11 +227,8 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
 
     async presented(serverName, listener) {
       if (listener === 'web' || (listener !== 'web-tls' && !tls.enabled)) return undefined
-      const found = await table.find(serverName)
-      const [own] = tls.certificates()
-      // As `tls` chooses: an expired one only where the listener has none of its own.
-      if (found !== undefined && (!found.isExpired || own === undefined)) return get(found.id)
-      return own && viewOfFile(own, clock.now())
+      const id = await presentedId(serverName)
+      return id === undefined ? undefined : read(id)
     },
 
     async prepareUse(id, names) {

@@ -11,7 +11,7 @@ export const certificatesPoints = {
   'certificate.user': {
     cardinality: 'many',
     schema: Type.Object(
-      { uses: method, preferred: method },
+      { uses: method, preferred: method, names: method },
       { description: 'Uses certificates by their ids: prevents their deletion, and maps names to certificates.' },
     ),
   },

@@ -9,7 +9,7 @@ const unknown = { subject: '', issuer: '', serial: '', keyType: '', notBefore: '
 
 export function viewOfDocument(
   { id, value, modifiedMs }: StoredDocument<CertificateDocument>,
-  usedBy: readonly string[],
+  { usedBy, servedFor }: Pick<Certificate, 'usedBy' | 'servedFor'>,
   nowMs: number,
 ): Certificate {
   const { source, comment, chain, createdMs, acme } = value
@@ -22,6 +22,7 @@ export function viewOfDocument(
     state: stateOf(info, acme, nowMs),
     ...(info === undefined ? unknown : plain(info)),
     usedBy,
+    servedFor,
     acme: acme === undefined ? undefined : viewOfAcme(acme),
     createdMs,
     updatedMs: modifiedMs,
@@ -29,7 +30,7 @@ export function viewOfDocument(
 }
 
 /** The view of a certificate from SVC_CERTS_DIR. */
-export function viewOfFile(info: CertificateInfo, nowMs: number): Certificate {
+export function viewOfFile(info: CertificateInfo, servedFor: readonly string[], nowMs: number): Certificate {
   return {
     id: info.name,
     source: 'files',
@@ -38,6 +39,7 @@ export function viewOfFile(info: CertificateInfo, nowMs: number): Certificate {
     state: stateOf(info, undefined, nowMs),
     ...plain(info),
     usedBy: [],
+    servedFor,
     acme: undefined,
     createdMs: undefined,
     updatedMs: undefined,

@@ -1,6 +1,7 @@
-/** Distributions for tests of access rules: which access a key of the bucket has through them. */
+/** Distributions as ways into a bucket: which access a key has through them, and which of them show something to everybody. */
 import type { AccessRouteFinder } from 'svc/plugins/access-rules/api'
 import type { StoredDistribution } from './document.ts'
+import { isPublicWebsite } from './log-target.ts'
 import type { Registry } from './registry.ts'
 import type { Ready } from './visit.ts'
 
@@ -26,7 +27,28 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
         },
       }
     },
+    async publicRoutes(bucket) {
+      return (await registry.all()).flatMap(({ id, value }) => {
+        const { aliases, enabled, origin, restrictions } = value
+        if (origin.bucket !== bucket || !enabled || !isPublicWebsite(value)) return []
+        const { sourceIp, originSecretHeader } = restrictions
+        const isRestricted =
+          (sourceIp?.allow ?? []).length + (sourceIp?.deny ?? []).length > 0 || originSecretHeader !== undefined
+        return [{ id, domains: aliases, keys: publicKeysOf(value), isRestricted }]
+      })
+    },
   }
+}
+
+/** By the default behavior everything, apart from what other behaviors close; otherwise the patterns of the public ones. */
+function publicKeysOf({ origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution): readonly string[] {
+  if ((defaultBehavior.access ?? 'public') === 'public') return [`${pathPrefix}*`]
+  return behaviors.flatMap(({ access, pathPattern: { type, pattern } }) => {
+    if (access !== 'public') return []
+    if (type === 'regex') return [`${pathPrefix}${pattern}`]
+    const path = pattern.replace(/^\//, '')
+    return [`${pathPrefix}${path}${type === 'prefix' ? '*' : ''}`]
+  })
 }
 
 /** An alias without wildcard, else a name below the first one. */

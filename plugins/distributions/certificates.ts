@@ -1,6 +1,6 @@
 /** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors } from 'svc/plugins/admin/api'
-import { type CertificatesService, nameProblem, uncovered } from 'svc/plugins/certificates/api'
+import { type CertificateState, type CertificatesService, nameProblem, uncovered } from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -19,6 +19,8 @@ export interface DistributionCertificates {
   prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
   /** The certificate that a TLS connection for the host gets; undefined if there is none. */
   presented(host: string, listener: ListenerName): Promise<PresentedCertificate | undefined>
+  /** The certificate that a TLS connection for each alias gets; aliases without one are left out. */
+  served(aliases: readonly string[]): Promise<ServedCertificate[]>
   /** The aliases for which no certificate is presented that browsers accept. */
   uncovered(aliases: readonly string[]): Promise<readonly string[]>
 }
@@ -28,6 +30,17 @@ export interface PresentedCertificate {
   readonly state: string
   /** ISO 8601. */
   readonly notAfter: string
+}
+
+export interface ServedCertificate {
+  domain: string
+  /** The id. */
+  certificate: string
+  state: CertificateState
+  /** ISO 8601. */
+  notAfter: string
+  /** Whether it is for this domain: else browsers refuse it. */
+  covers: boolean
 }
 
 const nothing: AlsoChange = () => {}
@@ -57,6 +70,17 @@ export function createDistributionCertificates(
     }
     await dnsProviders.get(name)
     return tx => dnsProviders.requireProvider(tx, name)
+  }
+
+  async function served(aliases: readonly string[]): Promise<ServedCertificate[]> {
+    const all: ServedCertificate[] = []
+    for (const alias of aliases) {
+      const found = await certificates?.presented(alias.replace(/^\*\./, 'any.'), 'web-tls')
+      if (found === undefined) continue
+      const { id, state, notAfter, domains } = found
+      all.push({ domain: alias, certificate: id, state, notAfter, covers: uncovered(domains, [alias]).length === 0 })
+    }
+    return all
   }
 
   return {
@@ -115,14 +139,13 @@ export function createDistributionCertificates(
       return found && { id: found.id, state: found.state, notAfter: found.notAfter }
     },
 
+    served,
+
     async uncovered(aliases) {
-      const missing: string[] = []
-      for (const alias of aliases) {
-        const found = await certificates?.presented(alias.replace(/^\*\./, 'any.'), 'web-tls')
-        const isUsable = found?.state === 'valid' || found?.state === 'expiring'
-        if (!isUsable || uncovered(found.domains, [alias]).length > 0) missing.push(alias)
-      }
-      return missing
+      const usable = (await served(aliases)).filter(
+        ({ state, covers }) => covers && (state === 'valid' || state === 'expiring'),
+      )
+      return aliases.filter(alias => !usable.some(({ domain }) => domain === alias))
     },
   }
 }

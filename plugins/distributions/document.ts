@@ -174,6 +174,8 @@ const readOnlyFields = {
   updatedAt: Type.Optional(Type.String({ readOnly: true })),
   etag: Type.Optional(Type.String({ readOnly: true })),
   warnings: Type.Optional(Type.Array(Type.String(), { readOnly: true })),
+  blocked: Type.Optional(Type.Boolean({ readOnly: true })),
+  served: Type.Optional(Type.Unknown({ readOnly: true })),
 }
 
 export const DistributionInput = Type.Object(
@@ -187,6 +189,17 @@ export const DistributionInput = Type.Object(
 )
 export type DistributionInput = Static<typeof DistributionInput>
 
+const Served = Type.Object(
+  {
+    domain: Type.String({ description: 'An alias.' }),
+    certificate: Type.String({ description: 'Its id.' }),
+    state: Type.Enum(['pending', 'valid', 'expiring', 'expired', 'failed']),
+    notAfter: Type.String({ description: 'Empty before there is a certificate.' }),
+    covers: Type.Boolean({ description: 'Whether it is for this domain: else browsers refuse it.' }),
+  },
+  { $id: 'ServedCertificate' },
+)
+
 export const DistributionView = Type.Object(
   {
     id: Type.String(),
@@ -198,6 +211,13 @@ export const DistributionView = Type.Object(
     warnings: Type.Optional(
       Type.Array(Type.String(), { description: 'Of a change: settings that do not work as they seem to.' }),
     ),
+    blocked: Type.Boolean({
+      description: 'Its public pages answer 403, because public access to its bucket is blocked.',
+    }),
+    served: Type.Array(Served, {
+      description:
+        'The certificate that a TLS connection for each domain gets at its next handshake, whether `tls` names it or not. Empty where no listener that answers for distributions speaks TLS.',
+    }),
   },
   { $id: 'Distribution' },
 )

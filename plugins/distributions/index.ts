@@ -38,6 +38,7 @@ import { createSavingWarnings } from './saving-warnings.ts'
 import { createDistributionsAdmin, unserved } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createStaging } from './staging.ts'
+import { createStanding } from './standing.ts'
 import { createUses } from './uses.ts'
 import { createVisits, type Ready } from './visit.ts'
 
@@ -156,6 +157,7 @@ export default definePlugin({
       registry,
       save,
       certificates,
+      standingOf: createStanding({ http, certificates, rules, objectOwnership: services.objectOwnership }),
       rules,
       signUrl,
       hasBucket: name => hasBucket(objects, name),
@@ -183,6 +185,8 @@ export default definePlugin({
       'distributions',
       {
         uses: uses.certificates,
+        names: async () =>
+          (await registry.all()).flatMap(({ id, value }) => value.aliases.map(domain => ({ domain, name: id }))),
         async preferred(host) {
           // A table that is made before modes are known would be kept.
           if (!isStarted) return undefined

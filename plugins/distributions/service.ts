@@ -16,10 +16,11 @@ import type { Registry } from './registry.ts'
 import { type Route, type RoutingRules, routeHost } from './routing.ts'
 import { type SaveDistribution, type SaveRequest, viewOf } from './saving.ts'
 import type { SignUrl, WantedSignature } from './signing.ts'
+import type { Standing, StandingOf } from './standing.ts'
 import { type TestRequest, type TestResult, testDistribution } from './trial.ts'
 import type { Ready } from './visit.ts'
 
-export type DistributionView = ReturnType<typeof viewOf> & { readonly warnings?: string[] }
+export type DistributionView = ReturnType<typeof viewOf> & Standing & { readonly warnings?: string[] }
 
 export interface Rotated {
   readonly name: string
@@ -28,13 +29,17 @@ export interface Rotated {
   readonly previousExpiresAt: string
 }
 
+export interface ListedDistribution extends Pick<Distribution, 'id' | 'aliases' | 'origin'> {
+  readonly view: () => Promise<DistributionView>
+}
+
 export interface DistributionsAdmin {
   readonly save: SaveDistribution
-  view(distribution: Distribution, document?: StoredDocument<StoredDistribution>): DistributionView
+  view(distribution: Distribution, document?: StoredDocument<StoredDistribution>): Promise<DistributionView>
   /** Throws `distribution_not_found`. */
   get(id: string): Promise<{ readonly view: DistributionView; readonly bucket: string }>
-  /** All distributions, ordered by id. */
-  list(): Promise<readonly DistributionView[]>
+  /** All distributions, ordered by id; `view` is made of those that are shown. */
+  list(): Promise<readonly ListedDistribution[]>
   /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
   remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
@@ -66,6 +71,7 @@ export interface AdminServiceOptions {
   readonly registry: Registry<Ready>
   readonly save: SaveDistribution
   readonly certificates: DistributionCertificates
+  readonly standingOf: StandingOf
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
@@ -82,6 +88,7 @@ export function createDistributionsAdmin({
   registry,
   save,
   certificates,
+  standingOf,
   rules,
   clock,
   random,
@@ -90,8 +97,8 @@ export function createDistributionsAdmin({
   compileDraft,
   signUrl,
 }: AdminServiceOptions): DistributionsAdmin {
-  const view: DistributionsAdmin['view'] = (distribution, document) => {
-    const shown = viewOf(distribution, document, clock.now())
+  const view: DistributionsAdmin['view'] = async (distribution, document) => {
+    const shown = { ...viewOf(distribution, document, clock.now()), ...(await standingOf(distribution)) }
     return isServed(distribution.mode) ? shown : { ...shown, warnings: [unserved(distribution.mode)] }
   }
   const viewStored = (document: StoredDocument<StoredDistribution>) =>
@@ -108,9 +115,13 @@ export function createDistributionsAdmin({
     view,
     async get(id) {
       const document = await find(id)
-      return { view: viewStored(document), bucket: document.value.origin.bucket }
+      return { view: await viewStored(document), bucket: document.value.origin.bucket }
     },
-    list: async () => (await registry.all()).map(viewStored),
+    list: async () =>
+      (await registry.all()).map(document => {
+        const { aliases, origin } = document.value
+        return { id: document.id, aliases, origin, view: () => viewStored(document) }
+      }),
 
     async remove(id, mayManage, ifMatch) {
       await registry.change(async () => {

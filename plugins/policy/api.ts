@@ -6,8 +6,8 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { ActionDeclaration, PolicyAction } from './catalogue.ts'
-import type { CompiledPolicy, CompileOptions, CompileResult } from './document.ts'
-import type { AttachedPolicy, PolicySet } from './policy-set.ts'
+import type { CompiledPolicy, CompileOptions, CompileResult, StatementDocument } from './document.ts'
+import type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 import type { RequestFacts } from './request-conditions.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -157,6 +157,20 @@ export interface RequestPolicies {
   readonly bucket?: BucketPolicies
 }
 
+/** A statement that allows something to everybody. */
+export interface PublicStatement {
+  readonly source: AttachedSource
+  /** Index in its document, from 0. */
+  readonly index: number
+  /** Empty where it has none. */
+  readonly sid: string
+  /** Of the catalogue, in its order: those that the statement allows on one of its resources. */
+  readonly actions: readonly string[]
+  readonly document: StatementDocument
+  /** It has no effect, because public access is blocked. */
+  readonly isBlocked: boolean
+}
+
 export interface PermissionsRequest {
   readonly identity: Identity | undefined
   /** Absent for actions on the server. */
@@ -190,6 +204,10 @@ export interface PolicyService {
   isPublic(bucket: string): boolean
   /** Whether the bucket's rules allow anything to everybody. */
   hasPublicRules(bucket: string): boolean
+  /** The statements of the bucket's policies and of its access control list that allow something to everybody. */
+  publicStatements(bucket: string): readonly PublicStatement[]
+  /** Whether access control lists of single objects count in the bucket. */
+  countsObjectAcls(bucket: string): boolean
   /**
    * Whether a statement that may apply to this request has a condition on, or a variable of, a key with this prefix, in lower case. Facts
    * that are expensive to fetch, such as `s3:existingobjecttag/`, are needed only then.

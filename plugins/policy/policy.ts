@@ -18,6 +18,7 @@ import { type CompiledPolicy, compileDocument } from './document.ts'
 import { decide, Evaluation } from './evaluation.ts'
 import { PolicySet } from './policy-set.ts'
 import { simulate } from './simulation.ts'
+import type { Statement } from './statement.ts'
 
 export interface Policy extends PolicyService {
   /** Takes over the contributions of plugins. Before that there is no source, so only root may do anything. */
@@ -139,6 +140,24 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       )
     },
     hasPublicRules,
+    publicStatements(bucket: string) {
+      const [, known] = collect({ identity: undefined, action: '', bucket })
+      return known.flatMap(({ policies, blockPublicAccess }) =>
+        policies.attached.flatMap(({ policy, source }) =>
+          policy.statements
+            .filter(({ isPublic }) => isPublic)
+            .map(statement => ({
+              source,
+              index: statement.index,
+              sid: statement.sid,
+              actions: actionsOf(statement, catalogue),
+              document: statement.document,
+              isBlocked: blockPublicAccess === true,
+            })),
+        ),
+      )
+    },
+    countsObjectAcls: (bucket: string) => objectSources.some(source => source(bucket) !== undefined),
     denialTags(request: AccessRequest) {
       if (request.identity?.isRoot === true) return undefined
       const known = rulesOf(request.bucket)
@@ -218,6 +237,17 @@ function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists 
     policies.bucket === undefined ? [] : [policies.bucket],
     [],
   ]
+}
+
+/** The active actions of S3 that a statement names, and that one of its resources can be meant by. */
+function actionsOf({ actions, resources }: Statement, catalogue: Catalogue): readonly string[] {
+  return catalogue.actions.flatMap(({ action, status }) => {
+    const entry = catalogue.find(action)
+    if (status !== 'active' || entry === undefined || !entry.isS3 || !actions.has(entry)) return []
+    const isReached =
+      resources === undefined || resources.isNegated || resources.list.some(resource => resource.couldCover(entry))
+    return isReached ? [action] : []
+  })
 }
 
 /** Asked of every bucket at once, for those whose names are not known yet and for lists of buckets. */

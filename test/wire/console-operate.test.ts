@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { startPebble } from 'svc/plugins/acme/testing'
+import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -31,6 +32,7 @@ if (skip !== false) {
   const named = await startNamed(t, { zones: { [zone]: ['www IN A 127.0.0.1', 'away IN A 127.0.0.2'] } })
   const pebble = await startPebble(t, { httpPort: webPort, tlsPort: 9, dnsServer: named.server })
   const drives = temporaryFolder(t)
+  const authority = createTestAuthority(temporaryFolder(t))
   const { url, admin, browser, signIn, signInByForm } = await startConsole(t, {
     drive: join(drives, 'd{1...4}'),
     environment: {
@@ -110,6 +112,36 @@ if (skip !== false) {
         async () => (await call('GET', '/certificates/away')).acme.attempts > acme.attempts,
       )
       await failed.waitFor()
+
+      // None of its own: the one that is for its domain is served all the same.
+      const { chain, key } = authority.issue([`plain.${zone}`])
+      await call('POST', '/certificates', { id: 'uploaded', certificate: chain, privateKey: key })
+      await call('POST', '/distributions', {
+        id: 'plain',
+        aliases: [`plain.${zone}`, `bare.${zone}`],
+        origin: { bucket: 'photos' },
+      })
+      const uploaded = row(page, /^uploaded .*served for plain\.example\.test/)
+      await uploaded.waitFor()
+      await page.getByRole('button', { name: 'Delete uploaded' }).click()
+      await page.getByText(`It is served to the visitors of plain.${zone} now.`).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('link', { name: 'Distributions' }).click()
+      await row(page, /^plain .*uploaded: valid ?for plain\.example\.test, until .*none for bare\.example\.test/).waitFor()
+      await row(page, /^away .*away: /).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await page.getByRole('link', { name: 'plain', exact: true }).click()
+      await page.getByText('uploaded: valid').waitFor()
+      const chosen = page.getByRole('combobox', { name: 'Certificate' })
+      await chosen.click()
+      t.equal(await chosen.inputValue(), 'none')
+      const options = page.getByRole('listbox', { name: 'Certificate' }).getByRole('option')
+      await options.getByText('auto').waitFor()
+      t.same(await options.allTextContents(), ['none', 'auto', 'uploaded'], 'all, whatever is chosen now')
+      await options.getByText('uploaded').click()
+      await chosen.fill('au')
+      await eventually('what is typed chooses', async () => (await options.allTextContents()).join() === 'auto')
       t.same(flaws, [])
     },
   )

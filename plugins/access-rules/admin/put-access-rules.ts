@@ -15,6 +15,8 @@ const AccessRulesInput = Type.Object(
     updatedBy: Type.Optional(Type.Unknown(readOnly)),
     public: Type.Optional(Type.Unknown(readOnly)),
     blockPublic: Type.Optional(Type.Unknown(readOnly)),
+    openings: Type.Optional(Type.Unknown(readOnly)),
+    objectLists: Type.Optional(Type.Unknown(readOnly)),
     warnings: Type.Optional(Type.Unknown(readOnly)),
   },
   { $id: 'AccessRulesInput', additionalProperties: false },

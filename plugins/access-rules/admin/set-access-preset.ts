@@ -38,7 +38,8 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/buckets/{bucket}/access-rules/public',
   tag: 'access-rules',
-  summary: 'Replaces the preset rules of a bucket (`preset-…`) by those of another preset, and keeps its other rules.',
+  summary:
+    'Replaces the preset rules of a bucket (`preset-…`) by those of another preset, and keeps its other rules; `private` also removes every rule that allows something to everybody.',
   authorize: ['admin:ManageAccessRules'],
   params: BucketParameters,
   body: PresetRequest,

@@ -61,6 +61,90 @@ t.test('a change is whole, under an ETag, and can be read and sent back', async 
   t.equal((await put([rule()], { ifMatch: again.json.etag })).outcome, '412 precondition_failed')
 })
 
+t.test('everything that opens a bucket to everybody is named, whoever decides', async t => {
+  const bucket = 'opened'
+  await objects.createBucket(bucket, { region: 'us-east-1', owner: iam.owner })
+  const openings = async () => (await call('getAccessRules', undefined, { bucket })).json.openings
+  const opening = { keys: [], limited: false, blocked: false, domains: [] }
+  t.same(await openings(), [])
+
+  const everybody = { Effect: 'Allow', Principal: '*' }
+  const statements = [
+    { ...everybody, Sid: 'Folder', Action: 's3:GetObject', Resource: 'arn:aws:s3:::opened/docs/*' },
+    {
+      ...everybody,
+      Action: 's3:ListBucket',
+      Resource: 'arn:aws:s3:::opened',
+      Condition: { StringLike: { 's3:prefix': 'docs/*' }, Bool: { 'aws:SecureTransport': 'true' } },
+    },
+    {
+      ...everybody,
+      Principal: { AWS: ['arn:aws:iam:::user/ada'] },
+      Action: 's3:GetObject',
+      Resource: 'arn:aws:s3:::opened/*',
+    },
+  ]
+  const policyDocument = { Version: '2012-10-17', Statement: statements }
+  t.equal((await call('putBucketPolicy', policyDocument, { bucket })).outcome, '200')
+  const byPolicy = [
+    { ...opening, source: 'bucket-policy', name: 'Folder', actions: ['read'], keys: ['docs/*'] },
+    { ...opening, source: 'bucket-policy', name: '1', actions: ['list'], keys: ['docs/*'], limited: true },
+  ]
+  t.same(await openings(), byPolicy, 'also where it is one folder alone')
+
+  await put(
+    [
+      rule({ id: 'a', actions: ['read', 's3:GetObjectTagging'], match: { type: 'prefix', pattern: 'a/' } }),
+      rule({ id: 'shadowed', priority: 900, actions: ['read'], match: { type: 'prefix', pattern: 'a/' } }),
+      rule({ id: 'over', conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
+      rule({ id: 'of-ada', principals: ['ada'] }),
+    ],
+    { bucket },
+  )
+  const byRules = [
+    { ...opening, source: 'access-rule', name: 'a', actions: ['read', 's3:GetObjectTagging'], keys: ['a/*'] },
+  ]
+  t.same(await openings(), [...byRules, ...byPolicy], 'a rule that has ended or never decides opens nothing')
+
+  const distribution = async (id: string, more: object) => {
+    const body = { id, aliases: [`${id}.example.test`], origin: { bucket }, ...more }
+    t.equal((await call('createDistribution', body)).status, 201, id)
+  }
+  await distribution('www', { origin: { bucket, pathPrefix: 'site/' } })
+  await distribution('part', {
+    defaultBehavior: { access: 'deny' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' }],
+    restrictions: { sourceIp: { allow: ['192.0.2.0/24'] } },
+  })
+  await distribution('off', { enabled: false })
+  await distribution('closed', { defaultBehavior: { access: 'authenticated' } })
+  const shown = { ...opening, source: 'distribution', actions: ['read'] }
+  const byDistributions = [
+    { ...shown, name: 'part', keys: ['open/*'], limited: true, domains: ['part.example.test'] },
+    { ...shown, name: 'www', keys: ['site/*'], domains: ['www.example.test'] },
+  ]
+  t.same(await openings(), [...byRules, ...byPolicy, ...byDistributions])
+
+  await call('setBucketBlockPublic', { enabled: true }, { bucket })
+  t.same(
+    await openings(),
+    [...byRules, ...byPolicy, ...byDistributions].map(one => ({ ...one, blocked: true })),
+    'what is blocked is named as such',
+  )
+  await call('setBucketBlockPublic', { enabled: false }, { bucket })
+  await put([], { bucket })
+  await call('deleteBucketPolicy', undefined, { bucket })
+  for (const id of ['www', 'part', 'off', 'closed']) {
+    t.equal((await server.signed({ method: 'DELETE', path: `/api/v1/distributions/${id}` })).status, 204)
+  }
+  t.match((await call('getAccessRules', undefined, { bucket })).json, { openings: [], objectLists: false })
+  await objectOwnership.changeAccessControl(bucket, () => ({ ownership: 'ObjectWriter', acl: 'public-read' }))
+  t.match((await call('getAccessRules', undefined, { bucket })).json, {
+    openings: [{ ...opening, source: 'acl', name: '', actions: ['list'] }],
+    objectLists: true,
+  })
+})
+
 t.test('wrong rules: each error has its place, and nothing is stored', async t => {
   await put([rule({ id: 'kept' })])
   const wrong = [rule({ id: 'x' }), { ...rule({ id: 'y' }), match: { type: 'regex', pattern: 'a(' } }, { id: 7 }]

@@ -12,8 +12,17 @@ const SetSimpleAccess = Type.Object(
       description: 'Of keys, a folder with its `/` at the end; empty is the whole bucket.',
     }),
     preset: Type.Union(
-      [Type.Literal('private'), Type.Literal('download'), Type.Literal('upload'), Type.Literal('public')],
-      { description: 'Rights of everybody: none, read, write without reading, or read, write, delete and list.' },
+      [
+        Type.Literal('private'),
+        Type.Literal('download'),
+        Type.Literal('download-list'),
+        Type.Literal('upload'),
+        Type.Literal('public'),
+      ],
+      {
+        description:
+          'Rights of everybody: none, read objects whose names are known, read and list, write without reading, or read, write, delete and list.',
+      },
     ),
   },
   { $id: 'SetSimpleAccess' },

@@ -14,7 +14,12 @@ export const SimpleAccess = Type.Object(
           description:
             'What it holds for: every key that begins so. Without `/` before the `*`, `pub*` is `public.txt`, too.',
         }),
-        preset: Type.Union([Type.Literal('download'), Type.Literal('upload'), Type.Literal('public')]),
+        preset: Type.Union([
+          Type.Literal('download'),
+          Type.Literal('download-list'),
+          Type.Literal('upload'),
+          Type.Literal('public'),
+        ]),
       }),
       { description: 'By prefix. Other statements of the policy are not shown.' },
     ),

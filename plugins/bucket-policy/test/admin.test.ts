@@ -110,6 +110,20 @@ t.test('presets are statements among others', async t => {
   t.same((await set('download', 'all/')).json.rules[1], { prefix: 'all/', keys: 'all/*', preset: 'download' })
   t.equal(may('s3:ListBucket', '', 'all/y'), false, 'the listing went with the preset')
 
+  t.same((await set('download-list', 'all/')).json.rules[1], {
+    prefix: 'all/',
+    keys: 'all/*',
+    preset: 'download-list',
+  })
+  t.same(
+    [may('s3:GetObject', 'all/x'), may('s3:ListBucket', '', 'all/y'), may('s3:ListBucket', '')],
+    [true, true, false],
+    'only listings of the prefix',
+  )
+  await set('download', 'all/')
+  t.equal(may('s3:ListBucket', '', 'all/y'), false)
+  await set('download-list', 'all/')
+
   const { json: written } = await call('getBucketPolicy')
   const mixed = { ...written, Statement: [{ ...statement, Effect: 'Deny' }, ...written.Statement] }
   await call('putBucketPolicy', { body: mixed })

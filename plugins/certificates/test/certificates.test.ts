@@ -35,6 +35,7 @@ const user = definePlugin({
         const condition = seen === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: seen.etag }
         return { byId, fence: tx => tx.require(sites, 'site', condition) }
       },
+      names: async () => ['a.x.test', '*.x.test'].map(domain => ({ domain, name: 'site' })),
       preferred: name => [...uses].find(([, domains]) => domains.includes(name))?.[0],
     })
     stores.push(services.store)
@@ -166,9 +167,15 @@ t.test(
     await call('POST', '/certificates', uploadOf('exact', exact))
     t.match(await find('a.x.test'), firstOf(exact))
     t.match(await find('b.x.test'), firstOf(wild))
+    t.match((await call('GET', '/certificates/exact')).json, { usedBy: [], servedFor: ['a.x.test'] })
     uses.set('wild', ['a.x.test'])
     t.match(await find('a.x.test'), firstOf(wild))
-    t.same((await call('GET', '/certificates/wild')).json.usedBy, ['site'])
+    t.match((await call('GET', '/certificates/wild')).json, {
+      usedBy: ['site'],
+      servedFor: ['a.x.test', '*.x.test'],
+    })
+    const { items } = (await call('GET', '/certificates')).json
+    t.match(items.find(({ id }: { id: string }) => id === 'exact').servedFor, [])
     t.match((await call('DELETE', '/certificates/wild')).json, { code: 'certificate_in_use', detail: /used by site/ })
     const narrow = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
     t.equal(narrow.status, 200, 'another that covers the name may take its place')

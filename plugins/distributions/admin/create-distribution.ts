@@ -21,7 +21,7 @@ export default defineAdminOperation({
     const { body: input, query } = request
     const { dryRun } = query
     const saved = await distributions.save({ input, ...saverOf(request), ifNoneMatch: '*', dryRun })
-    const view = savedView(saved, distributions)
+    const view = await savedView(saved, distributions)
     return dryRun ? replyWith(view, { status: 200 }) : view
   },
 })

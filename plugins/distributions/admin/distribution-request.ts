@@ -52,7 +52,7 @@ export const saverOf = (request: Asking): SaverRights => ({
   mayWrite: (bucket, key) => may(request, 's3:PutObject', { bucket, key }),
 })
 
-export function savedView({ distribution, document, warnings }: Saved, distributions: DistributionsAdmin) {
-  const view = distributions.view(distribution, document)
+export async function savedView({ distribution, document, warnings }: Saved, distributions: DistributionsAdmin) {
+  const view = await distributions.view(distribution, document)
   return warnings.length === 0 ? view : { ...view, warnings: [...warnings] }
 }

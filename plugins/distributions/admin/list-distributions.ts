@@ -25,13 +25,14 @@ export default defineAdminOperation({
     const after = decodeCursor(cursor) ?? ''
     const mayManage = mayManageAs(request)
     const found = []
-    for (const view of await distributions.list()) {
-      if (view.id <= after || (bucket !== undefined && view.origin.bucket !== bucket)) continue
-      if (domain !== undefined && !view.aliases.some(alias => alias === domain || covers(alias, domain))) continue
-      if (await mayManage(view.origin.bucket)) found.push(view)
+    for (const each of await distributions.list()) {
+      if (each.id <= after || (bucket !== undefined && each.origin.bucket !== bucket)) continue
+      if (domain !== undefined && !each.aliases.some(alias => alias === domain || covers(alias, domain))) continue
+      if (await mayManage(each.origin.bucket)) found.push(each)
       if (found.length > limit) break
     }
-    const items = found.slice(0, limit)
+    const items = []
+    for (const { view } of found.slice(0, limit)) items.push(await view())
     return { items, nextCursor: encodeCursor(found.length > limit ? items.at(-1)!.id : undefined) }
   },
 })

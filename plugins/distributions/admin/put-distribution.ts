@@ -35,6 +35,6 @@ export default defineAdminOperation({
     }
     const { dryRun } = query
     const saved = await distributions.save({ input, ...saverOf(request), ifMatch, ifNoneMatch, dryRun })
-    return replyWith(savedView(saved, distributions), { status: saved.isNew && !dryRun ? 201 : 200 })
+    return replyWith(await savedView(saved, distributions), { status: saved.isNew && !dryRun ? 201 : 200 })
   },
 })

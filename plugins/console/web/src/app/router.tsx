@@ -101,6 +101,7 @@ const distributions = createRoute({
 const distribution = createRoute({
   getParentRoute: () => inside,
   path: '/distributions/$id',
+  validateSearch: (search: Record<string, unknown>): { tab?: 'test' } => (search.tab === 'test' ? { tab: 'test' } : {}),
   component: lazyPage(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
 })
 

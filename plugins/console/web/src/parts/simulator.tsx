@@ -1,10 +1,11 @@
 /** Why something is allowed or denied: every statement that was looked at. */
-import { Autocomplete, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, withoutEmpty } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { formErrorsOf } from '../api/problem.ts'
+import { Suggestions } from './suggestions.tsx'
 import { texts } from '../texts/index.ts'
 import { State } from './names.tsx'
 import { Question, QuestionDrawer, Reasons } from './question.tsx'
@@ -39,7 +40,7 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
       fields={
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput label={words.user} description={words.userHint} {...form.getInputProps('user')} />
-          <Autocomplete
+          <Suggestions
             label={words.action}
             description={words.actionHint}
             required

@@ -1,7 +1,7 @@
 /** Who gets into a bucket beside its policies: blocks of public access, presets, rules, and what they say of a request. */
 import { Alert, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconFlask, IconPlus } from '@tabler/icons-react'
+import { IconAlertTriangle, IconFlask, IconPlus } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Tagged } from '../../api/client.ts'
@@ -13,6 +13,7 @@ import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { BlockPublic } from '../bucket/block-public.tsx'
 import { EditRule } from './edit-rule.tsx'
+import { Openings } from './openings.tsx'
 import { Presets } from './presets.tsx'
 import { RuleCard } from './rule-card.tsx'
 import { TestRules } from './test-rules.tsx'
@@ -62,9 +63,11 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
     notifications.show({ color: 'teal', message: texts.common.saved })
     await changed()
   }
+  const check = (next: readonly Rule[]) =>
+    call('putAccessRules', { params: { bucket }, query: { dryRun: true }, body: { rules: [...next] }, ifMatch: etag })
   return (
     <Stack>
-      <Openness document={document} />
+      <Openness bucket={bucket} document={document} />
       <Warnings warnings={warnings} />
       {mayManage && <Presets bucket={bucket} rules={rules} etag={etag} onChanged={changed} />}
       <Paper withBorder p="md">
@@ -109,6 +112,7 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
           bucket={bucket}
           place={rules.length}
           within={rule => [...rules, rule]}
+          onCheck={rule => check([...rules, rule])}
           onSave={rule => save([...rules, rule])}
           onClose={close}
         />
@@ -119,6 +123,7 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
           place={open.index}
           rule={rules[open.index]!}
           within={rule => rules.with(open.index, rule)}
+          onCheck={rule => check(rules.with(open.index, rule))}
           onSave={rule => save(rules.with(open.index, rule))}
           onClose={close}
         />
@@ -137,7 +142,34 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
   )
 }
 
-function Openness({ document }: { document: RulesDocument }) {
-  if (document.blockPublic) return <Alert color="blue">{words.blocked}</Alert>
-  return <Alert color={document.public ? 'orange' : 'gray'}>{document.public ? words.isPublic : words.isPrivate}</Alert>
+function Openness({ bucket, document }: { bucket: string; document: RulesDocument }) {
+  const { openings, blockPublic, objectLists } = document
+  const list = openings.length > 0 && <Openings bucket={bucket} openings={openings} />
+  const ofObjects = objectLists && (
+    <Text size="sm" mt="xs">
+      {words.objectLists}
+    </Text>
+  )
+  if (blockPublic) {
+    return (
+      <Alert color="blue" title={words.blocked}>
+        {list && words.blockedMeanwhile}
+        {list}
+      </Alert>
+    )
+  }
+  if (list) {
+    return (
+      <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={words.isPublic}>
+        {list}
+        {ofObjects}
+      </Alert>
+    )
+  }
+  return (
+    <Alert color="gray" title={words.isPrivate}>
+      {words.isPrivateWhy}
+      {ofObjects}
+    </Alert>
+  )
 }

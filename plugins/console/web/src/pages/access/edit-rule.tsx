@@ -8,16 +8,19 @@ import {
   SimpleGrid,
   Stack,
   TagsInput,
+  Text,
   TextInput,
 } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
+import { verbsOf } from './openings.tsx'
 import { TestRules } from './test-rules.tsx'
 
 const words = texts.accessRules
@@ -30,6 +33,8 @@ export interface EditRuleProps {
   readonly bucket: string
   /** All rules of the bucket with this one in its place. */
   readonly within: (rule: Rule) => readonly Rule[]
+  /** Rejects as `onSave` would, and stores nothing. */
+  readonly onCheck: (rule: Rule) => Promise<unknown>
   readonly onSave: (rule: Rule) => Promise<void>
   readonly onClose: () => void
 }
@@ -107,9 +112,30 @@ function ruleOf({ id, effect, priority, principals, actions, match, conditions, 
   } as Rule
 }
 
-export function EditRule({ rule, place, bucket, within, onSave, onClose }: EditRuleProps) {
+/** Whether it lets everybody do what the stored one did not. */
+function opensMore(next: Rule, stored: Rule | undefined): boolean {
+  const reachOf = ({ effect, principals, actions, match, conditions }: Rule) =>
+    JSON.stringify([effect, principals.includes('*'), actions, match, conditions])
+  if (next.effect !== 'allow' || !next.principals.includes('*')) return false
+  return stored === undefined || reachOf(next) !== reachOf(stored)
+}
+
+function keysOf(match: Rule['match']): string {
+  return match === undefined ? words.everyObject : words.keysThat(words.matchTypes[match.type], match.pattern)
+}
+
+export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose }: EditRuleProps) {
   const [isTesting, setTesting] = useState(false)
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  /** A rule without errors that would open the bucket to everybody. */
+  const [asked, setAsked] = useState<Rule>()
+  const submit = async (): Promise<'stay' | void> => {
+    const next = ruleOf(form.getValues())
+    if (!opensMore(next, rule)) return onSave(next)
+    await onCheck(next)
+    setAsked(next)
+    return 'stay'
+  }
   const prefix = `rules.${place}.`
   // The server speaks of the list, the form is one of its rules.
   const fields = {
@@ -132,7 +158,7 @@ export function EditRule({ rule, place, bucket, within, onSave, onClose }: EditR
       submit={texts.common.save}
       size="lg"
       form={fields}
-      onSubmit={() => onSave(ruleOf(form.getValues()))}
+      onSubmit={submit}
       onClose={onClose}
     >
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
@@ -177,6 +203,20 @@ export function EditRule({ rule, place, bucket, within, onSave, onClose }: EditR
       </Group>
       {isTesting && (
         <TestRules bucket={bucket} draft={() => within(ruleOf(form.getValues()))} onClose={() => setTesting(false)} />
+      )}
+      {asked !== undefined && (
+        <ConfirmDeletion
+          title={words.openTitle}
+          action={words.confirm}
+          onConfirm={() => onSave(asked)}
+          onDone={async () => onClose()}
+          onClose={() => setAsked(undefined)}
+        >
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {words.everybodyWill(verbsOf(asked.actions), keysOf(asked.match))}
+          </Text>
+          {asked.conditions !== undefined && <Text size="sm">{words.ifConditions}</Text>}
+        </ConfirmDeletion>
       )}
     </FormDialog>
   )

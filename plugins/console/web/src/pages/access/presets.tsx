@@ -3,7 +3,6 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { Problem } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -44,8 +43,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const isSame = preset === current.preset && (preset !== 'public-prefix' || prefix === current.prefix)
   const removed = rules.filter(rule => rule.id.startsWith(presetPrefix) || (preset === 'private' && isPublic(rule)))
   const [isClosing, setClosing] = useState(false)
-  /** The server's question that must be confirmed, in its words. */
-  const [question, setQuestion] = useState<string>()
+  const [isOpening, setOpening] = useState(false)
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
     call('setAccessPreset', {
       params: { bucket },
@@ -59,13 +57,15 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const applying = useMutation({
     mutationFn: () => apply(false),
     onSuccess: onChanged,
-    onError: error => {
-      if (error instanceof Problem && error.code === 'confirmation_required') setQuestion(error.message)
-    },
   })
+  const choose = () => {
+    if (!closes.has(preset)) setOpening(true)
+    else if (removed.length > 0) setClosing(true)
+    else applying.mutate()
+  }
   return (
     <Section title={words.presetTitle} hint={words.presetHint}>
-      {question === undefined && <Conflict error={applying.error} onLoad={onChanged} />}
+      <Conflict error={applying.error} onLoad={onChanged} />
       <Group align="flex-end">
         <NativeSelect
           label={words.choose}
@@ -76,14 +76,13 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
         {preset === 'public-prefix' && (
           <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
         )}
-        <Button
-          onClick={() => (closes.has(preset) && removed.length > 0 ? setClosing(true) : applying.mutate())}
-          loading={applying.isPending}
-          disabled={isSame}
-        >
+        <Button onClick={choose} loading={applying.isPending} disabled={isSame}>
           {words.apply}
         </Button>
       </Group>
+      <Text size="sm" c="dimmed">
+        {words.presetHints[preset]}
+      </Text>
       {isClosing && (
         <ConfirmDeletion
           title={words.presets[preset]}
@@ -95,20 +94,21 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
           <Text size="sm">{words.removes(removed.map(({ id }) => id))}</Text>
         </ConfirmDeletion>
       )}
-      {question !== undefined && (
+      {isOpening && (
         <ConfirmDeletion
-          title={words.presets[preset]}
+          title={words.openTitle}
           action={words.confirm}
-          onConfirm={async () => {
-            await apply(true)
-            await onChanged()
-          }}
-          onClose={() => {
-            setQuestion(undefined)
-            applying.reset()
-          }}
+          onConfirm={async () => void (await apply(true))}
+          onDone={onChanged}
+          onClose={() => setOpening(false)}
         >
-          <Text size="sm">{question}</Text>
+          <Text size="sm">
+            {words.everybodyWill(
+              words.presetVerbs[preset as keyof typeof words.presetVerbs],
+              preset === 'public-prefix' && prefix !== '' ? words.objectsBelow(prefix) : words.everyObject,
+            )}
+          </Text>
+          {removed.length > 0 && <Text size="sm">{words.replaces(removed.map(({ id }) => id))}</Text>}
         </ConfirmDeletion>
       )}
     </Section>

@@ -1,10 +1,13 @@
 /** What would be answered now, key by key, and by which rule. */
-import { NativeSelect, SimpleGrid, Table, TagsInput, Text, TextInput } from '@mantine/core'
+import { Anchor, NativeSelect, SimpleGrid, Table, TagsInput, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import { call, withoutEmpty } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { State } from '../../parts/names.tsx'
 import { Question, QuestionDrawer, Reasons } from '../../parts/question.tsx'
@@ -21,6 +24,7 @@ export interface TestRulesProps {
 }
 
 export function TestRules({ bucket, draft, onClose }: TestRulesProps) {
+  const actions = useActions()
   const form = useForm({
     initialValues: {
       keys: [] as string[],
@@ -58,9 +62,10 @@ export function TestRules({ bucket, draft, onClose }: TestRulesProps) {
             <Text size="sm" c="dimmed">
               {draft === undefined ? words.testHint : words.testDraftHint}
             </Text>
+            <Elsewhere bucket={bucket} />
             <TagsInput label={words.keys} data-autofocus {...form.getInputProps('keys')} />
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
-              <TextInput label={words.action} {...form.getInputProps('action')} />
+              <NativeSelect label={words.action} data={actions} {...form.getInputProps('action')} />
               <TextInput label={words.principal} {...form.getInputProps('principal')} />
               <TextInput label={words.ip} {...form.getInputProps('ip')} />
               <TextInput label={words.host} {...form.getInputProps('host')} />
@@ -74,6 +79,57 @@ export function TestRules({ bucket, draft, onClose }: TestRulesProps) {
         {test.data !== undefined && <Results results={test.data.results} />}
       </Question>
     </QuestionDrawer>
+  )
+}
+
+/** Those that rules are about. */
+function useActions() {
+  const { data = [] } = useQuery({
+    queryKey: ['policy-actions'],
+    queryFn: async ({ signal }) => (await call('listPolicyActions', { signal })).items,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const items = data
+    .filter(({ action, level }) => action.startsWith('s3:') && (level === 'object' || listings.has(action)))
+    .map(({ action }) => action)
+  return [
+    { group: words.kinds, items: choicesOf(words.testKinds) },
+    { group: words.singleActions, items },
+  ]
+}
+
+const listings: ReadonlySet<string> = new Set([
+  's3:ListBucket',
+  's3:ListBucketVersions',
+  's3:ListBucketMultipartUploads',
+])
+
+/** Distributions of the bucket, which have tests of their own. */
+function Elsewhere({ bucket }: { bucket: string }) {
+  const { data = [] } = useQuery({
+    queryKey: ['distributions', bucket, 'of-bucket'],
+    queryFn: async ({ signal }) => (await call('listDistributions', { query: { bucket }, signal })).items,
+    enabled: useMay('admin:ManageDistributions'),
+  })
+  if (data.length === 0) return null
+  return (
+    <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+      {words.testElsewhere}{' '}
+      {data.map(({ id }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <Anchor
+            component={Link}
+            to="/distributions/$id"
+            underline="always"
+            inherit
+            {...({ params: { id }, search: { tab: 'test' } } as object)}
+          >
+            {id}
+          </Anchor>
+        </Fragment>
+      ))}
+    </Text>
   )
 }
 

@@ -1,5 +1,5 @@
 /** The bucket's own policy, checked by the server while one types. */
-import { Button, Group, SimpleGrid, Stack } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -88,7 +88,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
       <Conflict error={saving.error} onLoad={onChanged} />
       <CheckedPolicy text={text} onChange={setText} bucket={bucket} isExample={isExample} />
       <Group>
-        <Button onClick={() => saving.mutate()} loading={saving.isPending} disabled={isExample}>
+        <Button onClick={() => saving.mutate()} loading={saving.isPending} disabled={text === initial}>
           {texts.common.save}
         </Button>
         {document !== undefined && (
@@ -103,11 +103,12 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
           title={texts.bucket.removePolicy}
           onConfirm={async () => {
             await call('deleteBucketPolicy', { params, ...given })
+            await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
             await onChanged()
           }}
           onClose={() => setRemoving(false)}
         >
-          <WithoutPolicy bucket={bucket} />
+          <Text size="sm">{texts.bucket.removePolicyText}</Text>
         </ConfirmDeletion>
       )}
     </Stack>

@@ -1,7 +1,7 @@
 /** What the policy allows everybody, folder by folder. */
 import { Button, Group, NativeSelect, Table, Text, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -14,6 +14,7 @@ import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.simpleAccess
+const opening = texts.accessRules
 
 type Preset = keyof typeof words.presets
 type Rule = Answer<'getBucketAccess'>['rules'][number]
@@ -33,7 +34,9 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
   const [removed, setRemoved] = useState<Rule | 'all'>()
   const changed = async () => {
     await Promise.all(
-      [queryKey, ['buckets'], ['bucket', bucket]].map(key => queryClient.invalidateQueries({ queryKey: key })),
+      [queryKey, ['buckets'], ['bucket', bucket], ['access-rules', bucket]].map(key =>
+        queryClient.invalidateQueries({ queryKey: key }),
+      ),
     )
     await onChanged()
   }
@@ -84,17 +87,14 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
 
 function Allow({ bucket, onChanged }: SimpleAccessProps) {
   const [prefix, setPrefix] = useState('')
-  const [preset, setPreset] = useState<Preset>('download')
-  const applying = useMutation({
-    mutationFn: () => call('setBucketAccess', { params: { bucket }, body: { prefix, preset } }),
-    async onSuccess() {
-      setPrefix('')
-      await onChanged()
-    },
-  })
+  const [preset, setPreset] = useState<Preset>('download-list')
+  const [isAsking, setAsking] = useState(false)
+  const apply = async () => {
+    await call('setBucketAccess', { params: { bucket }, body: { prefix, preset } })
+    setPrefix('')
+  }
   return (
     <>
-      {applying.error !== null && <ProblemAlert error={applying.error} />}
       <Group align="flex-end">
         <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
         <NativeSelect
@@ -103,10 +103,26 @@ function Allow({ bucket, onChanged }: SimpleAccessProps) {
           value={preset}
           onChange={event => setPreset(event.currentTarget.value as Preset)}
         />
-        <Button variant="default" loading={applying.isPending} onClick={() => applying.mutate()}>
+        <Button variant="default" onClick={() => setAsking(true)}>
           {words.apply}
         </Button>
       </Group>
+      {isAsking && (
+        <ConfirmDeletion
+          title={opening.openTitle}
+          action={opening.confirm}
+          onConfirm={apply}
+          onDone={onChanged}
+          onClose={() => setAsking(false)}
+        >
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {opening.everybodyWill(
+              words.verbs[preset],
+              prefix === '' ? opening.everyObject : opening.objectsBelow(prefix),
+            )}
+          </Text>
+        </ConfirmDeletion>
+      )}
     </>
   )
 }

@@ -1,8 +1,10 @@
-import { Text } from '@mantine/core'
+import { Alert, List, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { call } from '../../api/client.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
@@ -21,6 +23,13 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   const current = useQuery({
     queryKey: ['bucket', name],
     queryFn: ({ signal }) => call('getBucket', { params: { bucket: name }, signal }),
+    staleTime: 0,
+  })
+  const mayManage = useMay('admin:ManageDistributions')
+  const distributions = useQuery({
+    queryKey: ['distributions', name, 'of-bucket'],
+    queryFn: async ({ signal }) => (await call('listDistributions', { query: { bucket: name, limit: 1000 }, signal })).items,
+    enabled: mayManage,
     staleTime: 0,
   })
   const { objects = 0, versions = 0, deleteMarkers = 0, size = 0 } = current.data ?? {}
@@ -47,7 +56,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     <ConfirmDeletion
       title={texts.buckets.deleteTitle(name)}
       {...(!isEmpty && { typed: name })}
-      isReady={current.isSuccess && current.isFetchedAfterMount && !current.isFetching}
+      isReady={current.isSuccess && current.isFetchedAfterMount && !current.isFetching && (!mayManage || !distributions.isPending)}
       onConfirm={remove}
       onDone={refresh}
       onClose={onClose}
@@ -60,6 +69,20 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
             ? texts.buckets.deleteEmpty
             : texts.buckets.deleteFull(objects, versions, deleteMarkers, formatBytes(size))}
       </Text>
+      {distributions.error !== null && (
+        <ProblemAlert error={distributions.error} onRetry={() => distributions.refetch()} />
+      )}
+      {distributions.data !== undefined && distributions.data.length > 0 && (
+        <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.buckets.deleteStops}>
+          <List size="sm">
+            {distributions.data.map(({ id, aliases }) => (
+              <List.Item key={id} style={{ overflowWrap: 'anywhere' }}>
+                {texts.buckets.deleteStopped(id, aliases.join(', '))}
+              </List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
     </ConfirmDeletion>
   )
 }

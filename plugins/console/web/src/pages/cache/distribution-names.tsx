@@ -1,9 +1,10 @@
 /** Which distribution: chosen from what the caller may see, or typed. */
-import { Autocomplete, type AutocompleteProps } from '@mantine/core'
+import type { AutocompleteProps } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 
 export type ListedDistribution = Answer<'listDistributions'>['items'][number]
@@ -20,5 +21,5 @@ export function useDistributions(): readonly ListedDistribution[] {
 
 export function DistributionName(props: Omit<AutocompleteProps, 'data' | 'label'>) {
   const names = useDistributions().map(({ id }) => id)
-  return <Autocomplete label={texts.cache.distribution} data={names} {...props} />
+  return <Suggestions label={texts.cache.distribution} data={names} {...props} />
 }

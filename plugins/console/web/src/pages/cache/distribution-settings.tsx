@@ -1,10 +1,11 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
-import { Autocomplete, NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { call, callTagged } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
 import { type ListedDistribution, useDistributions } from './distribution-names.tsx'
@@ -95,7 +96,7 @@ function Domains({ form, distribution }: PartProps) {
       initial={() => ({ host: '', cache: newLevel() })}
     >
       {path => (
-        <Autocomplete
+        <Suggestions
           label={words.domainName}
           data={[...(distribution?.aliases ?? [])]}
           required
@@ -124,7 +125,7 @@ function Behaviors({ form, distribution }: PartProps) {
     >
       {path => (
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          <Autocomplete
+          <Suggestions
             label={words.behaviorPath}
             required
             data={[...new Set(patterns.map(({ pattern }) => pattern))]}

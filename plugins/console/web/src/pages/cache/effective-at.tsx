@@ -1,10 +1,11 @@
 /** What counts in the end at one address of a distribution, as it is stored: every field with its level. */
-import { Autocomplete, Group, Paper, Stack, TextInput, Title } from '@mantine/core'
+import { Group, Paper, Stack, TextInput, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 import { FieldOrigins } from './effective.tsx'
 
@@ -28,7 +29,7 @@ export function EffectiveAt({ id, domains }: { id: string; domains: readonly str
           {words.effective}
         </Title>
         <Group grow>
-          <Autocomplete
+          <Suggestions
             label={words.domainName}
             data={domains.filter(each => !each.startsWith('*'))}
             placeholder={domains[0] ?? ''}

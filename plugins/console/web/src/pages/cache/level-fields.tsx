@@ -1,7 +1,8 @@
 /** What one level says: on or off, which policy, and single fields. */
-import { Autocomplete, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 import type { LevelDraft } from './fields.ts'
 import { documentOf, draftOf } from './fields.ts'
@@ -80,7 +81,7 @@ export function LevelFields({ form, path, level, isTop = false, hasQuota = false
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <NativeSelect label={words.enabled} data={states} {...form.getInputProps(`${path}.enabled`)} />
-        <Autocomplete
+        <Suggestions
           label={words.policy}
           placeholder={isTop ? texts.cache.levels.default : texts.cache.inherited}
           data={policies}

@@ -1,6 +1,5 @@
 /** Caches in front of a distribution: how each is told what to forget, and whether it was. */
 import {
-  Autocomplete,
   Button,
   Group,
   NativeSelect,
@@ -20,6 +19,7 @@ import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 import {
   fieldsOfKind,
@@ -105,7 +105,7 @@ function WebhookFields({ form, webhook, path, aliases }: FieldsProps & { aliases
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TextInput label={words.id} required autoComplete="off" {...form.getInputProps(`${path}.id`)} />
-      <Autocomplete
+      <Suggestions
         label={words.kind}
         description={words.kinds[webhook.type]}
         data={Object.keys(words.kinds)}

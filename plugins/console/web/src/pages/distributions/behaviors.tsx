@@ -1,7 +1,6 @@
 /** What holds for which paths: the default, and behaviours in their order. */
 import {
   Accordion,
-  Autocomplete,
   Button,
   Checkbox,
   Group,
@@ -19,6 +18,7 @@ import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 import { behaviorOf } from './draft.ts'
 import { useDraft } from './form.ts'
@@ -111,7 +111,7 @@ function BehaviorFields({ path }: { path: string }) {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <NativeSelect label={words.access} data={choicesOf(words.accesses)} {...access} />
         {access.value === 'signed' && (
-          <Autocomplete
+          <Suggestions
             label={words.keyGroup}
             data={keyGroups.data ?? []}
             {...form.getInputProps(`${path}.signing.keyGroup`)}

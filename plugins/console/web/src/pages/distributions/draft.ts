@@ -3,7 +3,7 @@ import type { Answer } from '../../api/operations.ts'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs-input.tsx'
 
 export type Distribution = Answer<'getDistribution'>
-type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings'>
+type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'served'>
 type Cors = NonNullable<Document['headers']['cors']>
 
 export type Behavior = Omit<
@@ -71,7 +71,8 @@ function corsOf(given: Cors | undefined): Cors {
 }
 
 export function draftOf(distribution: Distribution): Draft {
-  const { createdAt: _, updatedAt: __, etag: ___, warnings: ____, ...given } = distribution
+  const { createdAt: _, updatedAt: __, etag: ___, warnings: ____, blocked: _____, served: ______, ...given } =
+    distribution
   const { headers, restrictions } = given
   return {
     ...given,

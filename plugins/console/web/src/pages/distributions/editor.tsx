@@ -1,8 +1,8 @@
 /** One distribution: every setting, tested before it is saved. */
-import { Button, Group, Skeleton, Stack, Tabs, Title } from '@mantine/core'
-import { IconKey } from '@tabler/icons-react'
+import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@mantine/core'
+import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
@@ -75,7 +75,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
   const { id, etag } = stored
   const form = useDraftForm({ initialValues: draftOf(stored) })
   const [isSigning, setSigning] = useState(false)
-  const [tab, setTab] = useState<string>('general')
+  const [tab, setTab] = useState<string>(useSearch({ from: '/inside/distributions/$id' }).tab ?? 'general')
   const maySign = useMay('admin:SignDistributionURL')
   const saving = useSaving({
     form,
@@ -115,11 +115,29 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
         </Group>
         <Unsaved isDirty={form.isDirty()} />
         <Conflict error={saving.error} onLoad={() => onSaved()} />
+        {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
       {isSigning && <SignLink id={id} domains={stored.aliases} onClose={() => setSigning(false)} />}
     </DraftProvider>
+  )
+}
+
+function Blocked({ bucket }: { bucket: string }) {
+  return (
+    <Alert color="orange" icon={<IconAlertTriangle aria-hidden />}>
+      {words.blocked(bucket)}{' '}
+      <Anchor
+        component={Link}
+        to="/buckets/$bucket"
+        underline="always"
+        inherit
+        {...({ params: { bucket }, search: { tab: 'access' } } as object)}
+      >
+        {words.toBlock}
+      </Anchor>
+    </Alert>
   )
 }
 
@@ -149,7 +167,7 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
   }
   const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
   const panels = {
-    general: <General />,
+    general: <General of={stored} />,
     behaviors: <Behaviors />,
     pages: <ErrorsAndRedirects />,
     headers: <AllHeaders />,

@@ -1,14 +1,17 @@
-import { Autocomplete, NativeSelect, SimpleGrid, Stack, Switch, TagsInput, TextInput } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
+import { CertificateState } from '../publishing/certificate-state.tsx'
+import type { Distribution } from './draft.ts'
 import { useDraft } from './form.ts'
 
 const words = texts.distributions
 
-export function General() {
+export function General({ of }: { of: Distribution }) {
   const form = useDraft()
   const { mode, tls, logging } = form.getValues()
   const names = useCertificateNames()
@@ -21,8 +24,9 @@ export function General() {
         <TextInput label={words.prefix} {...form.getInputProps('origin.pathPrefix')} />
         <NativeSelect label={words.mode} data={['website', 's3']} {...form.getInputProps('mode')} />
         <TextInput label={words.comment} {...form.getInputProps('comment')} />
-        <Autocomplete
+        <Suggestions
           label={words.certificate}
+          description={words.certificateHint}
           data={['none', 'auto', ...names.certificates]}
           {...form.getInputProps('tls.certificate')}
         />
@@ -34,9 +38,15 @@ export function General() {
           />
         )}
         {tls.certificate === 'auto' && tls.challenge === 'dns-01' && (
-          <Autocomplete label={words.dnsProvider} data={names.providers} {...form.getInputProps('tls.dnsProvider')} />
+          <Suggestions label={words.dnsProvider} data={names.providers} {...form.getInputProps('tls.dnsProvider')} />
         )}
       </SimpleGrid>
+      <Stack gap={4}>
+        <Text size="sm" fw={500}>
+          {words.served}
+        </Text>
+        <CertificateState of={of} />
+      </Stack>
       {mode === 'website' && (
         <Switch label={words.versionPinning} {...form.getInputProps('origin.versionPinning', { type: 'checkbox' })} />
       )}

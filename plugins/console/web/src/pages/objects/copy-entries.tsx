@@ -1,5 +1,5 @@
 /** Copies or moves objects and folders, within a bucket or to another; of one object it may also be only the name. */
-import { Autocomplete, Checkbox, Stack, Text, TextInput } from '@mantine/core'
+import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -8,6 +8,7 @@ import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 
 const atOnce = 4
@@ -69,7 +70,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       onSubmit={run}
       onClose={onClose}
     >
-      <Autocomplete
+      <Suggestions
         label={texts.objects.toBucket}
         data={buckets.data ?? []}
         required

@@ -6,7 +6,6 @@ import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
-import { useCertificateOf } from './certificate-state.tsx'
 
 type Distribution = Answer<'listDistributions'>['items'][number]
 type Listener = Answer<'getServerInfo'>['nodes'][number]['listeners'][number]
@@ -39,11 +38,12 @@ export function usePlace(of: Distribution): Place | 'none' | undefined {
     },
     enabled: host !== '' && data !== undefined && !listeners.some(({ name }) => name.startsWith('web')),
   })
-  const certificate = useCertificateOf(of)
   const isHttps =
     of.redirects.some(({ httpsOnly }) => httpsOnly === true) ||
-    certificate?.state === 'valid' ||
-    certificate?.state === 'expiring'
+    of.served.some(
+      ({ domain, covers, state }) =>
+        domain === (host === '' ? of.aliases[0] : host) && covers && (state === 'valid' || state === 'expiring'),
+    )
   if (data === undefined || onS3.isLoading) return undefined
   return placeOf(isHttps, listeners, onS3.data ?? false) ?? 'none'
 }

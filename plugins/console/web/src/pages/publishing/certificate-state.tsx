@@ -1,5 +1,5 @@
-/** The certificate of a distribution with its state and end, for whoever may see certificates. */
-import { Text } from '@mantine/core'
+/** The certificates that visitors of a distribution get, with their states and ends, whether it names them or not. */
+import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -14,9 +14,10 @@ const words = texts.certificateState
 const certificatesRead = 1000
 
 type Distribution = Answer<'listDistributions'>['items'][number]
+type Certificate = Answer<'listCertificates'>['items'][number]
 
 /** Undefined where there is none, and for whoever may not see certificates. */
-export function useCertificateOf({ id, tls }: Distribution) {
+function useCertificateOf({ id, tls }: Distribution) {
   const { data: certificates = [] } = useQuery({
     queryKey: ['certificates', 'all'],
     queryFn: async ({ signal }) =>
@@ -28,29 +29,77 @@ export function useCertificateOf({ id, tls }: Distribution) {
   return tls.certificate === 'none' ? undefined : certificates.find(certificate => certificate.id === name)
 }
 
+type Served = Distribution['served'][number]
+
 export function CertificateState({ of }: { of: Distribution }) {
-  const { tls } = of
+  const { aliases, served, tls } = of
   const found = useCertificateOf(of)
-  if (tls.certificate === 'none') {
+  const groups = [...Map.groupBy(served, ({ certificate }) => certificate).values()]
+  const isOwnServed = found !== undefined && served.some(({ certificate }) => certificate === found.id)
+  const without = aliases.filter(alias => !served.some(({ domain }) => domain === alias))
+  if (tls.certificate === 'none' && served.length === 0) {
     return (
       <Text size="sm" c="dimmed">
         {words.none}
       </Text>
     )
   }
-  if (found === undefined) return <Text size="sm">{tls.certificate}</Text>
-  const { state, notAfter, acme } = found
-  const note =
-    acme !== undefined && acme.lastError !== ''
-      ? acme.lastError
-      : notAfter === ''
-        ? ''
-        : words.until(formatDate(notAfter))
   return (
-    <Titled
-      name={<State text={texts.publishing.states[state]} is={certificateStates[state]} />}
-      note={note}
-      isBad={note === acme?.lastError}
-    />
+    <Stack gap={4} align="flex-start">
+      {tls.certificate !== 'none' && !isOwnServed && <Own found={found} name={tls.certificate} />}
+      {groups.map(group => (
+        <ServedTo key={group[0]!.certificate} of={group} isAll={group.length === aliases.length} own={found} />
+      ))}
+      {served.length > 0 && without.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {words.noneFor(without.join(', '))}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+/** Of one that the distribution names and nobody is served. */
+function Own({ found, name }: { found: Certificate | undefined; name: string }) {
+  if (found === undefined) return <Text size="sm">{name}</Text>
+  return <Lines name={found.id} state={found.state} notes={[endOf(found)]} problem={problemOf(found)} />
+}
+
+function ServedTo({ of, isAll, own }: { of: readonly Served[]; isAll: boolean; own: Certificate | undefined }) {
+  const { certificate, state, notAfter } = of[0]!
+  const unfit = of.filter(({ covers }) => !covers).map(({ domain }) => domain)
+  const domains = isAll ? '' : words.for(of.map(({ domain }) => domain).join(', '))
+  const problem = unfit.length > 0 ? words.notCovered(unfit.join(', ')) : own?.id === certificate ? problemOf(own) : ''
+  return <Lines name={certificate} state={state} notes={[domains, endOf({ notAfter })]} problem={problem} />
+}
+
+const problemOf = ({ acme }: Certificate) => acme?.lastError ?? ''
+const endOf = ({ notAfter }: Pick<Certificate, 'notAfter'>) => (notAfter === '' ? '' : words.until(formatDate(notAfter)))
+
+interface LinesProps {
+  readonly name: string
+  readonly state: Certificate['state']
+  readonly notes: readonly string[]
+  readonly problem: string
+}
+
+function Lines({ name, state, notes, problem }: LinesProps) {
+  return (
+    <div>
+      <Titled
+        name={
+          <State
+            text={words.served(name, texts.publishing.states[state])}
+            is={problem === '' ? certificateStates[state] : 'bad'}
+          />
+        }
+        note={notes.filter(note => note !== '').join(', ')}
+      />
+      {problem !== '' && (
+        <Text size="xs" c="red">
+          {problem}
+        </Text>
+      )}
+    </div>
   )
 }

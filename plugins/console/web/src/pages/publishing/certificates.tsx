@@ -65,6 +65,11 @@ export function Certificates() {
           }}
           onClose={() => setDeleted(undefined)}
         >
+          {deleted.servedFor.length > 0 && (
+            <Text size="sm" fw={500}>
+              {texts.publishing.deleteServed(deleted.servedFor.join(', '))}
+            </Text>
+          )}
           <Text size="sm">{texts.publishing.deleteCertificate(deleted.domains.join(', '))}</Text>
         </ConfirmDeletion>
       )}
@@ -97,6 +102,20 @@ function OrderProgress({ acme, isPending }: { acme: NonNullable<Certificate['acm
   )
 }
 
+/** The distributions that name it, and the domains where visitors get it without that. */
+function Uses({ of: { usedBy, servedFor } }: { of: Certificate }) {
+  return (
+    <>
+      <Names names={usedBy} />
+      {servedFor.length > 0 && (
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {texts.publishing.servedFor(servedFor.join(', '))}
+        </Text>
+      )}
+    </>
+  )
+}
+
 function columnsOf(
   onRenew: (of: Certificate) => void,
   onReplace: (of: Certificate) => void,
@@ -119,7 +138,7 @@ function columnsOf(
       title: texts.publishing.source,
       render: ({ source, issuer }) => (issuer === '' ? source : `${source}: ${issuer}`),
     },
-    { title: texts.common.used, render: ({ usedBy }) => <Names names={usedBy} /> },
+    { title: texts.common.used, render: certificate => <Uses of={certificate} /> },
     {
       title: texts.common.actions,
       isActions: true,

@@ -1,5 +1,5 @@
 /** The questions that have to be answered before a bucket is on a domain; everything else has an editor. */
-import { Autocomplete, NativeSelect, TagsInput, TextInput } from '@mantine/core'
+import { NativeSelect, TagsInput, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -7,6 +7,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.distributions
@@ -64,7 +65,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       onSubmit={create}
       onClose={onClose}
     >
-      <Autocomplete
+      <Suggestions
         label={words.bucket}
         data={buckets.data ?? []}
         required

@@ -150,9 +150,12 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
     { title: texts.publishing.mode, render: ({ mode }) => mode },
     {
       title: texts.common.state,
-      render: ({ enabled }) => (
-        <State text={enabled ? texts.common.enabled : texts.common.disabled} is={enabled ? 'good' : 'neutral'} />
-      ),
+      render: ({ enabled, blocked }) =>
+        enabled && blocked ? (
+          <State text={texts.distributions.blockedState} is="bad" />
+        ) : (
+          <State text={enabled ? texts.common.enabled : texts.common.disabled} is={enabled ? 'good' : 'neutral'} />
+        ),
     },
     {
       title: texts.common.actions,

@@ -1,9 +1,22 @@
+const replacesPresets = 'It replaces the rules whose names begin with preset-, and keeps all others.'
+
 /** Access rules of a bucket. */
 export const accessRules = {
   presetTitle: 'Without credentials',
-  presetHint: 'One choice for the common cases. It replaces the rules whose names begin with preset- and no others.',
+  presetHint:
+    'One choice for the common cases, made of access rules. The policy and distributions of the bucket stay as they are.',
+  presetHints: {
+    private:
+      'It removes the rules whose names begin with preset-, and every other rule that allows something to everybody.',
+    'public-read': replacesPresets,
+    'public-read-list': replacesPresets,
+    'public-prefix': replacesPresets,
+    'public-write': replacesPresets,
+    custom: 'It removes the rules whose names begin with preset-, and keeps all others.',
+  },
+  replaces: (ids: readonly string[]) => `It replaces the ${ids.length === 1 ? 'rule' : 'rules'} ${ids.join(', ')}.`,
   presets: {
-    private: 'nobody gets in',
+    private: 'nobody gets in by a rule',
     'public-read': 'everybody may read objects',
     'public-read-list': 'everybody may read and list objects',
     'public-prefix': 'everybody may read below a prefix',
@@ -15,10 +28,41 @@ export const accessRules = {
   choose: 'Choose',
   apply: 'Apply',
   prefix: 'Prefix',
-  confirm: 'Yes, let everybody write',
-  isPublic: 'Everybody gets in, as the rules or the policy say.',
+  confirm: 'Yes, let everybody in',
+  openTitle: 'Open this to everybody?',
+  everybodyWill: (verbs: string, keys: string) =>
+    `Everybody on the internet who can reach this server will be able to ${verbs} ${keys}, without credentials.`,
+  ifConditions: 'The conditions of the rule limit when and from where.',
+  presetVerbs: {
+    'public-read': 'read',
+    'public-read-list': 'read and list',
+    'public-prefix': 'read',
+    'public-write': 'write (and so overwrite)',
+  },
+  everyObject: 'every object of this bucket',
+  objectsBelow: (prefix: string) => `every object whose name begins with “${prefix}”`,
+  isPublic: 'Without credentials, everybody gets in here:',
   isPrivate: 'Nobody gets in without credentials.',
-  blocked: 'Public access is blocked: what lets everybody in does not count.',
+  isPrivateWhy: 'No access rule, policy, access control list or distribution of it lets everybody in.',
+  blocked: 'Public access is blocked: nobody gets in without credentials.',
+  blockedMeanwhile: 'This would let everybody in, and has no effect now:',
+  objectLists: 'Access control lists of single objects count in this bucket, and may open these objects.',
+  openings: {
+    'access-rule': (name: string) => `The access rule “${name}”`,
+    'bucket-policy': (name: string) =>
+      /^\d+$/.test(name) ? `Statement ${name} of the policy` : `Statement “${name}” of the policy`,
+    acl: () => 'The access control list of the bucket',
+    distribution: (name: string) => `The distribution ${name}`,
+  },
+  opens: (verbs: string, keys: string) => `lets everybody ${verbs} ${keys}`,
+  shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
+  ifLimits: ', within its conditions',
+  ifRestrictions: ', within its restrictions',
+  more: (count: number) => `${count.toLocaleString('en')} more actions`,
+  closesTitle: 'When you save this, requests without credentials are refused (403) here:',
+  closesNothing: 'Nothing opens this bucket to everybody now, so nobody is refused by it.',
+  closesUnknown:
+    'What it closes you may not see: rules, policies and distributions that let everybody in stop working.',
   rules: 'Rules',
   rulesHint:
     'A rule that denies always wins over a policy that allows. Among rules the lowest number decides; of equal numbers the one that denies.',
@@ -71,11 +115,22 @@ export const accessRules = {
   onlyIf: (conditions: string) => `only if: ${conditions}`,
   test: 'Test',
   testTitle: 'Test the rules',
-  testHint: 'What would be answered now, with policies and blocks of public access.',
+  testHint: 'What the S3 API would answer now, with policies and blocks of public access.',
   testDraft: 'Test before saving',
-  testDraftHint: 'What would be answered with the rule as it is typed, and with policies and blocks of public access.',
+  testDraftHint:
+    'What the S3 API would answer with the rule as it is typed, and with policies and blocks of public access.',
+  testElsewhere: 'Visitors of a distribution are answered by its settings. Its own test tells how:',
   keys: 'Keys of objects',
   action: 'What',
+  testKinds: {
+    read: 'read',
+    list: 'list',
+    write: 'write',
+    delete: 'delete',
+    tag: 'read tags',
+  },
+  kinds: 'Usual',
+  singleActions: 'Single actions',
   principal: 'Who (empty: without credentials)',
   ip: 'From address',
   method: 'Method',

@@ -26,8 +26,15 @@ export const simpleAccess = {
   prefix: 'Folder (empty: the whole bucket)',
   preset: 'Everybody may',
   presets: {
-    download: 'read and list',
+    'download-list': 'read and list',
+    download: 'read, by names that they know',
     upload: 'write, and not read',
+    public: 'read, write, delete and list',
+  },
+  verbs: {
+    'download-list': 'read and list',
+    download: 'read, by its name,',
+    upload: 'write (and so overwrite), but not read,',
     public: 'read, write, delete and list',
   },
   none: 'The policy opens no folder to everybody.',

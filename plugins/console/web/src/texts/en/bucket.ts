@@ -59,4 +59,6 @@ export const bucket = {
   rulesDecide: (count: number) =>
     count === 1 ? 'Its access rule decides too.' : `Its ${count} access rules decide too.`,
   removePolicy: 'Remove policy',
+  removePolicyText:
+    'Every statement of the policy goes. Who got in by it alone, everybody included, is refused from then on; what it alone denied is allowed where policies of users, groups or access rules allow it. Access rules and distributions stay. It cannot be undone.',
 }

@@ -68,9 +68,11 @@ export const cacheStatistics = {
 
 export const cachePurge = {
   what: 'What to purge',
-  whatHint: 'Everything that fits any of these. It is in force on the next request.',
+  whatHint:
+    'Every answer that has one of the paths, fits one of the patterns, or has one of the tags. It is in force on the next request.',
   domain: 'Domain',
-  domainHint: 'Only answers of this domain. Empty: of every domain.',
+  domainHint:
+    'Only paths and patterns of this domain; tags are purged on every domain, and whole addresses at their own. With nothing else: everything of the domain. Empty: every domain.',
   paths: 'Paths',
   pathsHint: 'One a line: /docs/guide.html, /docs/ (with its index document), or whole addresses.',
   patterns: 'Patterns',

@@ -72,5 +72,9 @@ export const eventQueues = {
 export const certificateState = {
   column: 'Certificate',
   none: 'none: plain HTTP only',
+  served: (certificate: string, state: string) => `${certificate}: ${state}`,
+  for: (domains: string) => `for ${domains}`,
+  notCovered: (domains: string) => `is not for ${domains}: browsers refuse it`,
+  noneFor: (domains: string) => `none for ${domains}`,
   until: (date: string) => `until ${date}`,
 }

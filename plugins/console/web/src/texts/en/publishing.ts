@@ -16,9 +16,11 @@ export const publishing = {
   deleteText: (domains: string) => `${domains} answer no more from then on. The bucket and its objects stay.`,
   certificates: 'Certificates',
   noCertificates:
-    'There is no certificate yet. Upload one, or choose “ordered by itself (ACME)” as the certificate of a distribution.',
+    'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
   deleteCertificate: (domains: string) =>
     `Visitors of ${domains} get another certificate that covers the name, or none.`,
+  deleteServed: (domains: string) => `It is served to the visitors of ${domains} now.`,
+  servedFor: (domains: string) => `served for ${domains}`,
   states: { pending: 'pending', valid: 'valid', expiring: 'expires soon', expired: 'expired', failed: 'failed' },
   nextTry: (date: string) => `Next try: ${date}.`,
   source: 'Source',

@@ -1,0 +1,77 @@
+/** What lets everybody into a bucket, each with a link to where it is changed. */
+import { Anchor, List } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.accessRules
+/** More actions of one opening are counted, not named. */
+const actionsShown = 6
+
+export type Opening = Answer<'getAccessRules'>['openings'][number]
+
+export function Openings({ bucket, openings }: { bucket: string; openings: readonly Opening[] }) {
+  return (
+    <List size="sm" mt="xs">
+      {openings.map(opening => (
+        <List.Item
+          key={`${opening.source} ${opening.name} ${opening.keys.join()}`}
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          <Source bucket={bucket} of={opening} /> {effectOf(opening)}.
+        </List.Item>
+      ))}
+    </List>
+  )
+}
+
+function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening }): ReactNode {
+  const mayManage = useMay('admin:ManageDistributions')
+  const text = words.openings[source](name)
+  if (source === 'bucket-policy') {
+    return (
+      <Anchor
+        component={Link}
+        to="/buckets/$bucket"
+        underline="always"
+        inherit
+        {...({ params: { bucket }, search: { tab: 'policy' } } as object)}
+      >
+        {text}
+      </Anchor>
+    )
+  }
+  if (source === 'distribution' && mayManage) {
+    return (
+      <Anchor
+        component={Link}
+        to="/distributions/$id"
+        underline="always"
+        inherit
+        {...({ params: { id: name } } as object)}
+      >
+        {text}
+      </Anchor>
+    )
+  }
+  return text
+}
+
+function effectOf({ source, actions, keys, domains, limited }: Opening): string {
+  const what = keys.length === 0 ? words.everyObject : keys.join(', ')
+  if (source === 'distribution') {
+    return words.shows(domains.join(', '), what) + (limited ? words.ifRestrictions : '')
+  }
+  return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '')
+}
+
+/** As a sentence lists them. */
+export function verbsOf(actions: readonly string[]): string {
+  const shown =
+    actions.length <= actionsShown
+      ? actions
+      : [...actions.slice(0, actionsShown), words.more(actions.length - actionsShown)]
+  return new Intl.ListFormat('en').format(shown)
+}
