@@ -113,6 +113,7 @@ export function EditRule({ rule, place, bucket, within, onSave, onClose }: EditR
   const prefix = `rules.${place}.`
   // The server speaks of the list, the form is one of its rules.
   const fields = {
+    isDirty: () => form.isDirty(),
     setErrors: (errors: Record<string, string>) =>
       form.setErrors(
         Object.fromEntries(
