@@ -5,6 +5,7 @@ import 'svc/plugins/iam/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import { createAccessKeyDirectory } from './access-key-directory.ts'
+import type { S3PlaceOf } from './admin/get-permissions.ts'
 import { adminOperations } from './admin/operations.ts'
 import type { UsersService } from './api.ts'
 import { createChanges } from './changes.ts'
@@ -27,7 +28,9 @@ export default definePlugin({
   name: 'users',
   description: 'Users, groups, named policies and access keys.',
   requires: ['authSession', 'iam', 'policy', 'store'],
+  optional: ['authSigv4', 's3'],
   provides: ['users'],
+  internal: ['s3Place'],
   contributes: { 'admin.operation': adminOperations },
   config: UsersConfig,
   setup({ config, services, ports, log, contribute }) {
@@ -67,8 +70,13 @@ export default definePlugin({
       describeIdentity: (user: string) => (user === owner.accessKey ? owner : principals.describe(user)),
       createSession: sessions.create,
     }
+    const { authSigv4, s3 } = services
+    /** Absent without the S3 API. */
+    const s3Place: S3PlaceOf = exchange =>
+      authSigv4 && s3 && { endpoint: s3.endpointFor(exchange), region: authSigv4.region }
     return {
       services: { users: Object.freeze(users) },
+      internal: { s3Place },
       start: secrets.open,
       drain: lastUses.flush,
       stop() {

@@ -133,6 +133,22 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Name of tag 1').fill('state')
     await dialog.getByLabel('Value of tag 1').fill('final')
     t.same(await accessibilityFlaws(page), [])
+    // However it is closed: what was typed is lost only when somebody says so.
+    const question = page.getByRole('dialog', { name: 'Close without saving?' })
+    for (const close of [
+      () => page.keyboard.press('Escape'),
+      () => dialog.getByRole('button', { name: 'Close' }).click(),
+      () => dialog.getByRole('button', { name: 'Cancel' }).click(),
+    ]) {
+      await close()
+      await question.waitFor()
+      await page.keyboard.press('Escape')
+      await question.waitFor({ state: 'detached' })
+      t.equal(await dialog.getByLabel('Value of tag 1').inputValue(), 'final')
+    }
+    await page.keyboard.press('Escape')
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Stay here' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
     t.match(await admin.call('GET', '/buckets/photos/objects/stat?key=note'), {

@@ -79,6 +79,38 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test(
+    'search finds pages and commands by what people call them, and no tab of a bucket that is not there',
+    async t => {
+      const { page, flaws } = await browser.open(t)
+      await signIn(page, '/server')
+      await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
+      await page.keyboard.press('ControlOrMeta+K')
+      const search = page.locator('input[aria-label="Search"]:focus')
+      for (const [words, found] of [
+        ['restart', 'Server, restart'],
+        ['backup', 'Tools, backup'],
+        ['password', 'Your account, password'],
+        ['webhook', 'Event targets, webhook'],
+        ['delete bucket', 'Buckets, delete bucket'],
+        ['photos quota', 'photos: Settings, Quota'],
+        ['sign out', 'Sign out'],
+      ] as const) {
+        await search.fill(words)
+        await page.getByRole('option', { name: found, exact: true }).waitFor()
+        t.same(await page.getByRole('option', { name: /^(delete|sign): / }).allTextContents(), [], words)
+      }
+      await search.fill('theme')
+      await page.keyboard.press('Enter')
+      await page.locator('[data-mantine-color-scheme=dark]').waitFor()
+      await page.keyboard.press('ControlOrMeta+K')
+      await search.fill('log out')
+      await page.keyboard.press('Enter')
+      await page.getByLabel('Access key').waitFor()
+      t.same(flaws, [])
+    },
+  )
+
   t.test('search finds folders of a bucket, settings and users, each where it is', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=2026/summer/a.txt', 'a')
     const { page, flaws } = await browser.open(t)

@@ -234,7 +234,12 @@ if (withoutBrowser !== false) {
     await drawer.getByRole('row', { name: /draft\.html denied .*no-drafts/ }).waitFor()
     t.notMatch(await admin.call('GET', '/buckets/site/access-rules'), { rules: [{}, { id: 'no-drafts' }] })
     t.same(await accessibilityFlaws(page), [])
-    await drawer.getByRole('button', { name: 'Close' }).click()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    t.equal(await dialog.count(), 1, 'the key was for the drawer alone')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Close without saving?' }).getByRole('button', { name: 'Stay here' }).click()
+    t.equal(await dialog.getByLabel('Pattern').inputValue(), '^draft')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Edit rule no-drafts' }).waitFor()
 

@@ -24,7 +24,13 @@ if (withoutBrowser !== false) {
 } else {
   // A page that waits for a restart knows no other port.
   const SVC_CONSOLE_ADDRESS = `127.0.0.1:${await findLastingPort()}`
-  const { server, admin, browser, signIn } = await startConsole(t, { environment: { SVC_CONSOLE_ADDRESS } })
+  const {
+    server,
+    url: console,
+    admin,
+    browser,
+    signIn,
+  } = await startConsole(t, { environment: { SVC_CONSOLE_ADDRESS } })
 
   t.test('a user changes its own secret key, and signs in with the new one', async t => {
     const { secretAccessKey } = await admin.createUser('ada', { policyNames: ['readonly'] })
@@ -108,7 +114,7 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('a target is added and removed in the settings, and what waited for it is discarded', async t => {
+  t.test('a target is added, disabled and removed, and what waited for it is discarded', async t => {
     // It takes events until a rule names it: what is sent to it afterwards waits.
     let isTaking = true
     const sink = createServer((_, answer) => void answer.writeHead(isTaking ? 200 : 503).end())
@@ -119,24 +125,39 @@ if (withoutBrowser !== false) {
     const dialog = page.getByRole('dialog')
     await signIn(page, '/events')
     await page.getByRole('button', { name: 'Add target' }).click()
-    await dialog.getByLabel('Kind').selectOption('notify_webhook')
+    t.equal(await dialog.getByLabel('Kind').inputValue(), 'notify_webhook', 'what most begin with')
+    t.ok(await dialog.getByRole('switch', { name: 'Enabled' }).isChecked())
     await dialog.getByLabel('Name').fill('gone')
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
-    await page.getByRole('heading', { name: 'Settings' }).waitFor()
-    const form = page.getByRole('region', { name: 'notify_webhook:gone' })
-    await form.getByLabel('endpoint', { exact: true }).fill('no address')
-    await form.getByRole('switch', { name: /^enable/ }).click({ force: true })
-    await form.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByLabel('Endpoint', { exact: true }).fill('no address')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Save' }).click()
     // At its field, and nowhere else.
-    await form.locator('.mantine-InputWrapper-error').waitFor()
-    t.equal(await form.getByRole('alert').count(), 0)
-    await form.getByLabel('endpoint', { exact: true }).fill(endpoint)
-    await form.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved.').first().waitFor()
+    await dialog.locator('.mantine-InputWrapper-error').waitFor()
+    t.equal(await dialog.getByRole('alert').count(), 0)
+    await dialog.getByLabel('Endpoint', { exact: true }).fill(endpoint)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /^webhook:gone webhook .* online / }).waitFor()
 
+    // One that is not enabled is told to be, where it is tested and where rules name it.
+    await page.getByRole('button', { name: 'Disable webhook:gone' }).click()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('row', { name: /^webhook:gone webhook .* disabled / }).waitFor()
+    await page.getByRole('button', { name: 'Test webhook:gone' }).click()
+    await page.getByText('A test event has reached webhook:gone. But the target is not enabled').waitFor()
     await admin.call('POST', '/buckets', { name: 'told' })
     const { items } = await admin.call('GET', '/notify/targets')
     const [{ arn }] = items
+    await page.goto(`${console}/buckets/told?tab=events`)
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByText('It is not enabled: the server refuses rules for it').waitFor()
+    t.equal(await page.getByLabel('Target').locator('option:checked').textContent(), `${arn} (not enabled)`)
+    await page.getByRole('link', { name: 'Event targets' }).click()
+    await dialog.getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('button', { name: 'Edit webhook:gone' }).click()
+    t.equal(await dialog.getByLabel('Endpoint', { exact: true }).inputValue(), endpoint)
+    await dialog.getByRole('switch', { name: 'Enabled' }).click({ force: true })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Disable webhook:gone' }).waitFor()
     await admin.call('PUT', '/buckets/told/events', {
       subscriptions: [{ arn, events: ['s3:ObjectCreated:*'], prefix: '', suffix: '' }],
     })
@@ -150,13 +171,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'Event target webhook:gone is offline' }).click()
     await page.getByRole('heading', { name: 'Event targets' }).waitFor()
     await admin.call('PUT', '/buckets/told/events', { subscriptions: [] })
-    await page.goBack()
-    await page.goBack()
-    await form.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Remove webhook:gone' }).click()
     await dialog.getByRole('button', { name: 'Remove' }).click()
-    await page.getByText('notify_webhook:gone is removed.').waitFor()
-
-    await page.getByRole('link', { name: 'Event targets' }).click()
     await page.getByText('target removed').waitFor()
     await page.getByRole('button', { name: 'Discard the queue of webhook:gone' }).click()
     await dialog.getByLabel('Type webhook:gone to confirm').fill('webhook:gone')

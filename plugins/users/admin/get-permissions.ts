@@ -1,9 +1,20 @@
 import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import type { Exchange } from 'svc/plugins/http/api'
 import { requestConditions } from 'svc/plugins/policy/api'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { noUser } from '../errors.ts'
 import { userNameOf } from '../user-directory.ts'
 import { ownUserOf } from './caller.ts'
+
+const S3Place = Type.Object(
+  {
+    endpoint: Type.String({
+      description: 'Its address: SVC_SERVER_URL, otherwise the host of this request with the port of the S3 API.',
+    }),
+    region: Type.String({ description: 'The region that signatures are for.' }),
+  },
+  { description: 'Where programs of the caller find the S3 API; absent without one.' },
+)
 
 const PermissionsView = Type.Object(
   {
@@ -13,9 +24,18 @@ const PermissionsView = Type.Object(
     prefix: Type.String(),
     allowed: Type.Array(Type.String()),
     denied: Type.Array(Type.String()),
+    s3: Type.Optional(S3Place),
   },
   { $id: 'PermissionsView' },
 )
+
+export type S3PlaceOf = (exchange: Pick<Exchange, 'host' | 'secure'>) => Static<typeof S3Place> | undefined
+
+declare module 'svc/kernel' {
+  interface Services {
+    s3Place: S3PlaceOf
+  }
+}
 
 export default defineAdminOperation({
   id: 'getPermissions',
@@ -38,8 +58,8 @@ export default defineAdminOperation({
   }),
   response: PermissionsView,
   errors: ['user_not_found'],
-  uses: ['policy', 'users', 'ports'],
-  async handle(request, { policy, users, ports: { clock } }) {
+  uses: ['policy', 'users', 's3Place', 'ports'],
+  async handle(request, { policy, users, s3Place, ports: { clock } }) {
     const { bucket, prefix, user } = request.query
     const { identity: caller, exchange, session } = request
     if (prefix !== '' && bucket === '') throw invalidFields([{ element: 'query/prefix', message: 'needs a bucket' }])
@@ -59,6 +79,7 @@ export default defineAdminOperation({
     })
     const asked = bucket === '' ? { identity } : { identity, bucket, prefix: request.normalizeKey(prefix) }
     const { allowed, denied } = policy.permissions({ ...asked, conditions: () => facts })
+    const s3 = s3Place(exchange)
     return {
       user: userNameOf(identity),
       isRoot: identity.isRoot,
@@ -66,6 +87,7 @@ export default defineAdminOperation({
       prefix,
       allowed: [...allowed],
       denied: [...denied],
+      ...(s3 && { s3 }),
     }
   },
 })

@@ -422,6 +422,7 @@ t.test('a user gets a policy and a key, uses S3 with it, and is refused as soon 
 t.test('permissions: of the caller, of another user, of restricted credentials', async t => {
   const view = (query: string, send = signed) => call('getPermissions', `/me/permissions${query}`, undefined, send)
   const root = (await view('')).json
+  t.match(root.s3, { endpoint: /^http:\/\/127\.0\.0\.1:\d+$/, region: 'us-east-1' })
   t.match(root, { user: rootUser, isRoot: true, bucket: '', prefix: '', denied: [] })
   t.ok(root.allowed.includes('admin:CreateUser') && !root.allowed.includes('s3:GetObject'))
   await users.putPolicy('half', allow('s3:GetObject', 'arn:aws:s3:::docs/a/*'))

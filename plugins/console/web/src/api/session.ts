@@ -4,12 +4,16 @@ import { adoptSessionOf, call, setSession } from './client.ts'
 import type { Answer, Session } from './operations.ts'
 import { Problem } from './problem.ts'
 
+export type S3Place = NonNullable<Answer<'getPermissions'>['s3']>
+
 export interface SignedIn {
   readonly session: Session
   /** Name of the user whose key was given. */
   readonly user: string
   /** Actions that the caller may do somewhere: what decides which pages are shown. */
   readonly allowed: ReadonlySet<string>
+  /** Where programs find the S3 API; undefined without one. */
+  readonly s3: S3Place | undefined
 }
 
 /** Whether the browser had a session when the page was loaded: the server has written it there. Later the session may be another. */
@@ -66,7 +70,7 @@ export async function readOtherSession(): Promise<{
   return { accessKey: session.accessKey, user: permissions.user, adopt: () => completed(session, permissions) }
 }
 
-function completed(session: Session, { allowed, user }: Answer<'getPermissions'>): SignedIn {
+function completed(session: Session, { allowed, user, s3 }: Answer<'getPermissions'>): SignedIn {
   setSession(session)
-  return { session, user, allowed: new Set(allowed) }
+  return { session, user, allowed: new Set(allowed), s3 }
 }

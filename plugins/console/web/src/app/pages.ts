@@ -49,6 +49,9 @@ export const overviewPage: Page = {
   action: ['admin:ServerInfo', 'admin:DataUsageInfo', 'admin:Prometheus'],
 }
 
+/** Opened by the name of the user, and found by the search. */
+export const accountPage: Page = { to: '/account', label: texts.account.title, icon: IconUser }
+
 export const pageGroups: readonly PageGroup[] = [
   {
     label: '',

@@ -9,7 +9,8 @@ import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
 import { basePath } from './base-path.ts'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
-import { mayOpen, pageGroups } from './pages.ts'
+import { accountPage, mayOpen, pageGroups } from './pages.ts'
+import type { Command } from './search.tsx'
 import { useSignedIn } from './signed-in.ts'
 
 const foundMax = 6
@@ -18,7 +19,7 @@ const foldersRead = 200
 
 interface Hit {
   readonly label: string
-  /** Below the place of the console. */
+  /** Below the place of the console; of a command `command:` and its label. */
   readonly href: string
 }
 
@@ -30,14 +31,19 @@ interface Group {
 /** `bucket/beginning of a folder`. */
 const inBucket = /^([^/]+)\/(.*)$/
 
-export function SearchHits({ onDone }: { onDone: () => void }) {
+export interface SearchHitsProps {
+  readonly commands: readonly Command[]
+  readonly onDone: () => void
+}
+
+export function SearchHits({ commands, onDone }: SearchHitsProps) {
   const [text, setText] = useState('')
   const input = useRef<HTMLInputElement>(null)
   // The dialog was there before this part of the page was loaded, and found nothing to give the focus to.
   useEffect(() => input.current?.focus(), [])
   const router = useRouter()
   const combobox = useCombobox({ opened: true })
-  const groups = useHits(text.trim())
+  const groups = useHits(text.trim(), commands)
   useSelection(combobox, text, groups)
   const isEmpty = groups.every(({ hits }) => hits.length === 0)
   return (
@@ -46,7 +52,9 @@ export function SearchHits({ onDone }: { onDone: () => void }) {
       withinPortal={false}
       onOptionSubmit={href => {
         onDone()
-        router.history.push(basePath + href)
+        const command = commands.find(one => hrefOf(one) === href)
+        if (command === undefined) router.history.push(basePath + href)
+        else command.run()
       }}
     >
       <Combobox.EventsTarget>
@@ -100,7 +108,7 @@ function useSelection(combobox: ComboboxStore, text: string, groups: readonly Gr
 }
 
 /** Hits of the text before stay as far as they fit the new one: a hit that one sees does not vanish while the server is asked again. */
-function useHits(text: string): Group[] {
+function useHits(text: string, commands: readonly Command[]): Group[] {
   const { allowed } = useSignedIn()
   const [asked] = useDebouncedValue(text, 150)
   const query = { prefix: asked, limit: foundMax }
@@ -140,12 +148,16 @@ function useHits(text: string): Group[] {
     .filter(({ name, keys }) => text !== '' && matches([name, ...keys.map(key => key.name)].join(' '), text))
     .map(({ name }) => name)
     .slice(0, foundMax)
-  const pages = pageGroups
-    .flatMap(group => group.pages)
-    .filter(page => mayOpen(page, allowed) && matches(page.label, text))
-    .slice(0, foundMax)
+  const pages = [...pageGroups.flatMap(group => group.pages), accountPage]
+    .filter(page => mayOpen(page, allowed))
+    .map(({ label, to }) => ({ label: foundBy(label, texts.search.pageWords[to], text), href: to }))
+  const found = commands.map(command => ({
+    label: text === '' ? undefined : foundBy(command.label, command.words, text),
+    href: hrefOf(command),
+  }))
   return [
-    { label: texts.search.pages, hits: pages.map(({ label, to }) => ({ label, href: to })) },
+    { label: texts.search.pages, hits: pages.filter(isHit).slice(0, foundMax) },
+    { label: texts.search.commands, hits: found.filter(isHit) },
     {
       label: texts.search.buckets,
       hits: (buckets.data?.items ?? [])
@@ -163,7 +175,7 @@ function useHits(text: string): Group[] {
         .slice(0, foundMax),
     },
     { label: texts.search.objects, hits: objectsHit(text, folders.data) },
-    { label: texts.search.tabs, hits: tabHits(text, useParams({ strict: false }).bucket) },
+    { label: texts.search.tabs, hits: useTabHits(text, asked) },
     {
       label: texts.search.settings,
       hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
@@ -207,26 +219,49 @@ const onTabs: Partial<Record<BucketTab, readonly string[]>> = {
 }
 
 /** Tabs of the bucket that the first of several words names, or else of the one whose page is open. */
-function tabHits(text: string, open: string | undefined): Hit[] {
-  const [, named, inNamed] = /^(\S+)\s+(.+)$/.exec(text) ?? []
-  const hitsIn = (bucket: string, asked: string) =>
+function useTabHits(text: string, asked: string): Hit[] {
+  const open = useParams({ strict: false }).bucket
+  const [, named, inNamed] = wordsInBucket.exec(text) ?? []
+  const isNamed = useIsBucket(wordsInBucket.exec(asked)?.[1]) === named
+  const isOpen = useIsBucket(open) === open
+  const hitsIn = (bucket: string, words: string): Hit[] =>
     bucketTabs
-      .filter(tab => asked !== '' && matches([texts.bucket.tabs[tab], ...(onTabs[tab] ?? [])].join('\n'), asked))
-      .map(tab => ({ label: `${bucket}: ${labelOf(tab, asked)}`, href: `/buckets/${bucket}?tab=${tab}` }))
+      .map(tab => ({
+        label: foundBy(`${bucket}: ${texts.bucket.tabs[tab]}`, onTabs[tab], words, texts.bucket.tabs[tab]),
+        href: `/buckets/${bucket}?tab=${tab}`,
+      }))
+      .filter(isHit)
   const hits = [
-    ...(open === undefined ? [] : hitsIn(open, text)),
-    ...(named === undefined || !bucketName.test(named) ? [] : hitsIn(named, inNamed!)),
+    ...(open === undefined || !isOpen || text === '' ? [] : hitsIn(open, text)),
+    ...(named === undefined || !isNamed ? [] : hitsIn(named, inNamed!)),
   ]
   return hits.slice(0, foundMax)
 }
 
-const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+const wordsInBucket = /^([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\s+(.+)$/
 
-function labelOf(tab: BucketTab, asked: string): string {
-  const name = texts.bucket.tabs[tab]
-  const part = matches(name, asked) ? undefined : onTabs[tab]?.find(one => matches(one, asked))
-  return part === undefined ? name : `${name}, ${part}`
+/** The name, if the caller sees a bucket of it. */
+function useIsBucket(name: string | undefined): string | undefined {
+  const { data } = useQuery({
+    queryKey: ['search-bucket', name],
+    // The list is sorted: of all that begin so it comes first.
+    queryFn: async ({ signal }) => (await call('listBuckets', { query: { prefix: name!, limit: 1 }, signal })).items,
+    enabled: name !== undefined,
+  })
+  return data?.[0]?.name === name ? name : undefined
 }
+
+/** The label, with the words by which it is found if its name is not enough; undefined if it is not found. */
+function foundBy(label: string, words: readonly string[] = [], text: string, name = label): string | undefined {
+  if (matches(name, text)) return label
+  const part = words.find(one => matches(one, text))
+  return part === undefined ? undefined : `${label}, ${part}`
+}
+
+const isHit = (hit: { readonly label: string | undefined; readonly href: string }): hit is Hit =>
+  hit.label !== undefined
+
+const hrefOf = ({ label }: Command): string => `command:${label}`
 
 function matches(label: string, text: string): boolean {
   return label.toLowerCase().includes(text.toLowerCase())

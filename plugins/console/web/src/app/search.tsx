@@ -7,16 +7,23 @@ import { Tool } from '../parts/tool.tsx'
 import { texts } from '../texts/index.ts'
 import { lazyPage } from './lazy-page.ts'
 
+/** What the search can do at once, beside what it leads to. */
+export interface Command {
+  readonly label: string
+  readonly words: readonly string[]
+  readonly run: () => void
+}
+
 const SearchHits = lazyPage(() => import('./search-hits.tsx'), 'SearchHits')
 
-export function Search() {
+export function Search({ commands }: { commands: readonly Command[] }) {
   const [isOpen, setOpen] = useState(false)
   useHotkeys([['mod+K', () => setOpen(true)]], [])
   return (
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={() => setOpen(true)} />
       <Modal opened={isOpen} onClose={() => setOpen(false)} withCloseButton={false} padding="xs" title={undefined}>
-        <Suspense>{isOpen && <SearchHits onDone={() => setOpen(false)} />}</Suspense>
+        <Suspense>{isOpen && <SearchHits commands={commands} onDone={() => setOpen(false)} />}</Suspense>
       </Modal>
     </>
   )

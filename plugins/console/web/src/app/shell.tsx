@@ -15,11 +15,12 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
-import { Suspense, useEffect, useSyncExternalStore } from 'react'
+import { Suspense, useEffect, useState, useSyncExternalStore } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
+import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { texts } from '../texts/index.ts'
@@ -32,6 +33,8 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
   useHarmlessDrops()
+  const colours = useColours()
+  const signingOut = useSignOut()
   const { user } = signedIn
   const { accessKey } = signedIn.session.identity
   useEffect(() => void uploadQueue.open(accessKey), [accessKey])
@@ -54,9 +57,14 @@ export function Shell() {
             <Link to="/account" className="account-link" aria-label={texts.account.open(user)} title={user}>
               {user}
             </Link>
-            <Search />
-            <ColourSwitch />
-            <SignOut />
+            <Search
+              commands={[
+                { label: colours.label, words: texts.search.commandWords.colours, run: colours.change },
+                { label: texts.navigation.signOut, words: texts.search.commandWords.signOut, run: signingOut.begin },
+              ]}
+            />
+            <ColourSwitch {...colours} />
+            <SignOut {...signingOut} />
           </Group>
         </Group>
       </AppShell.Header>
@@ -138,28 +146,38 @@ function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Pa
   )
 }
 
-function ColourSwitch() {
+function useColours() {
   const { setColorScheme } = useMantineColorScheme()
   const isDark = useComputedColorScheme('light') === 'dark'
-  const label = isDark ? texts.navigation.light : texts.navigation.dark
+  return {
+    isDark,
+    label: isDark ? texts.navigation.light : texts.navigation.dark,
+    change: () => setColorScheme(isDark ? 'light' : 'dark'),
+  }
+}
+
+function ColourSwitch({ isDark, label, change }: ReturnType<typeof useColours>) {
   return (
     <Tooltip label={label}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={label}
-        onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
-      >
+      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={change}>
         {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
       </ActionIcon>
     </Tooltip>
   )
 }
 
-function SignOut() {
+type Loss = keyof typeof texts.navigation.signOutLosses
+
+/** What would be lost now. */
+const losses = (): Loss[] => [
+  ...(uploadQueue.isBusy ? (['uploads'] as const) : []),
+  ...(hasUnsaved() ? (['unsaved'] as const) : []),
+]
+
+function useSignOut() {
   const queryClient = useQueryClient()
   const router = useRouter()
-  const [isAsking, { open, close }] = useDisclosure()
+  const [lost, setLost] = useState<readonly Loss[]>([])
   const leave = async () => {
     replacing.discard()
     await uploadQueue.discard()
@@ -173,27 +191,35 @@ function SignOut() {
     queryClient.setQueryData(sessionQuery.queryKey, null)
     await router.navigate({ to: '/sign-in' })
   }
+  return {
+    lost,
+    leave,
+    begin: () => (losses().length > 0 ? setLost(losses()) : void leave()),
+    stay: () => setLost([]),
+  }
+}
+
+function SignOut({ lost, leave, begin, stay }: ReturnType<typeof useSignOut>) {
   return (
     <>
       <Tooltip label={texts.navigation.signOut}>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={texts.navigation.signOut}
-          onClick={() => (uploadQueue.isBusy ? open() : leave())}
-        >
+        <ActionIcon variant="subtle" color="gray" aria-label={texts.navigation.signOut} onClick={begin}>
           <IconLogout size={18} />
         </ActionIcon>
       </Tooltip>
-      {isAsking && (
+      {lost.length > 0 && (
         <Suspense>
           <ConfirmDeletion
-            title={texts.navigation.signOutTitle}
+            title={texts.navigation.signOutTitle(lost)}
             action={texts.navigation.signOut}
             onConfirm={leave}
-            onClose={close}
+            onClose={stay}
           >
-            <Text size="sm">{texts.navigation.signOutText}</Text>
+            {lost.map(loss => (
+              <Text key={loss} size="sm">
+                {texts.navigation.signOutLosses[loss]}
+              </Text>
+            ))}
           </ConfirmDeletion>
         </Suspense>
       )}

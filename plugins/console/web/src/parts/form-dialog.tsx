@@ -1,5 +1,5 @@
 /** A dialog with a form, which stays open with the server's words where it fails. */
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
@@ -7,6 +7,8 @@ import { texts } from '../texts/index.ts'
 import { useUnsaid } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { ProblemAlert } from './failure.tsx'
+import { FormModal } from './form-modal.tsx'
+import { Unsaved } from './unsaved.tsx'
 
 export interface FormDialogProps {
   readonly title: string
@@ -15,8 +17,10 @@ export interface FormDialogProps {
   readonly size?: 'md' | 'lg' | 'xl'
   /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
   readonly onSubmit: () => Promise<'stay' | undefined | void>
-  /** Gets the server's words for its fields. */
-  readonly form?: { setErrors(errors: Record<string, string>): void }
+  /** Gets the server's words for its fields, and says whether anything was typed. */
+  readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
+  /** Whether anything was typed, where there is no such form. */
+  readonly isDirty?: boolean
   /** Shows what is stored now, where somebody else may have changed it first. */
   readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
@@ -29,57 +33,65 @@ export function FormDialog({
   size = 'md',
   onSubmit,
   form,
+  isDirty = form?.isDirty() ?? false,
   onConflict,
   onClose,
   children,
 }: FormDialogProps) {
+  // What is sent may lead on to another page.
+  const isSending = useRef(false)
   const sending = useMutation({
-    mutationFn: onSubmit,
+    mutationFn: () => {
+      isSending.current = true
+      return onSubmit()
+    },
     onSuccess: outcome => {
       if (outcome !== 'stay') onClose()
     },
     onError: error => form?.setErrors(formErrorsOf(error)),
+    onSettled: () => {
+      isSending.current = false
+    },
   })
   const element = useRef<HTMLFormElement>(null)
   const unsaid = useUnsaid(element, sending.error)
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      // A click beside it would throw away what was typed.
-      closeOnClickOutside={false}
-      title={title}
-      size={size}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
-    >
-      <form
-        ref={element}
-        onSubmit={event => {
-          event.preventDefault()
-          // React would tell a form around the dialog, too.
-          event.stopPropagation()
-          sending.mutate()
-        }}
-      >
-        <Stack>
-          {onConflict === undefined ? (
-            unsaid !== null && <ProblemAlert error={unsaid} />
-          ) : (
-            <Conflict error={unsaid} onLoad={onConflict} />
-          )}
-          {children}
-          <Group justify="flex-end" className="dialog-buttons">
-            <Button variant="default" onClick={onClose}>
-              {submit === undefined ? texts.common.close : texts.common.cancel}
-            </Button>
-            {submit !== undefined && (
-              <Button type="submit" loading={sending.isPending}>
-                {submit}
-              </Button>
+    <FormModal title={title} size={size} onClose={onClose}>
+      {close => (
+        <form
+          ref={element}
+          onSubmit={event => {
+            event.preventDefault()
+            // React would tell a form around the dialog, too.
+            event.stopPropagation()
+            sending.mutate()
+          }}
+        >
+          <Stack>
+            {onConflict === undefined ? (
+              unsaid !== null && <ProblemAlert error={unsaid} />
+            ) : (
+              <Conflict error={unsaid} onLoad={onConflict} />
             )}
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+            {children}
+            <Unsaved
+              isDirty={isDirty && submit !== undefined && !sending.isSuccess}
+              isQuiet
+              isLeaving={() => isSending.current}
+            />
+            <Group justify="flex-end" className="dialog-buttons">
+              <Button variant="default" onClick={close}>
+                {submit === undefined ? texts.common.close : texts.common.cancel}
+              </Button>
+              {submit !== undefined && (
+                <Button type="submit" loading={sending.isPending}>
+                  {submit}
+                </Button>
+              )}
+            </Group>
+          </Stack>
+        </form>
+      )}
+    </FormModal>
   )
 }

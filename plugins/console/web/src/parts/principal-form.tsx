@@ -50,6 +50,7 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
         // The name of a user is its access key in the body.
         setErrors: ({ accessKey, ...errors }) =>
           form.setErrors(accessKey === undefined ? errors : { ...errors, name: accessKey }),
+        isDirty: () => form.isDirty(),
       }}
       title={existing?.name ?? words.create}
       submit={existing === undefined ? texts.common.create : texts.common.save}

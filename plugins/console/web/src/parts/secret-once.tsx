@@ -1,7 +1,11 @@
 /** A key that is shown once: to be copied, or downloaded in the form that AWS's tools read. */
 import { Alert, Button, CopyButton, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
+import type { S3Place } from '../api/session.ts'
+import { useSignedIn } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
+import { Copyable } from './copyable.tsx'
+import { environmentOf } from './s3-environment.ts'
 import { saveAs } from './save-as.ts'
 
 export interface SecretOnceProps {
@@ -11,19 +15,30 @@ export interface SecretOnceProps {
 }
 
 export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
+  const { s3 } = useSignedIn()
   const file = `[default]\naws_access_key_id = ${accessKey}\naws_secret_access_key = ${secretKey}\n`
   return (
     <Modal
       opened
       onClose={onClose}
+      // It is lost with the dialog: only whoever says that it is kept closes it.
       closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+      size="lg"
       title={texts.secrets.title}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
     >
       <Stack>
         <Alert color="orange">{texts.secrets.onlyNow}</Alert>
         <Secret label={texts.signIn.accessKey} value={accessKey} />
         <Secret label={texts.signIn.secretKey} value={secretKey} />
+        {s3 !== undefined && (
+          <>
+            <Secret label={texts.secrets.endpoint} value={s3.endpoint} />
+            <Secret label={texts.secrets.region} value={s3.region} />
+            <Copyable label={texts.secrets.environment} text={environmentWithKey(accessKey, secretKey, s3)} />
+          </>
+        )}
         <Group justify="flex-end" className="dialog-buttons">
           <Button
             variant="default"
@@ -60,3 +75,12 @@ function Secret({ label, value }: { label: string; value: string }) {
     </Group>
   )
 }
+
+const environmentWithKey = (accessKey: string, secretKey: string, s3: S3Place): string =>
+  [
+    `export AWS_ACCESS_KEY_ID=${inShell(accessKey)}`,
+    `export AWS_SECRET_ACCESS_KEY=${inShell(secretKey)}`,
+    environmentOf(s3),
+  ].join('\n')
+
+const inShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

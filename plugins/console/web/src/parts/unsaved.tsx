@@ -1,42 +1,79 @@
-/** Asks before what somebody has typed, and not saved, is lost: by another page, by a reload, or by closing the window. */
+/** Asks before what somebody has typed, and not saved, is lost: by another page, a reload, closing the window or the dialog, or signing out. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
+import { createContext, useContext, useEffect } from 'react'
 import { texts } from '../texts/index.ts'
+import { addUnsaved } from './unsaved-forms.ts'
+
+/** Forms with something unsaved in the dialog around them. */
+export const UnsavedInDialog = createContext<Set<object> | undefined>(undefined)
+
+export interface UnsavedProps {
+  readonly isDirty: boolean
+  /** Set where the buttons beside it say enough. */
+  readonly isQuiet?: boolean
+  /** True while the form itself leads on to another page. */
+  readonly isLeaving?: () => boolean
+}
 
 /** Beside the form; does nothing as long as nothing is changed. */
-export function Unsaved({ isDirty }: { isDirty: boolean }) {
+export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false }: UnsavedProps) {
+  const inDialog = useContext(UnsavedInDialog)
+  const isLost = () => isDirty && !isLeaving()
   const blocker = useBlocker({
     // Whose session has ended has to sign in, whatever is not saved.
-    shouldBlockFn: ({ next }) => isDirty && !next.pathname.endsWith('/sign-in'),
-    enableBeforeUnload: () => isDirty,
+    shouldBlockFn: ({ next }) => isLost() && !next.pathname.endsWith('/sign-in'),
+    enableBeforeUnload: isLost,
     withResolver: true,
   })
+  useEffect(() => {
+    if (!isDirty) return
+    const form = {}
+    inDialog?.add(form)
+    const remove = addUnsaved()
+    return () => {
+      remove()
+      inDialog?.delete(form)
+    }
+  }, [isDirty, inDialog])
   if (!isDirty) return null
   return (
     <>
-      <Text size="sm" c="dimmed">
-        {texts.common.unsaved}
-      </Text>
-      {blocker.status === 'blocked' && (
-        <Modal
-          opened
-          onClose={blocker.reset}
-          title={texts.common.leaveTitle}
-          closeButtonProps={{ 'aria-label': texts.common.close }}
-        >
-          <Stack>
-            <Text size="sm">{texts.common.leaveText}</Text>
-            <Group justify="flex-end" className="dialog-buttons">
-              <Button variant="default" data-autofocus onClick={blocker.reset}>
-                {texts.common.stay}
-              </Button>
-              <Button color="red" onClick={blocker.proceed}>
-                {texts.common.leave}
-              </Button>
-            </Group>
-          </Stack>
-        </Modal>
+      {!isQuiet && (
+        <Text size="sm" c="dimmed">
+          {texts.common.unsaved}
+        </Text>
       )}
+      {blocker.status === 'blocked' && <LeaveQuestion onStay={blocker.reset} onLeave={blocker.proceed} />}
     </>
+  )
+}
+
+export interface LeaveQuestionProps {
+  readonly title?: string
+  readonly text?: string
+  /** What the button says that gives up what was typed. */
+  readonly leave?: string
+  readonly onStay: () => void
+  readonly onLeave: () => void
+}
+
+export function LeaveQuestion(props: LeaveQuestionProps) {
+  const { title = texts.common.leaveTitle, text = texts.common.leaveText, leave = texts.common.leave } = props
+  const { onStay, onLeave } = props
+  return (
+    <Modal opened onClose={onStay} title={title} closeButtonProps={{ 'aria-label': texts.common.close }}>
+      <Stack>
+        <Text size="sm">{text}</Text>
+        <Group justify="flex-end" className="dialog-buttons">
+          <Button variant="default" data-autofocus onClick={onStay}>
+            {texts.common.stay}
+          </Button>
+          <Button color="red" onClick={onLeave}>
+            {leave}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   )
 }

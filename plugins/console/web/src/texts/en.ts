@@ -20,6 +20,7 @@ import { objects, presign, shares, uploads } from './en/objects.ts'
 import { events, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
+import { search } from './en/search.ts'
 import { account, chart, metrics, server } from './en/server.ts'
 import { settings } from './en/settings.ts'
 
@@ -78,6 +79,9 @@ export const en = {
     leaveText: 'What you have changed here is not saved, and is lost when you leave.',
     stay: 'Stay here',
     leave: 'Leave',
+    closeTitle: 'Close without saving?',
+    closeText: 'What you have typed here is not saved, and is lost when you close it.',
+    discard: 'Close and lose it',
     requestId: (id: string) => `Request ${id}`,
     chooseOrType: 'Choose, or type a name and press Enter',
     unit: (label: string) => `Unit of ${label.toLowerCase()}`,
@@ -116,8 +120,12 @@ export const en = {
     light: 'Light colours',
     dark: 'Dark colours',
     signOut: 'Sign out',
-    signOutTitle: 'Sign out in the middle of uploads?',
-    signOutText: 'What has not arrived yet is cancelled.',
+    signOutTitle: (lost: readonly string[]) =>
+      lost.includes('uploads') ? 'Sign out in the middle of uploads?' : 'Sign out without saving?',
+    signOutLosses: {
+      uploads: 'What has not arrived yet is cancelled.',
+      unsaved: 'What you have changed here is not saved, and is lost when you sign out.',
+    },
     skip: 'Skip to the content',
   },
   signIn: {
@@ -253,18 +261,5 @@ export const en = {
   editKeyGroup,
   eventQueues,
   certificateState,
-  search: {
-    label: 'Search',
-    placeholder: 'Buckets, folders, users, settings, pages… or “photos quota”',
-    nothing: 'Nothing found',
-    open: 'Open search',
-    pages: 'Pages',
-    buckets: 'Buckets',
-    users: 'Users',
-    prefixes: 'Folders',
-    objects: 'Objects',
-    objectsOf: (beginning: string) => `All that begin with ${beginning}`,
-    settings: 'Settings',
-    tabs: 'Of a bucket',
-  },
+  search,
 }

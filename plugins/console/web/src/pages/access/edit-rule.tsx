@@ -139,6 +139,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
   const prefix = `rules.${place}.`
   // The server speaks of the list, the form is one of its rules.
   const fields = {
+    isDirty: () => form.isDirty(),
     setErrors: (errors: Record<string, string>) =>
       form.setErrors(
         Object.fromEntries(

@@ -104,7 +104,7 @@ export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: E
       title={rule === undefined ? words.add : words.edit(rule.id ?? '')}
       submit={texts.common.save}
       size="lg"
-      form={{ setErrors: errors => form.setErrors(atFields(errors, place)) }}
+      form={{ setErrors: errors => form.setErrors(atFields(errors, place)), isDirty: () => form.isDirty() }}
       onSubmit={save}
       onConflict={reload}
       onClose={onClose}

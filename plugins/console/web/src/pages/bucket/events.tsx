@@ -42,11 +42,12 @@ interface EditorProps {
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const form = useForm({ initialValues: { subscriptions } })
   const targets = useQuery({
-    queryKey: ['names', 'targets'],
-    queryFn: async ({ signal }) => (await call('listNotifyTargets', { signal })).items.map(({ arn }) => arn),
+    queryKey: ['notify-targets', 'of-rules'],
+    queryFn: async ({ signal }) => (await call('listNotifyTargets', { signal })).items,
     retry: false,
   })
-  const arns = targets.data ?? []
+  const arns = (targets.data ?? []).map(({ arn }) => arn)
+  const disabled = new Set((targets.data ?? []).filter(({ enabled }) => !enabled).map(({ arn }) => arn))
   const saving = useMutation({
     mutationFn: () =>
       call('putBucketEvents', {
@@ -63,7 +64,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const add = () =>
     form.insertListItem('subscriptions', {
       id: '',
-      arn: arns[0] ?? '',
+      arn: arns.find(arn => !disabled.has(arn)) ?? arns[0] ?? '',
       events: [commonEvents[0]!],
       prefix: '',
       suffix: '',
@@ -80,7 +81,11 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
               <NativeSelect
                 label={words.ruleTarget}
-                data={[...new Set([arn, ...arns])]}
+                data={[...new Set([arn, ...arns])].map(value => ({
+                  value,
+                  label: disabled.has(value) ? words.notEnabled(value) : value,
+                }))}
+                {...(disabled.has(arn) && { description: words.notEnabledHint })}
                 {...form.getInputProps(`subscriptions.${index}.arn`)}
               />
               <TagsInput

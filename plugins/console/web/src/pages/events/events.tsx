@@ -1,13 +1,21 @@
-import { Button, Stack } from '@mantine/core'
+import { Button, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconHistory, IconMailOff, IconPlus, IconSend } from '@tabler/icons-react'
+import {
+  IconHistory,
+  IconMailOff,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconPlus,
+  IconSend,
+  IconTrash,
+} from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { AddInstance } from '../../parts/add-instance.tsx'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
@@ -16,33 +24,63 @@ import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
+import type { Values } from '../settings/settings.tsx'
 import { DeadLetters } from './dead-letters.tsx'
+import { EditTarget } from './edit-target.tsx'
 import { Queues } from './queues.tsx'
 import { Replay } from './replay.tsx'
+import { prefix, subsystemOf } from './target-names.ts'
 
 type Target = Answer<'listNotifyTargets'>['items'][number]
 
 export function Events() {
   const queryClient = useQueryClient()
-  const run = async (work: () => Promise<unknown>, message: string) => {
+  const refresh = () =>
+    Promise.all([['notify-targets'], ['config']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
+  const run = async (work: () => Promise<unknown>, message: string, color = 'teal') => {
     try {
       await work()
-      notifications.show({ color: 'teal', message })
+      notifications.show({ color, message })
     } catch (error) {
       notifyFailure(error)
     }
-    await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
+    await refresh()
   }
-  const test = ({ id }: Target) =>
-    run(async () => {
-      // The request has worked even where the delivery has not.
-      const { delivered, error } = await call('testNotifyTarget', { params: { id } })
-      if (!delivered) throw new Error(texts.events.testFailed(id, error))
-    }, texts.events.tested(id))
-  const [open, setOpen] = useState<{ readonly dialog: 'dead-letters' | 'replay'; readonly target: Target }>()
+  const test = ({ id, enabled }: Target) =>
+    run(
+      async () => {
+        // The request has worked even where the delivery has not.
+        const { delivered, error } = await call('testNotifyTarget', { params: { id } })
+        if (!delivered) throw new Error(texts.events.testFailed(id, error))
+      },
+      enabled ? texts.events.tested(id) : texts.events.testedDisabled(id),
+      enabled ? 'teal' : 'orange',
+    )
+  const enable = ({ id }: Target) =>
+    run(
+      () =>
+        call('updateConfigSubsystem', { params: { subsys: subsystemOf(id) }, body: { settings: { enable: 'on' } } }),
+      texts.events.isNowEnabled(id),
+    )
+  const disable = async ({ id }: Target) => {
+    await call('updateConfigSubsystem', { params: { subsys: subsystemOf(id) }, body: { settings: { enable: 'off' } } })
+    await refresh()
+  }
+  const remove = async ({ id }: Target) => {
+    await call('resetConfigSubsystem', { params: { subsys: subsystemOf(id) } })
+    await refresh()
+    await queryClient.invalidateQueries({ queryKey: ['notify-queues'] })
+  }
+  const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
-  const [isAdding, setAdding] = useState(false)
-  const navigate = useNavigate()
+  const edit = async (target: Target) => {
+    try {
+      const config = (await call('getConfig', {})) as Readonly<Record<string, Values>>
+      setOpen({ dialog: 'edit', target, values: config[subsystemOf(target.id)] ?? {} })
+    } catch (error) {
+      notifyFailure(error)
+    }
+  }
   const mayAdd = [useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(may => may)
   const maySeeServer = useMay('admin:ServerInfo')
   const schema = useQuery({
@@ -50,7 +88,10 @@ export function Events() {
     queryFn: ({ signal }) => call('getConfigSchema', { signal }),
     enabled: mayAdd,
   })
-  const kinds = (schema.data ?? []).map(({ name }) => name).filter(name => name.startsWith('notify_'))
+  const kinds = (schema.data ?? [])
+    .filter(({ name }) => name.startsWith(prefix))
+    // What most begin with.
+    .sort((one, other) => Number(other.name === firstKind) - Number(one.name === firstKind))
   // What is counted begins with the start of the server.
   const server = useQuery({ ...serverInfoQuery, refetchInterval: false, enabled: maySeeServer })
   const startedAt = server.data?.startedAt
@@ -61,29 +102,52 @@ export function Events() {
         queryKey={['notify-targets']}
         actions={
           kinds.length > 0 && (
-            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setAdding(true)}>
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'add' })}>
               {texts.events.add}
             </Button>
           )
         }
         refetchInterval={5000}
         load={({ signal }) => call('listNotifyTargets', { signal })}
-        columns={columnsOf(
-          startedAt,
-          target => void test(target),
-          target => setOpen({ dialog: 'replay', target }),
-          target => setOpen({ dialog: 'dead-letters', target }),
-        )}
+        columns={columnsOf(startedAt, {
+          test: target => void test(target),
+          open: (dialog, target) => setOpen({ dialog, target }),
+          ...(kinds.length > 0 && {
+            edit: target => void edit(target),
+            enable: target => void enable(target),
+          }),
+        })}
         idOf={({ id }) => id}
         none={texts.events.none}
       />
       <Queues />
-      {isAdding && (
-        <AddInstance
+      {open?.dialog === 'add' && <EditTarget kinds={kinds} onClose={close} />}
+      {open?.dialog === 'edit' && (
+        <EditTarget
           kinds={kinds}
-          onChosen={name => void navigate({ to: '/settings', search: { open: name } })}
-          onClose={() => setAdding(false)}
+          existing={{ id: open.target.id, subsystem: subsystemOf(open.target.id), values: open.values }}
+          onClose={close}
         />
+      )}
+      {open?.dialog === 'disable' && (
+        <ConfirmDeletion
+          title={texts.events.disableTitle(open.target.id)}
+          action={texts.common.disable}
+          onConfirm={() => disable(open.target)}
+          onClose={close}
+        >
+          <Text size="sm">{texts.events.disableText}</Text>
+        </ConfirmDeletion>
+      )}
+      {open?.dialog === 'remove' && (
+        <ConfirmDeletion
+          title={texts.events.removeTitle(open.target.id)}
+          action={texts.common.remove}
+          onConfirm={() => remove(open.target)}
+          onClose={close}
+        >
+          <Text size="sm">{texts.events.removeText}</Text>
+        </ConfirmDeletion>
       )}
       {open?.dialog === 'replay' && <Replay id={open.target.id} onClose={close} />}
       {open?.dialog === 'dead-letters' && (
@@ -93,12 +157,24 @@ export function Events() {
   )
 }
 
-function columnsOf(
-  startedAt: string | undefined,
-  onTest: (target: Target) => void,
-  onReplay: (target: Target) => void,
-  onShow: (target: Target) => void,
-): Column<Target>[] {
+const firstKind = `${prefix}webhook`
+
+type Asked = 'dead-letters' | 'replay' | 'disable' | 'remove'
+
+type Open =
+  | { readonly dialog: 'add' }
+  | { readonly dialog: Asked; readonly target: Target }
+  | { readonly dialog: 'edit'; readonly target: Target; readonly values: Values }
+
+interface Deeds {
+  readonly test: (target: Target) => void
+  readonly open: (dialog: Asked, target: Target) => void
+  /** Absent for callers who may not change the settings. */
+  readonly edit?: (target: Target) => void
+  readonly enable?: (target: Target) => void
+}
+
+function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: Deeds): Column<Target>[] {
   return [
     { title: texts.events.target, render: ({ id }) => id },
     { title: texts.operate.type, render: ({ type }) => type },
@@ -127,10 +203,43 @@ function columnsOf(
       isActions: true,
       render: target => (
         <>
-          <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => onTest(target)} />
-          <Tool label={`${texts.events.replayTo} ${target.id}`} icon={IconHistory} onClick={() => onReplay(target)} />
+          <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => test(target)} />
+          <Tool
+            label={`${texts.events.replayTo} ${target.id}`}
+            icon={IconHistory}
+            onClick={() => open('replay', target)}
+          />
           {target.deadLetters > 0 && (
-            <Tool label={`${texts.events.show} ${target.id}`} icon={IconMailOff} onClick={() => onShow(target)} />
+            <Tool
+              label={`${texts.events.show} ${target.id}`}
+              icon={IconMailOff}
+              onClick={() => open('dead-letters', target)}
+            />
+          )}
+          {edit !== undefined && (
+            <Tool label={`${texts.common.edit} ${target.id}`} icon={IconPencil} onClick={() => edit(target)} />
+          )}
+          {enable !== undefined && (
+            <>
+              {target.enabled ? (
+                <Tool
+                  label={`${texts.common.disable} ${target.id}`}
+                  icon={IconPlayerPause}
+                  onClick={() => open('disable', target)}
+                />
+              ) : (
+                <Tool
+                  label={`${texts.common.enable} ${target.id}`}
+                  icon={IconPlayerPlay}
+                  onClick={() => enable(target)}
+                />
+              )}
+              <Tool
+                label={`${texts.common.remove} ${target.id}`}
+                icon={IconTrash}
+                onClick={() => open('remove', target)}
+              />
+            </>
           )}
         </>
       ),

@@ -88,7 +88,13 @@ function CreateKey({ onClose }: { onClose: () => void }) {
     await queryClient.invalidateQueries({ queryKey: ['kms-keys'] })
   }
   return (
-    <FormDialog title={texts.keys.create} submit={texts.common.create} onSubmit={create} onClose={onClose}>
+    <FormDialog
+      title={texts.keys.create}
+      submit={texts.common.create}
+      isDirty={id !== ''}
+      onSubmit={create}
+      onClose={onClose}
+    >
       <TextInput
         label={texts.common.name}
         required

@@ -1,9 +1,13 @@
 /** What this server is, how it is, and its restart and stop. */
 import { SimpleGrid, Skeleton, Stack, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { S3Place } from '../../api/session.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
+import { Copyable } from '../../parts/copyable.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
+import { environmentOf } from '../../parts/s3-environment.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { Attention } from '../overview/attention.tsx'
@@ -13,6 +17,7 @@ import { Power } from './power.tsx'
 const words = texts.server
 
 export function Server() {
+  const { s3 } = useSignedIn()
   const { data, error, refetch } = useQuery(serverInfoQuery)
   return (
     <Stack>
@@ -26,7 +31,10 @@ export function Server() {
           <Attention />
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             <Section title={words.facts}>
-              <Facts facts={factsOf(data)} />
+              <Stack>
+                <Facts facts={factsOf(data, s3)} />
+                {s3 !== undefined && <Copyable label={texts.secrets.environment} text={environmentOf(s3)} />}
+              </Stack>
             </Section>
             <Power startedAt={data.startedAt} />
           </SimpleGrid>
@@ -36,14 +44,18 @@ export function Server() {
   )
 }
 
-function factsOf({ nodes, tls, kms, telemetry, ...info }: ServerInfo): [string, string | undefined][] {
+function factsOf(
+  { nodes, tls, kms, telemetry, ...info }: ServerInfo,
+  s3: S3Place | undefined,
+): [string, string | undefined][] {
   return [
     [words.version, info.commit === '' ? info.version : `${info.version} (${info.commit})`],
     [words.build, info.buildDate === 'unknown' ? undefined : info.buildDate],
     [words.started, formatDate(info.startedAt)],
     ...nodes.map(({ endpoint, state }): [string, string] => [words.node, `${endpoint}: ${words.states[state]}`]),
     [words.mode, words.modes[info.mode]],
-    [words.region, info.region],
+    [texts.secrets.endpoint, s3?.endpoint],
+    [texts.secrets.region, info.region],
     [words.deployment, info.deploymentId],
     [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff],
     ...tls.certificates.map(({ name, domains, notAfter }): [string, string] => [

@@ -14,7 +14,8 @@ import type { Policy } from './policies.tsx'
 export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
   const queryClient = useQueryClient()
   const [name, setName] = useState(policy?.name ?? '')
-  const [text, setText] = useState(() => JSON.stringify(policy?.document ?? policyTemplate, undefined, 2))
+  const [initial] = useState(() => JSON.stringify(policy?.document ?? policyTemplate, undefined, 2))
+  const [text, setText] = useState(initial)
   const mayChange = useMay('admin:CreatePolicy')
   const isFixed = policy?.builtIn === true || !mayChange
   const save = async () => {
@@ -31,6 +32,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
     <FormDialog
       title={policy?.name ?? texts.policies.create}
       size="xl"
+      isDirty={!isFixed && (text !== initial || name !== (policy?.name ?? ''))}
       submit={isFixed ? texts.common.close : texts.common.save}
       onSubmit={save}
       onClose={onClose}

@@ -1,8 +1,9 @@
 /** Note, names and switches of a key group and its keys. */
-import { Checkbox, Fieldset, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { call, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { FormModal } from '../../parts/form-modal.tsx'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
@@ -17,17 +18,13 @@ export function EditKeyGroup({ id, onClose }: { id: string; onClose: () => void 
     return { document, etag: document.etag }
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={words.title(id)}
-      size="lg"
-      closeButtonProps={{ 'aria-label': texts.common.close }}
-    >
-      <StoredDocument queryKey={['key-group', id]} load={load}>
-        {({ document }, reload) => <Editor group={document} reload={reload} onSaved={onClose} />}
-      </StoredDocument>
-    </Modal>
+    <FormModal title={words.title(id)} size="lg" onClose={onClose}>
+      {() => (
+        <StoredDocument queryKey={['key-group', id]} load={load}>
+          {({ document }, reload) => <Editor group={document} reload={reload} onSaved={onClose} />}
+        </StoredDocument>
+      )}
+    </FormModal>
   )
 }
 

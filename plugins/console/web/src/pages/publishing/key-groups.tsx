@@ -210,9 +210,11 @@ function PrivateKey({ name, pem, onClose }: { name: string; pem: string; onClose
     <Modal
       opened
       onClose={onClose}
+      // It is lost with the dialog: only whoever says that it is kept closes it.
       closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
       title={words.privateKey}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
     >
       <Stack>
         <Alert color="orange">{words.onlyNow}</Alert>

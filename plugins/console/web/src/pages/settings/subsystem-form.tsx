@@ -117,7 +117,7 @@ interface FieldProps {
   readonly onChange: (value: string) => void
 }
 
-function Field({ of: key, isReadOnly, value, error, onChange }: FieldProps) {
+export function Field({ of: key, isReadOnly, value, error, onChange }: FieldProps) {
   const description = (
     <>
       <Prose text={key.description} /> <Code>{key.default === '' ? words.noDefault : words.default(key.default)}</Code>{' '}

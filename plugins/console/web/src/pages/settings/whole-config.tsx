@@ -1,12 +1,14 @@
 /** All settings as one document, replaced at once when the differences have been looked at. */
-import { Alert, Button, Code, Group, Modal, Stack, Table, Text } from '@mantine/core'
+import { Alert, Button, Code, Group, Stack, Table, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { FormModal } from '../../parts/form-modal.tsx'
 import { JsonEditor } from '../../parts/json-editor.tsx'
 import { Reasons } from '../../parts/question.tsx'
+import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Values } from './settings.tsx'
 
@@ -27,7 +29,8 @@ export interface WholeConfigProps {
 
 export function WholeConfig({ stored, onClose }: WholeConfigProps) {
   const queryClient = useQueryClient()
-  const [text, setText] = useState(() => JSON.stringify(stored, undefined, 2))
+  const [initial] = useState(() => JSON.stringify(stored, undefined, 2))
+  const [text, setText] = useState(initial)
   const [wanted, setWanted] = useState<Config>()
   const looking = useMutation({
     async mutationFn() {
@@ -47,47 +50,43 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
     },
   })
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={words.wholeTitle}
-      size="xl"
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': texts.common.close }}
-    >
-      <Stack>
-        <Text size="sm" c="dimmed">
-          {words.wholeHint}
-        </Text>
-        {looking.error !== null && <ProblemAlert error={looking.error} />}
-        {saving.error !== null && <ProblemAlert error={saving.error} />}
-        {wanted === undefined ? (
-          <JsonEditor label={words.wholeLabel} value={text} onChange={setText} />
-        ) : (
-          <Differences differences={differencesOf(stored, wanted)} />
-        )}
-        <Group justify="flex-end" className="dialog-buttons">
+    <FormModal title={words.wholeTitle} size="xl" onClose={onClose}>
+      {() => (
+        <Stack>
+          <Text size="sm" c="dimmed">
+            {words.wholeHint}
+          </Text>
+          {looking.error !== null && <ProblemAlert error={looking.error} />}
+          {saving.error !== null && <ProblemAlert error={saving.error} />}
           {wanted === undefined ? (
-            <Button onClick={() => looking.mutate()} loading={looking.isPending}>
-              {words.look}
-            </Button>
+            <JsonEditor label={words.wholeLabel} value={text} onChange={setText} />
           ) : (
-            <>
-              <Button variant="default" onClick={() => setWanted(undefined)}>
-                {words.backToText}
-              </Button>
-              <Button
-                loading={saving.isPending}
-                disabled={differencesOf(stored, wanted).length === 0}
-                onClick={() => saving.mutate(wanted)}
-              >
-                {words.apply}
-              </Button>
-            </>
+            <Differences differences={differencesOf(stored, wanted)} />
           )}
-        </Group>
-      </Stack>
-    </Modal>
+          <Unsaved isDirty={text !== initial && !saving.isSuccess} isQuiet />
+          <Group justify="flex-end" className="dialog-buttons">
+            {wanted === undefined ? (
+              <Button onClick={() => looking.mutate()} loading={looking.isPending}>
+                {words.look}
+              </Button>
+            ) : (
+              <>
+                <Button variant="default" onClick={() => setWanted(undefined)}>
+                  {words.backToText}
+                </Button>
+                <Button
+                  loading={saving.isPending}
+                  disabled={differencesOf(stored, wanted).length === 0}
+                  onClick={() => saving.mutate(wanted)}
+                >
+                  {words.apply}
+                </Button>
+              </>
+            )}
+          </Group>
+        </Stack>
+      )}
+    </FormModal>
   )
 }
 

@@ -40,6 +40,7 @@ export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObje
     <FormDialog
       title={texts.shares.createTitle(objectKey)}
       {...(url === undefined && { submit: texts.shares.make })}
+      isDirty={description !== ''}
       onSubmit={create}
       onClose={onClose}
     >

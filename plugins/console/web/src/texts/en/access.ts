@@ -84,6 +84,9 @@ export const secrets = {
   onlyNow:
     'The secret key is shown once. Copy or download it now; afterwards nobody can read it, and only a new one helps.',
   download: 'Download',
+  endpoint: 'Address of the S3 API',
+  region: 'Region',
+  environment: 'For the AWS CLI and SDKs',
   kept: 'I have kept it',
 }
 

@@ -95,6 +95,21 @@ export const events = {
   add: 'Add target',
   isOffline: (id: string, error: string) => `Event target ${id} is offline${error === '' ? '' : `: ${error}`}`,
   test: 'Test',
+  taken: (name: string) => `There is a target “${name}” of this kind already.`,
+  isEnabled: 'Enabled',
+  isEnabledHint:
+    'Events are sent to it. While it is not enabled they wait, and no rule of a bucket can be saved for it.',
+  isNowEnabled: (id: string) => `${id} is enabled.`,
+  disableTitle: (id: string) => `Disable ${id}?`,
+  disableText:
+    'No event is sent to it from then on. Events that rules of buckets select for it wait until it is enabled again, as far as its queue has room.',
+  removeTitle: (id: string) => `Remove ${id}?`,
+  removeText:
+    'Its settings go, and are not kept. Events that wait for it stay in its queue, which is then listed below. A target that a rule of a bucket names cannot be removed.',
+  testedDisabled: (id: string) =>
+    `A test event has reached ${id}. But the target is not enabled: no other event is sent to it.`,
+  notEnabled: (arn: string) => `${arn} (not enabled)`,
+  notEnabledHint: 'It is not enabled: the server refuses rules for it. Enable it on the page “Event targets”.',
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string, error: string) => `The test event has not reached ${id}: ${error}`,
   show: 'Show what was given up, to',

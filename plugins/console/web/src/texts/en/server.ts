@@ -6,7 +6,6 @@ export const server = {
   deployment: 'Deployment',
   mode: 'Drives',
   modes: { snsd: 'one drive', snmd: 'several drives', mnmd: 'several nodes' },
-  region: 'Region',
   started: 'Running since',
   node: 'Node',
   tls: 'TLS',
