@@ -58,7 +58,7 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: 'svc_session',
-    description: 'The cookie that login sets; with TLS its name is `__Host-svc_session`.',
+    description: 'The cookie that login sets; with TLS browsers also need the second one, `__Host-svc_session`.',
   },
   csrfToken: {
     type: 'apiKey',

@@ -4,6 +4,8 @@
  * host itself over TLS. Sources: RFC 6265 and the draft that follows it, section 4.1.3.2.
  */
 
+import type { IncomingHttpHeaders } from 'node:http'
+
 export const cookieName = 'svc_session'
 export const secureCookieName = `__Host-${cookieName}`
 
@@ -12,10 +14,21 @@ const valuesMax = 256
 /** 32 random bytes, base64url. */
 export const cookiePattern = /^[A-Za-z0-9_-]{43}$/
 
-/** Each value of the right form once. With TLS only the cookie counts that no other page can have set. */
-export function readSessionCookies(header: string | undefined, isSecure: boolean): string[] {
+export interface CookieRequest {
+  readonly headers: IncomingHttpHeaders
+  /** Whether browsers reach the console over TLS. */
+  readonly isSecure: boolean
+}
+
+/**
+ * Each value of the right form once. With TLS only the cookie counts that no other page can have set; a script, which says nothing of the
+ * site that it comes from, may send the plain one alone.
+ */
+export function readSessionCookies({ headers, isSecure }: CookieRequest): string[] {
+  const own = isSecure ? valuesOf(headers.cookie, secureCookieName) : []
+  const mayBePlain = !isSecure || (own.length === 0 && headers['sec-fetch-site'] === undefined)
   const values = new Set<string>()
-  for (const value of valuesOf(header, isSecure ? secureCookieName : cookieName)) {
+  for (const value of mayBePlain ? valuesOf(headers.cookie, cookieName) : own) {
     if (cookiePattern.test(value)) values.add(value)
     if (values.size === valuesMax) break
   }
@@ -39,7 +52,7 @@ function valuesOf(header: string | undefined, name: string): string[] {
 export interface SessionCookies {
   /** Whether browsers reach the console over TLS, as far as this server can know. */
   isSecure(exchange: { readonly secure: boolean }): boolean
-  /** Values of `Set-Cookie`: the first sets ours, the others remove what lies at the paths below which the console's requests are. */
+  /** Values of `Set-Cookie`: the first, with TLS the first two, set ours; the others remove what lies at the paths below which the console's requests are. */
   set(value: string, isSecure: boolean, maxAgeSeconds: number): string[]
   clear(isSecure: boolean): string[]
 }
@@ -57,11 +70,10 @@ export function createSessionCookies(publicUrl: string | undefined): SessionCook
   }
 
   function set(value: string, isSecure: boolean, maxAgeSeconds: number): string[] {
-    const own = isSecure
-      ? one(secureCookieName, value, '/', true, maxAgeSeconds)
-      : one(cookieName, value, ownPath, false, maxAgeSeconds)
-    const others = [...paths].filter(path => isSecure || path !== ownPath)
-    return [own, ...others.map(path => one(cookieName, '', path, isSecure, 0))]
+    const plainPath = isSecure ? '/' : ownPath
+    const own = one(cookieName, value, plainPath, isSecure, maxAgeSeconds)
+    const others = [...paths].filter(path => path !== plainPath).map(path => one(cookieName, '', path, isSecure, 0))
+    return isSecure ? [one(secureCookieName, value, '/', true, maxAgeSeconds), own, ...others] : [own, ...others]
   }
 
   return {

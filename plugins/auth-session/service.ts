@@ -49,7 +49,7 @@ export function createAuthSession({
   const cookies = createSessionCookies(publicUrl)
 
   const valuesOf = (exchange: Pick<BrowserRequest, 'request' | 'secure'>): string[] =>
-    readSessionCookies(exchange.request.headers.cookie, cookies.isSecure(exchange))
+    readSessionCookies({ headers: exchange.request.headers, isSecure: cookies.isSecure(exchange) })
   const findAll = (values: readonly string[]): ActiveSession[] =>
     values.map(value => sessions.find(value)).filter(session => session !== undefined)
 

@@ -69,14 +69,15 @@ async function use(t: Test, page: Page, url: string): Promise<void> {
   await page.getByText('Live.').waitFor()
   const cookies = await page.context().cookies()
   t.same(
-    cookies.map(({ name, path, secure, httpOnly }) => ({ name, path, secure, httpOnly })),
-    [{ name: '__Host-svc_session', path: '/', secure: true, httpOnly: true }],
+    cookies.map(({ name, path, secure, httpOnly }) => ({ name, path, secure, httpOnly })).sort(byName),
+    ['__Host-svc_session', 'svc_session'].map(name => ({ name, path: '/', secure: true, httpOnly: true })),
     'the session is for TLS alone, and no other page of the host can set it',
   )
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Access key').waitFor()
 }
 
+const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
 const protocolOf = (page: Page) =>
   page.evaluate('performance.getEntriesByType("navigation")[0].nextHopProtocol') as Promise<string>
 

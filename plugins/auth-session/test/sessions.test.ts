@@ -237,15 +237,19 @@ t.test('origins', async t => {
 
 t.test('cookies', async t => {
   const [one, two] = ['1'.repeat(43), '2'.repeat(43)] as const
-  t.same(readSessionCookies(undefined, false), [])
+  const read = (cookie: string | undefined, isSecure: boolean, more: Record<string, string> = {}) =>
+    readSessionCookies({ headers: { cookie, ...more }, isSecure })
+  const browser = { 'sec-fetch-site': 'same-origin' }
+  t.same(read(undefined, false), [])
   const header = `a=b; svc_session=${one} ;svc_session=${two}; svc_session=${one}; xsvc_session=${one}; svc_session`
-  t.same(readSessionCookies(header, false), [one, two])
-  t.same(readSessionCookies(header, true), [], 'with TLS any page of the host may have set these')
-  t.same(readSessionCookies(`${header}; __Host-svc_session=${two}`, true), [two])
-  t.same(readSessionCookies(`${'svc_session=x;'.repeat(1000)}svc_session=${one}`, false), [one], 'junk takes no place')
+  t.same(read(header, false), [one, two])
+  t.same(read(header, true, browser), [], 'with TLS any page of the host may have set these')
+  t.same(read(header, true), [one, two], 'a script has no other pages')
+  t.same(read(`${header}; __Host-svc_session=${two}`, true), [two])
+  t.same(read(`${'svc_session=x;'.repeat(1000)}svc_session=${one}`, false), [one], 'junk takes no place')
   const many = Array.from({ length: 400 }, (_, n) => `svc_session=${String(n).padStart(43, '0')}`)
-  t.equal(readSessionCookies(many.slice(0, 180).join(';'), false).length, 180, 'all that a browser keeps of a host')
-  t.equal(readSessionCookies(many.join(';'), false).length, 256)
+  t.equal(read(many.slice(0, 180).join(';'), false).length, 180, 'all that a browser keeps of a host')
+  t.equal(read(many.join(';'), false).length, 256)
   t.ok(hasSessionCookie('svc_session=x'))
   t.ok(hasSessionCookie('__Host-svc_session=x'))
   t.notOk(hasSessionCookie('a=b; svc_session='))
@@ -261,7 +265,7 @@ t.test('cookies are set with the scheme and the path that browsers have, and rem
   ])
   t.same(plain.set('v', plain.isSecure({ secure: true }), 60), [
     `__Host-svc_session=v; Path=/; Max-Age=60; ${end}; Secure`,
-    `svc_session=; Path=/; Max-Age=0; ${end}; Secure`,
+    `svc_session=v; Path=/; Max-Age=60; ${end}; Secure`,
     `svc_session=; Path=/api; Max-Age=0; ${end}; Secure`,
     `svc_session=; Path=/api/v1; Max-Age=0; ${end}; Secure`,
   ])
@@ -364,7 +368,13 @@ t.test('behind a proxy: the client, the scheme and the host are those that it fo
   const get = (value: string) =>
     other.anonymous({ path: '/api/v1/auth/session', headers: { ...forwarded('192.0.2.1'), cookie: value } })
   t.equal((await get(cookie!)).status, 200)
-  t.equal((await get(cookie!.replace('__Host-', ''))).status, 401, 'one without the prefix can be of any page')
+  const plain = cookie!.replace('__Host-', '')
+  t.equal((await get(plain)).status, 200, 'a script has no other pages')
+  const asBrowser = { ...forwarded('192.0.2.1'), 'sec-fetch-site': 'same-origin' }
+  const byBrowser = (cookie: string) =>
+    other.anonymous({ path: '/api/v1/auth/session', headers: { ...asBrowser, cookie } })
+  t.equal((await byBrowser(cookie!)).status, 200)
+  t.equal((await byBrowser(plain)).status, 401, 'one without the prefix can be of any page')
   t.equal((await login(right, { ...forwarded('192.0.2.1'), origin: 'http://console.example' })).status, 403)
   for (let count = 0; count < 5; count++) await login({ ...right, secretKey: 'wrong' }, forwarded('192.0.2.2'))
   t.equal((await login(right, forwarded('192.0.2.2'))).status, 429)
