@@ -20,6 +20,7 @@ import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
+import { Name } from '../parts/name.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { texts } from '../texts/index.ts'
 import { lazyPage } from './lazy-page.ts'
@@ -51,7 +52,7 @@ export function Shell() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Link to="/account" className="account-link" aria-label={texts.account.open(user)} title={user}>
-              {user}
+              <Name>{user}</Name>
             </Link>
             <Search />
             <ColourSwitch />
