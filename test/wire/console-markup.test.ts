@@ -284,6 +284,29 @@ if (withoutBrowser !== false) {
     },
   )
 
+  t.test('characters that turn text around or have no shape are named, and hide nothing', async t => {
+    const hostile = 'photo\u202egnp.exe'
+    await call('POST', `/buckets/photos/objects/upload?key=${encodeURIComponent(hostile)}`, 'x')
+    await call('POST', '/users', { accessKey: 'bob', secretKey: 'secret-of-bob', description: 'a\u202ebc' })
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/photos')
+    await page.locator('main bdi', { hasText: 'photoU+202Egnp.exe' }).waitFor()
+    t.equal(await page.locator('main .hidden-character').textContent(), 'U+202E')
+    await page.getByRole('checkbox', { name: 'Select photo[U+202E]gnp.exe' }).check()
+    await page.getByRole('button', { name: 'Delete' }).first().click()
+    await page.getByRole('dialog', { name: 'Delete photo[U+202E]gnp.exe?' }).waitFor()
+    const hidden = () => page.evaluate(`/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.textContent)`)
+    t.notOk(await hidden(), 'nothing of it is on the page')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'photoU+202Egnp.exe' }).click()
+    await page.getByRole('dialog').locator('bdi', { hasText: 'photoU+202Egnp.exe' }).waitFor()
+    t.notOk(await hidden(), 'nor in what is known of it')
+    await page.goto(`${url}/users`)
+    await page.locator('main bdi', { hasText: 'aU+202Ebc' }).waitFor()
+    t.notOk(await hidden(), 'nor where a user is described')
+    t.same(flaws, [])
+  })
+
   t.test('a cookie that a page of another port has planted makes nobody work as another user', async t => {
     const { page, flaws } = await browser.open(t, {}, /401 GET /)
     await signIn(page, '/buckets')

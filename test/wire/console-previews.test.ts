@@ -1,6 +1,7 @@
 /** Previews of objects in the web console: pictures, text, films and sound, and nothing that runs. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, wholeBrowser, withoutBrowser } from './browser.ts'
@@ -144,6 +145,41 @@ if (withoutBrowser !== false) {
     t.match((await page.request.get(address)).headers(), { 'content-security-policy': /^sandbox;/ })
     await tab.close()
     t.equal(new URL(page.url()).pathname, '/buckets/photos')
+    t.same(flaws, [])
+  })
+
+  t.test('packed text is unpacked as far as it is shown, whatever it unpacks to', async t => {
+    const store = async (key: string, bytes: Buffer) => {
+      const { url } = await admin.call('POST', '/presign', { method: 'PUT', bucket: 'photos', key })
+      t.equal((await fetch(url, { method: 'PUT', body: bytes })).status, 200)
+      const body = { contentType: 'text/plain', contentEncoding: 'gzip' }
+      await admin.call('PUT', `/buckets/photos/objects/metadata?key=${key}`, body)
+    }
+    const lines = Array.from({ length: 5000 }, (_, line) => `line ${line} ${line * line}`).join('\n')
+    await store('packed/small.txt', gzipSync('a few words'))
+    await store('packed/lines.txt', gzipSync(lines))
+    await store('packed/bomb.txt', gzipSync(Buffer.alloc(512 * 1024 ** 2, 'x')))
+    await store('packed/liar.txt', Buffer.from('never packed'))
+    const { page, flaws } = await browser.open(t, {}, /no answer: .*liar\.txt/)
+    await signIn(page, '/buckets/photos?prefix=packed/')
+    const look = async (name: string) => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('tab', { name: 'Preview' }).click()
+    }
+    const text = page.getByRole('region', { name: /^Preview of / })
+    for (const [name, expected] of [
+      ['small.txt', 'a few words'],
+      ['lines.txt', lines.slice(0, 65_536)],
+      ['bomb.txt', 'x'.repeat(65_536)],
+    ] as const) {
+      await look(name)
+      t.equal(await text.textContent(), expected, name)
+      t.equal(await page.getByText(/^The first .*, unpacked\.$/).count(), name === 'small.txt' ? 0 : 1)
+      await page.keyboard.press('Escape')
+      await text.waitFor({ state: 'detached' })
+    }
+    await look('liar.txt')
+    await page.getByText('The browser cannot show it').waitFor()
     t.same(flaws, [])
   })
 

@@ -6,6 +6,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useParams, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { call } from '../api/client.ts'
+import { Name } from '../parts/name.tsx'
 import { texts } from '../texts/index.ts'
 import { basePath } from './base-path.ts'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
@@ -80,7 +81,9 @@ export function SearchHits({ commands, onDone }: SearchHitsProps) {
             <Combobox.Group key={label} label={label}>
               {hits.map(hit => (
                 <Combobox.Option key={hit.href} value={hit.href}>
-                  <Text size="sm">{hit.label}</Text>
+                  <Text size="sm">
+                    <Name>{hit.label}</Name>
+                  </Text>
                 </Combobox.Option>
               ))}
             </Combobox.Group>

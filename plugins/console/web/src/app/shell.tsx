@@ -21,6 +21,7 @@ import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
+import { Name } from '../parts/name.tsx'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { texts } from '../texts/index.ts'
@@ -55,7 +56,7 @@ export function Shell() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Link to="/account" className="account-link" aria-label={texts.account.open(user)} title={user}>
-              {user}
+              <Name>{user}</Name>
             </Link>
             <Search
               commands={[

@@ -5,6 +5,7 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { Name } from './name.tsx'
 
 export interface ProblemAlertProps {
   readonly error: unknown
@@ -23,11 +24,13 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
       role="alert"
     >
       <Stack gap="xs">
-        <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
+        <Text size="sm">
+          <Name>{error instanceof Error ? error.message : String(error)}</Name>
+        </Text>
         {/* The only field is in the sentence above. */}
         {(problem?.fields.length === 1 ? [] : problem?.fields)?.map(({ field, message }) => (
           <Text key={`${field} ${message}`} size="sm">
-            {field !== '' && <Code>{field}</Code>} {message}
+            {field !== '' && <Code>{field}</Code>} <Name>{message}</Name>
           </Text>
         ))}
         <Group gap="md">
@@ -56,7 +59,7 @@ export function notifyFailure(error: unknown, title?: string): void {
   notifications.show({
     color: 'red',
     title: title ?? headlineOf(error),
-    message: error instanceof Error ? error.message : String(error),
+    message: <Name>{error instanceof Error ? error.message : String(error)}</Name>,
     autoClose: 10_000,
   })
 }

@@ -1,6 +1,7 @@
 /** A table of items: a row each, and on a phone a card each, with the title of a column before its value. */
 import { Group, Skeleton, Table, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { named } from './name.tsx'
 
 export interface Column<Item> {
   readonly title: string
@@ -98,7 +99,7 @@ function Cell<Item>({ index, column: { title, isNumber, isActions, render }, ite
       data-title={title}
       {...(isNumber === true && { className: 'item-number' })}
     >
-      {render(item)}
+      {named(render(item))}
     </Table.Td>
   )
 }

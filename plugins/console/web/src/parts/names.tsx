@@ -1,14 +1,16 @@
 /** Short lists of names: groups of a user, policies of a group. */
 import { Badge, Group, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { Name, named } from './name.tsx'
+import { shownText } from './shown-text.ts'
 
 export function Names({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null
   return (
     <Group gap={4}>
       {names.map(name => (
-        <Badge key={name} className="state name" title={name} variant="light" color="gray" tt="none">
-          {name}
+        <Badge key={name} className="state name" title={shownText(name)} variant="light" color="gray" tt="none">
+          <Name>{name}</Name>
         </Badge>
       ))}
     </Group>
@@ -19,10 +21,10 @@ export function Names({ names }: { names: readonly string[] }) {
 export function Titled({ name, note, isBad = false }: { name: ReactNode; note: string; isBad?: boolean }) {
   return (
     <>
-      {name}
+      {named(name)}
       {note !== '' && (
         <Text size="xs" c={isBad ? 'red' : 'dimmed'}>
-          {note}
+          <Name>{note}</Name>
         </Text>
       )}
     </>
@@ -34,7 +36,7 @@ const colours = { good: 'teal', poor: 'orange', bad: 'red', neutral: 'gray' } as
 export function State({ text, is }: { text: string; is: keyof typeof colours }) {
   return (
     <Badge className="state" variant="light" color={colours[is]} tt="none">
-      {text}
+      <Name>{text}</Name>
     </Badge>
   )
 }

@@ -1,6 +1,7 @@
 /** A rule in words. */
 import { Group, Paper, Text } from '@mantine/core'
 import { IconPencil, IconTrash } from '@tabler/icons-react'
+import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -43,7 +44,7 @@ export function RuleCard({ rule, onEdit, onRemove }: RuleCardProps) {
           )}
           {description !== '' && (
             <Text size="xs" c="dimmed">
-              {description}
+              <Name>{description}</Name>
             </Text>
           )}
         </div>

@@ -9,6 +9,7 @@ import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Question, QuestionDrawer, Reasons } from '../../parts/question.tsx'
 import { texts } from '../../texts/index.ts'
@@ -138,7 +139,9 @@ function Results({ results }: Pick<Answer<'testAccessRules'>, 'results'>) {
     <Reasons label={words.result} heads={[words.keys, words.result, words.ruleColumn]}>
       {results.map(({ key, allowed, reason, rules }) => (
         <Table.Tr key={key}>
-          <Table.Td style={{ overflowWrap: 'anywhere' }}>{key}</Table.Td>
+          <Table.Td style={{ overflowWrap: 'anywhere' }}>
+            <Name>{key}</Name>
+          </Table.Td>
           <Table.Td>
             <State text={allowed ? words.allowed : words.denied} is={allowed ? 'good' : 'bad'} />
             <Text size="xs">{reason}</Text>

@@ -9,6 +9,7 @@ import type { Answer, ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { useListing } from '../../parts/listing.ts'
+import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
@@ -141,7 +142,7 @@ function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
     <>
       <span role="cell" className="object-name version-name">
         <button type="button" className="object-name object-open" onClick={() => onShow(key)}>
-          {key}
+          <Name>{key}</Name>
         </button>
       </span>
       <span role="cell" className="version-state">

@@ -1,5 +1,6 @@
 import { Anchor, Breadcrumbs, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { Name } from '../../parts/name.tsx'
 import { texts } from '../../texts/index.ts'
 
 /** The folders from the bucket down to here; the last is where one is. */
@@ -14,7 +15,7 @@ export function Breadcrumb({ bucket, prefix }: { bucket: string; prefix: string 
       {steps.map((step, index) =>
         index === steps.length - 1 ? (
           <Text key={step.prefix} aria-current="page">
-            {step.name}
+            <Name>{step.name}</Name>
           </Text>
         ) : (
           <Anchor
@@ -23,7 +24,7 @@ export function Breadcrumb({ bucket, prefix }: { bucket: string; prefix: string 
             to="/buckets/$bucket"
             {...({ params: { bucket }, search: step.prefix === '' ? {} : { prefix: step.prefix } } as object)}
           >
-            {step.name}
+            <Name>{step.name}</Name>
           </Anchor>
         ),
       )}

@@ -8,6 +8,7 @@ import type { ObjectDetails } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
+import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
@@ -67,7 +68,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
       closeOnEscape={open === undefined}
       position="right"
       size="lg"
-      title={objectKey}
+      title={<Name>{objectKey}</Name>}
       styles={{ title: { overflowWrap: 'anywhere' } }}
       closeButtonProps={{ 'aria-label': texts.common.close }}
     >

@@ -5,6 +5,8 @@ import { Link } from '@tanstack/react-router'
 import { memo, useCallback, useRef } from 'react'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import type { Listing } from '../../parts/listing.ts'
+import { Name } from '../../parts/name.tsx'
+import { shownText } from '../../parts/shown-text.ts'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Entry, Order, Selection } from './entries.ts'
@@ -133,11 +135,11 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
             to="/buckets/$bucket"
             {...({ params: { bucket }, search: { prefix: id } } as object)}
           >
-            <IconFolder size={16} aria-hidden className="object-icon" /> {name}
+            <IconFolder size={16} aria-hidden className="object-icon" /> <Name>{name}</Name>
           </Anchor>
         ) : (
           <button type="button" className="object-name object-open" onClick={() => onShow(id)}>
-            <IconFile size={16} aria-hidden className="object-icon" /> {name}
+            <IconFile size={16} aria-hidden className="object-icon" /> <Name>{name}</Name>
           </button>
         )}
       </span>
@@ -152,7 +154,7 @@ const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: R
           <button
             type="button"
             className="object-info"
-            aria-label={`${texts.objects.details} ${name}`}
+            aria-label={`${texts.objects.details} ${shownText(name)}`}
             title={texts.objects.details}
             onClick={() => onShow(id)}
           >

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { exchange, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
@@ -26,7 +27,7 @@ export function Preview({ bucket, details, versionId }: PreviewProps) {
   const url = urlOf('downloadObject', { bucket }, query)
   if (size === 0) return <Note>{texts.objects.empty0}</Note>
   // Text first: a picture of type SVG is a document that could run.
-  if (isText(type, key)) return <TextPreview bucket={bucket} query={query} size={size} label={label} />
+  if (isText(type, key)) return <TextPreview bucket={bucket} query={query} details={details} label={label} />
   if (type.startsWith('image/')) return <Drawn render={fail => <Image src={url} alt={label} onError={fail} />} />
   if (type.startsWith('video/')) {
     // biome-ignore lint/a11y/useMediaCaption: what was uploaded has none
@@ -57,23 +58,35 @@ interface LoadedProps {
   readonly label: string
 }
 
-function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly size: number }) {
+function TextPreview({ bucket, query, details, label }: LoadedProps & { readonly details: ObjectDetails }) {
+  const { size, contentEncoding = '' } = details
+  const isEncoded = contentEncoding !== ''
   const { data, error, refetch } = useQuery({
     queryKey: ['object-text', bucket, query.key, query.versionId],
     queryFn: async ({ signal }) => {
-      const headers = { range: `bytes=0-${textBytesMax - 1}` }
-      return (await exchange('downloadObject', { params: { bucket }, query, headers, signal })).text()
+      // The beginning of what is packed cannot be unpacked by itself: all of it is asked for, and left when there is enough.
+      const headers: Record<string, string> = isEncoded ? {} : { range: `bytes=0-${textBytesMax - 1}` }
+      try {
+        return await readBeginning(await exchange('downloadObject', { params: { bucket }, query, headers, signal }))
+      } catch (error) {
+        // Browsers say the same of bytes that are not packed as the object says, and of a server that does not answer.
+        const isUnreadable = !signal.aborted && (error instanceof TypeError || isUnreachable(error))
+        throw isEncoded && isUnreadable ? new Error(texts.objects.cannotShow) : error
+      }
     },
     staleTime: 0,
     gcTime: 0,
   })
   if (error !== null) return <ProblemAlert error={error} onRetry={refetch} />
   if (data === undefined) return <Skeleton h={200} />
+  const isCut = data.isCut || (!isEncoded && size > textBytesMax)
   return (
     <Stack gap="xs">
-      {size > textBytesMax && (
+      {isCut && (
         <Text size="sm" c="dimmed">
-          {texts.objects.beginning(formatBytes(textBytesMax), formatBytes(size))}
+          {isEncoded
+            ? texts.objects.beginningUnpacked(formatBytes(textBytesMax))
+            : texts.objects.beginning(formatBytes(textBytesMax), formatBytes(size))}
         </Text>
       )}
       <Code
@@ -84,10 +97,29 @@ function TextPreview({ bucket, query, size, label }: LoadedProps & { readonly si
         role="region"
         aria-label={label}
       >
-        {data}
+        {data.text}
       </Code>
     </Stack>
   )
+}
+
+const isUnreachable = (error: unknown) => error instanceof Problem && error.status === 0
+
+/** Whatever its bytes unpack to, no more is kept than is shown, and no more is fetched than browsers read ahead. */
+async function readBeginning({ body }: Response): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytesLeft = textBytesMax
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || value === undefined) return { text: text + decoder.decode(), isCut: false }
+    text += decoder.decode(value.subarray(0, bytesLeft), { stream: true })
+    if (value.length > bytesLeft) break
+    bytesLeft -= value.length
+  }
+  await reader?.cancel()
+  return { text, isCut: true }
 }
 
 /**

@@ -10,6 +10,7 @@ import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { lastUseOf } from '../../parts/last-use.ts'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Name } from '../../parts/name.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -44,7 +45,14 @@ function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
     {
       title: texts.shares.object,
       render: ({ bucket, key, description }) => (
-        <Titled name={<span className="long-name">{`${bucket}/${key}`}</span>} note={description} />
+        <Titled
+          name={
+            <span className="long-name">
+              <Name>{`${bucket}/${key}`}</Name>
+            </span>
+          }
+          note={description}
+        />
       ),
     },
     { title: texts.shares.owner, render: ({ owner }) => owner },

@@ -7,6 +7,7 @@ import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { formatBytes } from '../format.ts'
 import { ProgressBar } from '../progress-bar.tsx'
+import { shownText } from '../shown-text.ts'
 import { Tool } from '../tool.tsx'
 import type { Interruption } from './interrupted.ts'
 import { type Snapshot, uploadQueue } from './queue.ts'
@@ -91,7 +92,7 @@ function Interrupted({ count, keys, buckets }: Interruption) {
       <Stack gap={6}>
         <Text size="xs">{texts.uploads.chooseAgain}</Text>
         <Text size="xs" truncate>
-          {keys.join(', ')}
+          {keys.map(shownText).join(', ')}
           {count > keys.length && ' …'}
         </Text>
         <Group gap="xs">

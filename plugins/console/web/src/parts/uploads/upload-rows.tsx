@@ -5,6 +5,8 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useRef } from 'react'
 import { texts } from '../../texts/index.ts'
 import { formatBytes } from '../format.ts'
+import { Name } from '../name.tsx'
+import { shownText } from '../shown-text.ts'
 import { Tool } from '../tool.tsx'
 import { type Ended, uploadQueue } from './queue.ts'
 import { type Anew, Upload } from './upload.ts'
@@ -50,8 +52,8 @@ const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonl
   const words = withReason(texts.uploads[state], anew)
   return (
     <>
-      <span className="upload-name" title={key}>
-        {key}
+      <span className="upload-name" title={shownText(key)}>
+        <Name>{key}</Name>
       </span>
       <span className="upload-state" title={words}>
         {words}
@@ -70,8 +72,8 @@ const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowPro
   const words = withReason(progress, anew)
   return (
     <>
-      <span className="upload-name" title={key}>
-        {key}
+      <span className="upload-name" title={shownText(key)}>
+        <Name>{key}</Name>
       </span>
       <span className="upload-state numbers" data-failed={state === 'failed' || undefined} title={words}>
         {words}
@@ -79,7 +81,7 @@ const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowPro
       {isUnderWay && (
         <Tool
           size="sm"
-          label={`${texts.uploads.pause} ${key}`}
+          label={`${texts.uploads.pause} ${shownText(key)}`}
           icon={IconPlayerPause}
           onClick={() => uploadQueue.pause(upload)}
         />
@@ -87,7 +89,7 @@ const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowPro
       {state === 'paused' && (
         <Tool
           size="sm"
-          label={`${texts.uploads.resume} ${key}`}
+          label={`${texts.uploads.resume} ${shownText(key)}`}
           icon={IconPlayerPlay}
           onClick={() => uploadQueue.resume(upload)}
         />
@@ -95,14 +97,14 @@ const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowPro
       {state === 'failed' && (
         <Tool
           size="sm"
-          label={`${texts.uploads.retry} ${key}`}
+          label={`${texts.uploads.retry} ${shownText(key)}`}
           icon={IconRefresh}
           onClick={() => uploadQueue.resume(upload)}
         />
       )}
       <Tool
         size="sm"
-        label={`${texts.uploads.cancel} ${key}`}
+        label={`${texts.uploads.cancel} ${shownText(key)}`}
         icon={IconX}
         onClick={() => void uploadQueue.cancel(upload)}
       />
@@ -124,6 +126,6 @@ function progressOf(upload: Upload): string {
 }
 
 function wordsOf({ state, error }: Upload): string {
-  if (state === 'failed') return error instanceof Error ? error.message : String(error)
+  if (state === 'failed') return shownText(error instanceof Error ? error.message : String(error))
   return state === 'sending' ? '' : texts.uploads[state]
 }

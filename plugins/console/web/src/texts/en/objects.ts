@@ -56,6 +56,7 @@ export const objects = {
   openInTab: 'Open in a new tab',
   empty0: 'The object is empty.',
   beginning: (shown: string, all: string) => `The first ${shown} of ${all}.`,
+  beginningUnpacked: (shown: string) => `The first ${shown}, unpacked.`,
   cannotShow: 'The browser cannot show it: it may be damaged, of another type than it says, or cut off on its way.',
   preview: (name: string) => `Preview of ${name}`,
   latest: 'current',
