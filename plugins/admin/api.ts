@@ -13,6 +13,7 @@ import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
 export { adminErrors, type FieldProblem, invalidFields, passAll, problemsOf, sentenceEnd } from './errors.ts'
+export { excessOf, type JsonBounds } from './json-bounds.ts'
 export {
   attributeRequirements,
   headersOfFields,
