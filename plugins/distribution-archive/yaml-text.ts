@@ -11,7 +11,7 @@ export const documentsMax = 2000
 const aliasesMax = 100
 const valuesMax = 200_000
 /** Lines, and what may begin a value within one: the library takes ten microseconds for each, also for a comment or an empty line. */
-export const placesMax = 60_000
+export const placesMax = 20_000
 const depthMax = 64
 
 export type Path = readonly (string | number)[]
