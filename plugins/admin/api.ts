@@ -21,6 +21,7 @@ export {
   problemsOf,
   sentenceEnd,
 } from './errors.ts'
+export { excessOf, type JsonBounds } from './json-bounds.ts'
 export {
   attributeRequirements,
   headersOfFields,

@@ -12,6 +12,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Random } from 'svc/kernel'
+import { excessOf } from 'svc/plugins/admin/api'
 import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import { maskedValue, type SettingsMap } from 'svc/plugins/settings/api'
 import type { Directory } from 'svc/plugins/users/api'
@@ -22,12 +23,16 @@ import { type ArchivedBucket, BucketFile } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
 import { openSecrets, sealSecrets } from './part-secrets.ts'
 import { type ArchivedParts, fileOfPart } from './parts.ts'
-import { readZip, writeZip } from './zip-file.ts'
+import { filesMax, openZip, writeZip, type ZipContents } from './zip-file.ts'
 
 const format = 'svc-cluster-archive'
 const version = 2
 const oldestVersion = 1
 const nonceBytes = 12
+/** Its names have at most 140 characters each: those of buckets 63. */
+const manifestBytesMax = 8 * 1024 * 1024
+/** Nothing in it shows who made it before it is parsed: the salt of its authentication code is in it, and the code is one of the values. */
+const manifestBounds = { valuesMax: 2 * filesMax, depthMax: 4 }
 
 export interface ArchiveContents {
   readonly directory: Directory
@@ -111,6 +116,9 @@ export async function packArchive({ directory, settings, buckets, parts }: Archi
     ])
     files.set(fileOfPart(name), json(Object.fromEntries(sealed)))
   }
+  if (files.size >= filesMax) {
+    throw archiveErrors.conflict(`The archive would have more than the ${filesMax} files that an import takes.`)
+  }
   const digests = Object.fromEntries([...files].map(([name, bytes]) => [name, hash('sha256', bytes, 'hex')]))
   const signed = { format, version, createdAt: new Date(nowMs).toISOString(), server, salt: salt.toString('hex') }
   const manifest = { ...signed, credentials: keys.check, files: digests }
@@ -125,8 +133,8 @@ export async function unpackArchive(
   schemas: ReadonlyMap<string, TSchema>,
   take: (bytes: number) => void,
 ): Promise<ArchiveContents> {
-  const files = await readZip(bytes, take)
-  const { keys, names } = await readManifest(files, credentials)
+  const zip = await openZip(bytes, take)
+  const { keys, names, files } = await readManifest(zip, credentials)
   const problems: ArchiveProblem[] = []
   const read = <T>(name: string, schema: TSchema, text: string): T | undefined => {
     const value = parse(text)
@@ -188,11 +196,18 @@ export async function unpackArchive(
   }
 }
 
-/** The files whose names and digests it lists. */
-async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: RootCredentials) {
-  const text = files.get('manifest.json')?.toString()
-  if (text === undefined) throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
-  const manifest = parse(text)
+/** The files whose names and digests it lists. They are unpacked after it is known to be genuine. */
+async function readManifest(zip: ZipContents, credentials: RootCredentials) {
+  const sizeBytes = zip.sizeOf('manifest.json')
+  if (sizeBytes === undefined) {
+    throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
+  }
+  if (sizeBytes > manifestBytesMax) {
+    throw archiveErrors.invalid_archive(`Its manifest.json has more than ${manifestBytesMax} bytes.`)
+  }
+  const bytes = await zip.read('manifest.json')
+  if (excessOf(bytes, manifestBounds) !== undefined) throw foreignManifest()
+  const manifest = parse(bytes.toString())
   if (!Value.Check(Manifest, manifest)) throw foreignManifest()
   if (manifest.version < oldestVersion || manifest.version > version) {
     throw archiveErrors.invalid_archive(
@@ -210,16 +225,18 @@ async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: Roo
     throw archiveErrors.invalid_archive('Its manifest.json was changed after the export.')
   }
   const names = Object.keys(manifest.files)
-  const stranger = [...files.keys()].find(name => name !== 'manifest.json' && !Object.hasOwn(manifest.files, name))
+  const stranger = zip.names.find(name => name !== 'manifest.json' && !Object.hasOwn(manifest.files, name))
   if (stranger !== undefined) throw invalidArchive([{ element: stranger, message: 'is not in manifest.json' }])
+  const files = new Map<string, Buffer>()
   for (const name of names) {
-    const bytes = files.get(name)
-    if (bytes === undefined) throw invalidArchive([{ element: name, message: 'is missing' }])
+    if (zip.sizeOf(name) === undefined) throw invalidArchive([{ element: name, message: 'is missing' }])
+    const bytes = await zip.read(name)
+    files.set(name, bytes)
     if (hash('sha256', bytes, 'hex') !== manifest.files[name]) {
       throw invalidArchive([{ element: name, message: 'was changed after the export' }])
     }
   }
-  return { keys, names }
+  return { keys, names, files }
 }
 
 /** Other releases may add fields, but none that have no canonical form. */

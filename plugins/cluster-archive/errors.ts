@@ -12,11 +12,16 @@ export interface ArchiveProblem {
 }
 
 const problemsMax = 100
+const nameCharsMax = 200
+
+/** A name in an archive may have 65,535 characters. */
+export function shownName(name: string): string {
+  return name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name
+}
 
 /** The first problem as the message, all of them as the cause. */
 export function invalidArchive(problems: readonly ArchiveProblem[]): Error {
-  const [first] = problems
-  return archiveErrors.invalid_archive(first && `${first.element}: ${first.message}.`, {
-    cause: problems.slice(0, problemsMax),
-  })
+  const shown = problems.slice(0, problemsMax).map(({ element, message }) => ({ element: shownName(element), message }))
+  const [first] = shown
+  return archiveErrors.invalid_archive(first && `${first.element}: ${first.message}.`, { cause: shown })
 }

@@ -11,7 +11,7 @@ import { independentOf, problemsIn, requireCacheRights, requireKindRights } from
 import { createNames, keepStored, referencesOf, withReferences } from './secrets.ts'
 import { type Content, type Staged, stage, type Wanted } from './staging.ts'
 import { type ArchiveRights, readStored, type StoredDocuments, type StoredServices } from './stored.ts'
-import { textBytesMax, writeYaml } from './yaml-text.ts'
+import { excessLine, placesMax, textBytesMax, writeYaml } from './yaml-text.ts'
 
 const attemptsMax = 16
 const changesMax = 1000
@@ -152,6 +152,11 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
       if (Buffer.byteLength(text) > textBytesMax) {
         throw distributionArchiveErrors.archive_too_large(
           `The documents have more than the ${textBytesMax} bytes that an import takes: export them in parts, by kind or id.`,
+        )
+      }
+      if (excessLine(text) !== undefined) {
+        throw distributionArchiveErrors.archive_too_large(
+          `The documents have more than the ${placesMax} lines, keys and list items that an import takes: export them in parts, by kind or id.`,
         )
       }
       return text

@@ -10,6 +10,8 @@ export const textBytesMax = 1024 * 1024
 export const documentsMax = 2000
 const aliasesMax = 100
 const valuesMax = 200_000
+/** Lines, and what may begin a value within one: the library takes ten microseconds for each, also for a comment or an empty line. */
+export const placesMax = 20_000
 const depthMax = 64
 
 export type Path = readonly (string | number)[]
@@ -47,6 +49,11 @@ export function readYaml(text: string): ReadText {
   }
   if (Buffer.byteLength(text) > textBytesMax) {
     report(`has more than ${textBytesMax} bytes`)
+    return { documents, problems }
+  }
+  const excess = excessLine(text)
+  if (excess !== undefined) {
+    report(`has more than ${placesMax} lines, keys and list items, all together`, { line: excess, column: 1 })
     return { documents, problems }
   }
   if (isTooDeep(text)) {
@@ -153,6 +160,23 @@ function placeOf(root: ParsedNode | null, path: Path, lines: LineCounter) {
     }
   }
   return placeAt(lines, offset)
+}
+
+/** Line breaks; brackets and commas; colons, hyphens, question marks, exclamation marks, ampersands and asterisks that may be indicators. */
+const places = /\n|[[{,]|:(?=[\s\]},]|$)|(?<=["']):|(?<![^\s[{,])[-?!&*]/g
+
+/**
+ * The line that is one too many for the library; undefined if none is. An upper bound of the tokens: what is quoted counts as well, and
+ * documents of the kinds that there are come nowhere near.
+ */
+export function excessLine(text: string): number | undefined {
+  let line = 1
+  let count = 0
+  for (const [indicator] of text.matchAll(places)) {
+    if (++count > placesMax) return line
+    if (indicator === '\n') line++
+  }
+  return undefined
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKeyChange, Caller, NewAccessKey, UsersService } from './api.ts'
 import type { Context } from './context.ts'
-import { type AccessKeyDocument, allOf } from './documents.ts'
+import type { AccessKeyDocument } from './documents.ts'
 import { noAccessKey, usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
 import {
@@ -29,9 +29,8 @@ import {
   requireAccessKey,
   requireSecretKey,
   requireText,
-  sharePrefix,
 } from './names.ts'
-import { selectPage } from './pages.ts'
+import { readLimit } from './pages.ts'
 import { requireCompiled } from './policy-directory.ts'
 import { removeShares } from './share-room.ts'
 import { requireFreeName, userNameOf } from './user-directory.ts'
@@ -53,7 +52,7 @@ const actions = {
 } as const
 
 export function createAccessKeyDirectory(context: Context, random: Random): AccessKeyMethods {
-  const { documents, changes, clock, owner: root, shareRoom } = context
+  const { documents, changes, clock, owner: root, shareRoom, keysPerUserMax } = context
   const { accessKeys } = documents
 
   const show = (key: StoredKey) => describeAccessKey(key, context)
@@ -111,14 +110,19 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
       if (isOwn && identity.isRestricted === true) throw usersErrors.access_denied(limited)
       if (!isOwn && !caller.isAllowed(actions.read)) throw usersErrors.access_denied()
       const uid = name === root.accessKey ? undefined : (await requireUser(documents, name)).value.uid
-      const page = await selectPage(
-        accessKeys,
-        request,
-        ({ value }) =>
-          value.kind === 'access-key' && value.owner?.uid === uid && (status === undefined || value.status === status),
-        sharePrefix,
-      )
-      return { items: await Promise.all(page.documents.map(show)), next: page.next }
+      const { prefix = '', startAfter = '', limit } = request
+      const wanted = readLimit(limit)
+      const page: StoredKey[] = []
+      // The user's own alone: others may have any number of keys.
+      for (const id of (await changes.keys()).accessKeysOf(uid)) {
+        if (id <= startAfter || !id.startsWith(prefix)) continue
+        const key = await accessKeys.get(id)
+        if (key === undefined || (status !== undefined && key.value.status !== status)) continue
+        // One more than requested: only then there is a next page.
+        if (page.length === wanted) return { items: await Promise.all(page.map(show)), next: page.at(-1)!.id }
+        page.push(key)
+      }
+      return { items: await Promise.all(page.map(show)), next: undefined }
     },
 
     getAccessKey: async (caller, accessKey) => show(await requireKey(caller, accessKey, 'read')),
@@ -133,10 +137,15 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
       const { share, name = '', description = '', expiresMs } = input
       let made: AccessKeyDocument | undefined
       let surplus: readonly string[] = []
-      await changes.commit(async () => {
+      await changes.commit(async keys => {
         const owner = await requireNewOwner(caller, input.user ?? userNameOf(identity), share !== undefined)
         if (share !== undefined) accessKey = newShareAccessKey(random, owner?.uid)
         await requireFreeName(context, accessKey)
+        if (share === undefined && (await keys()).countOf(owner?.uid) >= keysPerUserMax) {
+          throw usersErrors.too_many_access_keys(
+            `A user has at most ${keysPerUserMax} access keys. Delete some that are not used.`,
+          )
+        }
         surplus = share === undefined ? [] : await shareRoom.make(owner?.uid)
         const parent = identity.isRestricted === true ? identity.accessKey : undefined
         const parentUid = parent === undefined ? undefined : (await accessKeys.get(parent))?.value.uid
@@ -186,10 +195,9 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     },
 
     async deleteAccessKey(caller, accessKey) {
-      await changes.commit(async () => {
+      await changes.commit(async keys => {
         await requireKey(caller, accessKey, 'delete')
-        const children: string[] = []
-        for await (const { id, value } of allOf(accessKeys)) if (value.parent === accessKey) children.push(id)
+        const children = [...(await keys()).childrenOf(accessKey)]
         return tx => {
           tx.delete(accessKeys, accessKey)
           tx.delete(documents.lastUses, accessKey)

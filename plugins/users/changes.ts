@@ -9,6 +9,7 @@ import { isCatalogError } from 'svc/kernel'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import { type Documents, only } from './documents.ts'
 import { usersErrors } from './errors.ts'
+import type { KeyIndex } from './key-index.ts'
 
 /** Several threads may change documents at the same time: each failed attempt means that another thread's change was committed. */
 const attemptsMax = 64
@@ -19,24 +20,40 @@ export type Fill = (tx: TransactionBuilder) => void
 
 export interface Changes {
   /** Resolves when the result of `decide` is durable; undefined changes nothing. `decide` may be called several times. */
-  commit(decide: () => Promise<Fill | undefined>): Promise<void>
+  commit(decide: Decide): Promise<void>
+  /** Who has which access keys, for answers. */
+  keys(): Promise<KeyIndex>
 }
 
-export function createChanges({ revisions }: Documents, transaction: (fill: Fill) => Promise<unknown>): Changes {
+/** `keys` resolves with the index of the revision that the commit requires. */
+export type Decide = (keys: () => Promise<KeyIndex>) => Promise<Fill | undefined>
+
+export function createChanges(
+  { revisions }: Documents,
+  transaction: (fill: Fill) => Promise<unknown>,
+  index: KeyIndex,
+): Changes {
   let tail: Promise<unknown> = Promise.resolve()
   let waiting = 0
 
-  async function run(decide: () => Promise<Fill | undefined>): Promise<void> {
+  async function run(decide: Decide): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const revision = await revisions.get(only)
-      const fill = await decide()
+      const count = revision?.value.count ?? 0
+      const fill = await decide(async () => {
+        if (!index.isAt(count)) await index.read(count)
+        return index
+      })
       if (fill === undefined) return
+      let followed: ReturnType<KeyIndex['follow']> | undefined
       const condition = revision === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: revision.etag }
       try {
         await transaction(tx => {
-          fill(tx)
-          tx.put(revisions, only, { count: (revision?.value.count ?? 0) + 1 }, condition)
+          followed = index.follow(tx)
+          fill(followed.tx)
+          tx.put(revisions, only, { count: count + 1 }, condition)
         })
+        followed?.committed(count + 1)
         return
       } catch (error) {
         // Only the revision has a precondition: another change was committed, and the decision may no longer be right.
@@ -46,17 +63,32 @@ export function createChanges({ revisions }: Documents, transaction: (fill: Fill
     throw usersErrors.busy()
   }
 
+  function commit(decide: Decide): Promise<void> {
+    if (waiting >= waitingMax) return Promise.reject(usersErrors.busy())
+    waiting++
+    const done = tail.then(() => run(decide))
+    const release = () => {
+      waiting--
+    }
+    // A change that waits must not fail because of the one before it.
+    tail = done.then(release, release)
+    return done
+  }
+
   return {
-    commit(decide) {
-      if (waiting >= waitingMax) return Promise.reject(usersErrors.busy())
-      waiting++
-      const done = tail.then(() => run(decide))
-      const release = () => {
-        waiting--
+    commit,
+
+    async keys() {
+      // A change of this thread is under way, and is noted as soon as it is committed.
+      if (waiting > 0 && index.isRead()) return index
+      const revision = await revisions.get(only)
+      if (!index.isAt(revision?.value.count ?? 0)) {
+        await commit(async keys => {
+          await keys()
+          return undefined
+        })
       }
-      // A change that waits must not fail because of the one before it.
-      tail = done.then(release, release)
-      return done
+      return index
     },
   }
 }

@@ -14,6 +14,7 @@ export interface Context {
   readonly clock: Clock
   readonly lastUses: LastUses
   readonly shareRoom: ShareRoom
+  readonly keysPerUserMax: number
   /** The root user. */
   readonly owner: Identity
 }

@@ -12,6 +12,7 @@ export const usersErrors = defineErrors({
   access_key_not_found: { status: 404, title: 'There is no such access key.' },
   already_exists: { status: 409, title: 'The name is taken.' },
   conflict: { status: 409, title: 'The state of the resource does not allow this.' },
+  too_many_access_keys: { status: 409, title: 'The user has as many access keys as it may have.' },
   builtin_policy: { status: 409, title: 'Built-in policies cannot be changed.' },
   policy_in_use: { status: 409, title: 'The policy is attached to users or groups.' },
   group_not_empty: { status: 409, title: 'The group has members.' },

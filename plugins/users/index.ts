@@ -14,6 +14,7 @@ import type { Context } from './context.ts'
 import { declareDocuments } from './documents.ts'
 import { createGroupDirectory } from './group-directory.ts'
 import { DirectoryIdentity } from './identity.ts'
+import { createKeyIndex } from './key-index.ts'
 import { createLastUses } from './last-uses.ts'
 import { createPolicyDirectory } from './policy-directory.ts'
 import { Principals } from './principals.ts'
@@ -55,7 +56,8 @@ export default definePlugin({
       documents,
       lastUses,
       shareRoom,
-      changes: createChanges(documents, store.transaction),
+      changes: createChanges(documents, store.transaction, createKeyIndex(documents)),
+      keysPerUserMax: config.keysPerUserMax,
       policy,
       clock,
       owner,

@@ -14,12 +14,11 @@ export function readLimit(limit: number = pageMax): number {
   throw usersErrors.invalid_argument(`limit is 1 to ${pageMax}.`, { extra: { Argument: 'limit' } })
 }
 
-/** The next documents that match. Others do not count; ids that begin with `without` are not even read. */
+/** The next documents that match. Others do not count. */
 export async function selectPage<T>(
   collection: Collection<T>,
   { prefix = '', startAfter = '', limit }: PageRequest,
   isWanted: (document: StoredDocument<T>) => boolean,
-  without?: string,
 ): Promise<SelectedPage<T>> {
   const wanted = readLimit(limit)
   const documents: StoredDocument<T>[] = []
@@ -28,11 +27,6 @@ export async function selectPage<T>(
     const page: SelectedPage<T> = await collection.list({ prefix, startAfter: from })
     from = page.next
     for (const document of page.documents) {
-      if (without !== undefined && document.id.startsWith(without)) {
-        // Behind all ids with the prefix: no id contains DEL.
-        from = `${without}\u007f`
-        break
-      }
       if (!isWanted(document)) continue
       // One more document than requested: only then there is a next page.
       if (documents.length === wanted) return { documents, next: documents.at(-1)!.id }

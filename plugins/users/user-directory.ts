@@ -4,7 +4,7 @@ import type { Random } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { NewUser, UsersService } from './api.ts'
 import type { Context } from './context.ts'
-import { allOf, type UserDocument } from './documents.ts'
+import type { UserDocument } from './documents.ts'
 import { noGroup, usersErrors, wrongOwnSecret } from './errors.ts'
 import {
   descriptionCharsMax,
@@ -47,23 +47,7 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
 
   const getUser: UserMethods['getUser'] = async name => {
     const user = await requireUser(documents, name)
-    return describeUser(documents, user, await countKeys())
-  }
-
-  const countKeys = async (): Promise<ReadonlyMap<string, number>> => {
-    const counts = new Map<string, number>()
-    for await (const { value } of allOf(accessKeys)) {
-      const uid = value.owner?.uid
-      if (uid !== undefined && value.kind === 'access-key') counts.set(uid, (counts.get(uid) ?? 0) + 1)
-    }
-    return counts
-  }
-
-  /** Ids of the access keys of a user. */
-  const keysOf = async (uid: string): Promise<string[]> => {
-    const ids: string[] = []
-    for await (const { id, value } of allOf(accessKeys)) if (value.owner?.uid === uid) ids.push(id)
-    return ids
+    return describeUser(documents, user, await changes.keys())
   }
 
   const create = async (input: NewUser, secretKey: string): Promise<void> => {
@@ -94,9 +78,9 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
           (policy === undefined || value.policyNames.includes(policy)) &&
           (status === undefined || value.status === status),
       )
-      const counts = await countKeys()
+      const keys = await changes.keys()
       return {
-        items: await Promise.all(page.documents.map(user => describeUser(documents, user, counts))),
+        items: await Promise.all(page.documents.map(user => describeUser(documents, user, keys))),
         next: page.next,
       }
     },
@@ -125,9 +109,9 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
     async deleteUser(name, caller) {
       if (userNameOf(caller) === name) throw usersErrors.conflict('Callers cannot delete their own user.')
       let left: string[] = []
-      await changes.commit(async () => {
+      await changes.commit(async index => {
         const { uid } = (await requireUser(documents, name)).value
-        const keys = await keysOf(uid)
+        const keys = [...(await index()).keysOf(uid)]
         left = keys.slice(keysPerCommitMax)
         return tx => {
           tx.delete(users, name)

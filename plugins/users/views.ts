@@ -4,6 +4,7 @@ import type { AccessKey, Group, User } from './api.ts'
 import type { Context } from './context.ts'
 import { type AccessKeyDocument, allOf, type Documents, type GroupDocument, type UserDocument } from './documents.ts'
 import { noGroup, noUser } from './errors.ts'
+import type { KeyIndex } from './key-index.ts'
 import { nameSet } from './names.ts'
 
 export async function requireUser({ users }: Documents, name: string): Promise<StoredDocument<UserDocument>> {
@@ -21,7 +22,7 @@ export async function requireGroup({ groups }: Documents, name: string): Promise
 export async function describeUser(
   { groups }: Documents,
   { id, value, modifiedMs }: StoredDocument<UserDocument>,
-  keyCounts: ReadonlyMap<string, number>,
+  keys: Pick<KeyIndex, 'countOf'>,
 ): Promise<User> {
   const effective = [...value.policyNames]
   for (const name of value.groups) {
@@ -35,7 +36,7 @@ export async function describeUser(
     groups: value.groups,
     policyNames: value.policyNames,
     effectivePolicyNames: nameSet(effective),
-    accessKeyCount: keyCounts.get(value.uid) ?? 0,
+    accessKeyCount: keys.countOf(value.uid),
     createdMs: value.createdMs,
     updatedMs: modifiedMs,
   }

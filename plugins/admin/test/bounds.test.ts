@@ -126,15 +126,15 @@ t.test('text with too many values or levels is refused before it is parsed', asy
       return (error as Error).message
     }
   }
-  const many = 'The body has more than 100000 values.'
-  t.equal(refusal(`[${'1,'.repeat(100_000)}1]`), many)
+  const many = 'The body has more than 50000 values.'
+  t.equal(refusal(`[${'1,'.repeat(50_000)}1]`), many)
   // Not even JSON: nothing was parsed.
-  t.equal(refusal(`[${'{},'.repeat(100_000)}`), many)
-  t.equal(refusal(`[${'"a\\"",'.repeat(100_000)}0]`), many)
+  t.equal(refusal(`[${'{},'.repeat(50_000)}`), many)
+  t.equal(refusal(`[${'"a\\"",'.repeat(50_000)}0]`), many)
   t.equal(refusal(`${'['.repeat(65)}`), 'The body is nested deeper than 64 levels.')
   t.equal(refusal(`${'['.repeat(64)}1${']'.repeat(64)}`), undefined)
   t.equal(refusal(JSON.stringify({ text: '[,{'.repeat(100_000), other: '\\"' })), undefined)
-  t.equal(refusal(`[${'1,'.repeat(99_000)}1]`), undefined)
+  t.equal(refusal(`[${'1,'.repeat(49_000)}1]`), undefined)
 })
 
 /** Values without a bound of their own: why the size of the whole body is enough. */
@@ -203,14 +203,14 @@ t.test('the attacks are answered with their first problems', async t => {
   const objects = '/buckets/none/objects'
   for (const element of ['{}', '1', '[]', '{"key":1,"versionId":1}']) {
     const list = (count: number) => `{"objects":[${`${element},`.repeat(count)}${element}]}`
-    const few = await send('DELETE', objects, list(20_000))
+    const few = await send('DELETE', objects, list(9000))
     t.equal(few.status, 400)
     t.same(few.json.errors, [{ element: '/objects', message: 'must not have more than 1000 items' }])
     const many = await send('DELETE', objects, list(element.length > 5 ? 60_000 : 400_000))
-    t.match(many.json, { status: 400, code: 'malformed_request', detail: 'The body has more than 100000 values.' })
-    t.equal((await send('POST', `${objects}/download-zip`, list(20_000))).status, 400)
+    t.match(many.json, { status: 400, code: 'malformed_request', detail: 'The body has more than 50000 values.' })
+    t.equal((await send('POST', `${objects}/download-zip`, list(9000))).status, 400)
   }
-  const headers = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`h${index}`, 1])))
+  const headers = JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`h${index}`, 1])))
   const presigned = await send('POST', '/presign', `{"method":"GET","bucket":"b","key":"k","headers":${headers}}`)
   t.same(presigned.json.errors, [{ element: '/headers', message: 'must not have more than 50 properties' }])
 })

@@ -249,7 +249,7 @@ t.test('hostile text is refused, and costs little', async t => {
 })
 
 t.test('of text with very many errors the first is told, and no more are collected', async t => {
-  const { status, json } = await send(`kind: x\n---\n[${','.repeat(20_000)}`)
+  const { status, json } = await send(`kind: x\n---\n[${','.repeat(15_000)}`)
   t.equal(status, 400)
   t.match(json.errors, [{ line: 3, column: 3, message: /Unexpected , .*the first of more than 100 errors/ }])
   t.equal(json.errors.length, 1)

@@ -44,7 +44,7 @@ export default defineAdminOperation({
   bodyOptional: true,
   response: CreatedAccessKey,
   location: ({ accessKey }) => `/access-keys/${encodeURIComponent(accessKey)}`,
-  errors: ['already_exists', 'malformed_policy', 'user_not_found'],
+  errors: ['already_exists', 'malformed_policy', 'too_many_access_keys', 'user_not_found'],
   uses: ['users'],
   async handle(request, { users }) {
     const { expiresAt, policy, ...wanted } = request.body

@@ -53,6 +53,7 @@ export interface DirectoryOptions {
   readonly folder?: string
   readonly plugins?: readonly AnyPlugin[]
   readonly sharesPerUserMax?: number
+  readonly keysPerUserMax?: number
 }
 
 /** A directory that is stopped and removed at the end of the test. */
@@ -68,7 +69,10 @@ export async function startDirectory(
     config: {
       iam: { rootUser, rootPassword },
       storage: { endpoints: [folder] },
-      users: { sharesPerUserMax: options.sharesPerUserMax ?? 1000 },
+      users: {
+        sharesPerUserMax: options.sharesPerUserMax ?? 1000,
+        keysPerUserMax: options.keysPerUserMax ?? 1000,
+      },
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     },
   })
