@@ -160,7 +160,9 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       const all = (await readAll()).map(document => view(document, uses, served.get(document.id)))
       const ids = new Set(all.map(({ id }) => id))
       const files = tls.certificates().filter(({ name }) => !ids.has(name))
-      return [...all, ...files.map(file => viewOfFile(file, served.get(file.name) ?? [], nowMs))].sort((a, b) => (a.id < b.id ? -1 : 1))
+      return [...all, ...files.map(file => viewOfFile(file, served.get(file.name) ?? [], nowMs))].sort((a, b) =>
+        a.id < b.id ? -1 : 1,
+      )
     },
     get,
 

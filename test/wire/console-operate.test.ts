@@ -128,7 +128,10 @@ if (skip !== false) {
       t.same(await accessibilityFlaws(page), [])
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Distributions' }).click()
-      await row(page, /^plain .*uploaded: valid ?for plain\.example\.test, until .*none for bare\.example\.test/).waitFor()
+      await row(
+        page,
+        /^plain .*uploaded: valid ?for plain\.example\.test, until .*none for bare\.example\.test/,
+      ).waitFor()
       await row(page, /^away .*away: /).waitFor()
       t.same(await accessibilityFlaws(page), [])
       await page.getByRole('link', { name: 'plain', exact: true }).click()

@@ -51,7 +51,8 @@ export const Certificate = Type.Object(
     fingerprint: Type.String({ description: 'SHA-256 of the leaf, hexadecimal.' }),
     usedBy: Type.Array(Type.String(), { description: 'Distributions that name it.' }),
     servedFor: Type.Array(Type.String(), {
-      description: 'Domains of distributions that get it at their next handshake, whether the distributions name it or not.',
+      description:
+        'Domains of distributions that get it at their next handshake, whether the distributions name it or not.',
     }),
     acme: Type.Optional(AcmeState),
     createdAt: Type.Optional(Time),

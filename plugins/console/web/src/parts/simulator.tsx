@@ -5,10 +5,10 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, withoutEmpty } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { formErrorsOf } from '../api/problem.ts'
-import { Suggestions } from './suggestions.tsx'
 import { texts } from '../texts/index.ts'
 import { State } from './names.tsx'
 import { Question, QuestionDrawer, Reasons } from './question.tsx'
+import { Suggestions } from './suggestions.tsx'
 
 const words = texts.simulator
 

@@ -6,7 +6,8 @@ export function Suggestions({ value = '', onDropdownOpen, ...rest }: Autocomplet
   /** Text of the field when the list was opened. */
   const opened = useRef('')
   const filter: OptionsFilter = ({ options, search, limit }) => {
-    if (search === opened.current && options.some(option => 'value' in option && option.value === search)) return options
+    if (search === opened.current && options.some(option => 'value' in option && option.value === search))
+      return options
     const part = search.trim().toLowerCase()
     return options.filter(option => 'label' in option && option.label.toLowerCase().includes(part)).slice(0, limit)
   }

@@ -28,7 +28,8 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   const mayManage = useMay('admin:ManageDistributions')
   const distributions = useQuery({
     queryKey: ['distributions', name, 'of-bucket'],
-    queryFn: async ({ signal }) => (await call('listDistributions', { query: { bucket: name, limit: 1000 }, signal })).items,
+    queryFn: async ({ signal }) =>
+      (await call('listDistributions', { query: { bucket: name, limit: 1000 }, signal })).items,
     enabled: mayManage,
     staleTime: 0,
   })
@@ -56,7 +57,12 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     <ConfirmDeletion
       title={texts.buckets.deleteTitle(name)}
       {...(!isEmpty && { typed: name })}
-      isReady={current.isSuccess && current.isFetchedAfterMount && !current.isFetching && (!mayManage || !distributions.isPending)}
+      isReady={
+        current.isSuccess &&
+        current.isFetchedAfterMount &&
+        !current.isFetching &&
+        (!mayManage || !distributions.isPending)
+      }
       onConfirm={remove}
       onDone={refresh}
       onClose={onClose}

@@ -18,8 +18,8 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
-import { Tool } from '../../parts/tool.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import {
   fieldsOfKind,

@@ -71,8 +71,15 @@ function corsOf(given: Cors | undefined): Cors {
 }
 
 export function draftOf(distribution: Distribution): Draft {
-  const { createdAt: _, updatedAt: __, etag: ___, warnings: ____, blocked: _____, served: ______, ...given } =
-    distribution
+  const {
+    createdAt: _,
+    updatedAt: __,
+    etag: ___,
+    warnings: ____,
+    blocked: _____,
+    served: ______,
+    ...given
+  } = distribution
   const { headers, restrictions } = given
   return {
     ...given,

@@ -74,7 +74,8 @@ function ServedTo({ of, isAll, own }: { of: readonly Served[]; isAll: boolean; o
 }
 
 const problemOf = ({ acme }: Certificate) => acme?.lastError ?? ''
-const endOf = ({ notAfter }: Pick<Certificate, 'notAfter'>) => (notAfter === '' ? '' : words.until(formatDate(notAfter)))
+const endOf = ({ notAfter }: Pick<Certificate, 'notAfter'>) =>
+  notAfter === '' ? '' : words.until(formatDate(notAfter))
 
 interface LinesProps {
   readonly name: string

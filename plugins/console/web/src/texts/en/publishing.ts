@@ -15,8 +15,7 @@ export const publishing = {
   deleteTitle: (id: string) => `Delete ${id}?`,
   deleteText: (domains: string) => `${domains} answer no more from then on. The bucket and its objects stay.`,
   certificates: 'Certificates',
-  noCertificates:
-    'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
+  noCertificates: 'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
   deleteCertificate: (domains: string) =>
     `Visitors of ${domains} get another certificate that covers the name, or none.`,
   deleteServed: (domains: string) => `It is served to the visitors of ${domains} now.`,
