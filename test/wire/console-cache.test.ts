@@ -147,6 +147,7 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
 
     await page.getByRole('tab', { name: 'Purge' }).click()
+    await page.getByText('tags are purged on every domain').waitFor()
     await page.getByRole('button', { name: 'What would it hit?' }).click()
     await page.getByText('selects nothing').waitFor()
     await page.getByRole('button', { name: 'Add pattern' }).click()

@@ -290,7 +290,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('row', { name: /^open .*its bucket is blocked: 403/ }).waitFor()
     await page.getByRole('row', { name: new RegExp(`^${host} .*enabled Disable`) }).waitFor()
     await page.getByRole('link', { name: 'Buckets' }).click()
-    await page.getByRole('button', { name: 'Delete site' }).click()
+    await page.getByRole('button', { name: 'Delete bucket site' }).click()
     const stops = dialog.getByRole('alert').filter({ hasText: 'will answer 404 to their visitors' })
     await stops.getByText(`${host} (${host})`).waitFor()
     await stops.getByText('open (open.example.test)').waitFor()

@@ -9,7 +9,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { State } from '../../parts/names.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
-import { usePlace } from '../publishing/addresses.tsx'
+import { usePlaces } from '../publishing/addresses.tsx'
 import { type Distribution, documentOf } from './draft.ts'
 import { useDraft } from './form.ts'
 
@@ -19,7 +19,7 @@ export function TestRequest({ of }: { of: Distribution }) {
   const { id } = of
   const draft = useDraft()
   const domain = draft.getValues().aliases[0]?.replace('*', 'www') ?? 'localhost'
-  const place = usePlace(of)
+  const place = usePlaces(of)(of.aliases[0] ?? '')
   const isPlain = place !== undefined && place !== 'none' && place.scheme === 'http'
   const form = useForm({
     initialValues: { url: '', method: 'GET', ip: '127.0.0.1', headers: [] as readonly Pair[] },

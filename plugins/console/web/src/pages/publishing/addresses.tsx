@@ -24,8 +24,11 @@ function placeOf(isHttps: boolean, listeners: readonly Listener[], isOnS3: boole
   return { scheme: isHttps ? 'https' : 'http', port: found.port === (isHttps ? 443 : 80) ? '' : `:${found.port}` }
 }
 
-/** The place, `none` where no listener answers, undefined as long as it is not known, and for whoever may not see the listeners. */
-export function usePlace(of: Distribution): Place | 'none' | undefined {
+/**
+ * Tells the place of a domain: `none` where no listener answers, undefined as long as it is not known, and for whoever may not see the
+ * listeners.
+ */
+export function usePlaces(of: Distribution): (alias: string) => Place | 'none' | undefined {
   const { data } = useQuery({ ...serverInfoQuery, refetchInterval: false, enabled: useMay('admin:ServerInfo') })
   const listeners = data?.nodes.find(({ local }) => local)?.listeners ?? []
   const host = of.aliases.find(alias => !alias.startsWith('*.')) ?? ''
@@ -38,29 +41,38 @@ export function usePlace(of: Distribution): Place | 'none' | undefined {
     },
     enabled: host !== '' && data !== undefined && !listeners.some(({ name }) => name.startsWith('web')),
   })
-  const isHttps =
-    of.redirects.some(({ httpsOnly }) => httpsOnly === true) ||
-    of.served.some(
-      ({ domain, covers, state }) =>
-        domain === (host === '' ? of.aliases[0] : host) && covers && (state === 'valid' || state === 'expiring'),
-    )
-  if (data === undefined || onS3.isLoading) return undefined
-  return placeOf(isHttps, listeners, onS3.data ?? false) ?? 'none'
+  const isToTls = of.redirects.some(({ httpsOnly }) => httpsOnly === true)
+  const withTls = of.served.flatMap(({ domain, covers, state }) =>
+    covers && (state === 'valid' || state === 'expiring') ? [domain] : [],
+  )
+  return alias => {
+    if (data === undefined || onS3.isLoading) return undefined
+    return placeOf(isToTls || withTls.includes(alias), listeners, onS3.data ?? false) ?? 'none'
+  }
 }
 
 /** Names alone where there is no place. `isLong`: with the scheme, and a word on proxies. */
 export function Addresses({ of, isLong = false }: { of: Distribution; isLong?: boolean }) {
-  const found = usePlace(of)
-  const place = found === 'none' ? undefined : found
+  const places = usePlaces(of)
+  const placeAt = (alias: string) => {
+    const place = places(alias)
+    return place === 'none' ? undefined : place
+  }
+  const [first = ''] = of.aliases
+  const place = placeAt(first)
   const hint = place && texts.publishing.addressHint(place.port.slice(1))
   return (
     <Stack gap={0}>
       {of.aliases.map(alias => (
         <Text key={alias} size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <Address alias={alias} place={of.enabled && !alias.startsWith('*.') ? place : undefined} isLong={isLong} />
+          <Address
+            alias={alias}
+            place={of.enabled && !alias.startsWith('*.') ? placeAt(alias) : undefined}
+            isLong={isLong}
+          />
         </Text>
       ))}
-      {isLong && found === 'none' && (
+      {isLong && places(first) === 'none' && (
         <Alert color="orange" mt="xs">
           {texts.publishing.noListener}
         </Alert>

@@ -66,7 +66,7 @@ export const accessRules = {
   rules: 'Rules',
   rulesHint:
     'A rule that denies always wins over a policy that allows. Among rules the lowest number decides; of equal numbers the one that denies.',
-  none: 'There is no rule. Policies decide alone.',
+  none: 'There is no rule.',
   add: 'Add rule',
   edit: (id: string) => `Edit rule ${id}`,
   remove: (id: string) => `Remove rule ${id}`,

@@ -49,7 +49,8 @@ export const bucket = {
   tags: 'Tags',
   tag: 'tag',
   block: 'Block public access',
-  blockHint: 'While this is on, nobody gets in without credentials, whatever policies and rules say.',
+  blockHint:
+    'While this is on, nobody gets in without credentials, whatever policies, rules and distributions say. Shares and signed links work.',
   ownBlock: 'Block public access to this bucket',
   clusterBlocks:
     'The whole deployment blocks public access: nobody gets into this bucket without credentials now. The switch is the bucket’s own, and counts when the deployment blocks no more.',

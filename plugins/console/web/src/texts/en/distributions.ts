@@ -29,7 +29,7 @@ export const distributions = {
     auto: 'auto: ordered by itself (ACME)',
   },
   certificateHint: 'none: none of its own. auto: ordered by itself (ACME). Or the name of an uploaded one.',
-  served: 'Served now',
+  served: 'Certificate served now',
   blocked: (bucket: string) => `Public access to the bucket ${bucket} is blocked: what is public here answers 403.`,
   blockedState: 'enabled, but its bucket is blocked: 403',
   toBlock: 'Show the block',
