@@ -45,6 +45,7 @@ export type ConditionFacts = Partial<
     RequestFacts,
     | 'copySource'
     | 'createsObject'
+    | 'encryption'
     | 'headers'
     | 'legalHold'
     | 'prefix'
