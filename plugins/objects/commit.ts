@@ -38,6 +38,7 @@ import type {
   EncryptionChange,
   ObjectEncryption,
   ObjectLock,
+  Tags,
   VersionChange,
   WriteConditions,
 } from './api.ts'
@@ -64,6 +65,7 @@ import {
   sequenceOf,
   sizeOf,
   stampVersion,
+  tagsOf,
   withAcl,
   withEncryption,
   withLock,
@@ -171,7 +173,9 @@ const createBucket = (tx: Transaction, args: { name: string; document: Omit<Buck
 }
 
 const changeBucket = (tx: Transaction, args: { name: string; change: BucketChange }): BucketDocument => {
-  const changed = applyChange(requireBucket(tx, args.name), args.change, tx.sequence)
+  const present = requireBucket(tx, args.name)
+  requireTags(present.tags, args.change.ifTags)
+  const changed = applyChange(present, args.change, tx.sequence)
   tx.put(bucketKey(args.name), encodeDocument(changed))
   return changed
 }
@@ -315,6 +319,7 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
   let { value } = found.record
   const id = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
   if (isDeleteMarker(value)) throw onDeleteMarker(id)
+  requireTags(tagsOf(value), change.ifTags)
   if (change.tags !== undefined) value = withTags(value, change.tags)
   if (change.acl !== undefined) value = withAcl(value, change.acl)
   if (change.retention !== undefined || change.legalHold !== undefined) {
@@ -328,6 +333,13 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
     for (const name of eventsOfChange(change)) events.tell(tx, { ...place, name }, args.origin, value)
   }
   return id
+}
+
+/** Throws unless these are the expected tags. Their order does not matter. */
+function requireTags(present: Tags = new Map(), expected: Tags | undefined): void {
+  if (expected === undefined) return
+  const isSame = present.size === expected.size && [...expected].every(([name, value]) => present.get(name) === value)
+  if (!isSame) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
 }
 
 /** Throws unless the data key is still the one that was sealed again. */
