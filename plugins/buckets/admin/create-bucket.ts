@@ -46,6 +46,7 @@ export default defineAdminOperation({
     }
     // One commit: there is no bucket without what it was to have.
     const bucket = await objects.createBucket(name, { region, owner: iam.owner, versioning, objectLock, quotaBytes })
-    return describeBucket(bucket, services)
+    // Nothing is in it but what the caller has named.
+    return describeBucket(bucket, services, () => true)
   },
 })
