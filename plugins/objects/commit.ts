@@ -104,6 +104,8 @@ export interface PutObjectArgs {
   readonly value: Uint8Array
   readonly blobs: readonly string[]
   readonly conditions?: WriteConditions
+  /** When the bucket was created that the request was authorized for: one that was made since is not written to. Absent: any. */
+  readonly bucketCreatedMs?: number | undefined
   /** The version that shares its blobs with this one. It must be unchanged since it was read; otherwise its blobs may be gone. */
   readonly source?: { readonly bucket: string; readonly key: string; readonly sequence: number }
   readonly event: ObjectEventName
@@ -196,6 +198,8 @@ const deleteBucket = (tx: Transaction, args: { name: string }) => {
 const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined, events: ObjectEvents): Stamp => {
   const newest = objectKey(args.bucket, args.key)
   const bucket = requireBucket(tx, args.bucket)
+  if (args.bucketCreatedMs !== undefined && args.bucketCreatedMs !== bucket.createdMs)
+    throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: args.bucket } })
   requireLockable(bucket, lockOf(args.value), tx.nowMs)
   if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
   if (args.source !== undefined) {
