@@ -54,6 +54,7 @@ export type ConditionFacts = Partial<
     RequestFacts,
     | 'copySource'
     | 'createsObject'
+    | 'encryption'
     | 'headers'
     | 'legalHold'
     | 'prefix'

@@ -5,7 +5,7 @@ import type { CacheConfiguration, CacheWebhooks } from './api.ts'
 import { cacheErrors } from './errors.ts'
 import type { createInspect } from './inspect/inspect.ts'
 import type { PurgeFacts, Purges } from './purge/purges.ts'
-import { indexDocumentsOf, type PurgeInput } from './purge/selection.ts'
+import { indexDocumentsOf, mayHit, type PurgeInput } from './purge/selection.ts'
 import type { SettingsChanges } from './settings/changes.ts'
 import type { createStats } from './stats/stats.ts'
 import type { Warmups } from './warm/warmups.ts'
@@ -27,6 +27,8 @@ export interface CacheAdmin {
   caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
+  /** Distributions of which a purge of all may select answers. Throws `invalid_cache_request`. */
+  hitBy(input: PurgeInput): Promise<readonly Distribution[]>
   /**
    * Purges answers of one distribution, or of all. Resolves when the purge is in force; with `dryRun` it only counts. Throws `invalid_cache_request`.
    */
@@ -67,6 +69,10 @@ export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
         patterns.map(pathPattern => ({ distribution: id, createdMs, alias, pathPattern })),
       )
       return mode === 'website' && places.some(place => !policyOf(place).isOff)
+    },
+    async hitBy(input) {
+      const all = (await distributions?.all()) ?? []
+      return all.filter(distribution => mayHit(distribution, input))
     },
     async purge(input, distribution, actor) {
       const selected = distribution === undefined ? ((await distributions?.all()) ?? []) : [distribution]

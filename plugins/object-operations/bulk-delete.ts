@@ -15,7 +15,8 @@ export interface Target {
 type Result = Static<typeof BulkDeleteResult>
 type Failure = Result['errors'][number]
 
-const pageSize = 1000
+/** Keys that one listing of a folder asks for. */
+export const listPageSize = 1000
 const keyBytesMax = 1024
 /** Objects that one request reports, deleted or failed: the answer is kept in memory. */
 const outcomesMax = 100_000
@@ -45,7 +46,7 @@ export class BulkDelete {
     const items = allowed.map(({ key, versionId }) => ({
       key,
       versionId,
-      bypassGovernance: versionId !== undefined && this.#mayBypass(key),
+      bypassGovernance: versionId !== undefined && this.#mayBypass(key, versionId),
     }))
     const outcomes = await this.#objects.deleteObjects(this.#bucket, items, this.#request.origin)
     for (const [index, outcome] of outcomes.entries()) this.#report(allowed[index]!, outcome)
@@ -60,7 +61,7 @@ export class BulkDelete {
         prefix,
         delimiter: '',
         startAfter,
-        maxKeys: pageSize,
+        maxKeys: listPageSize,
       })
       await this.deleteAll(page.objects.map(({ key }) => ({ key, versionId: undefined })))
       startAfter = page.next
@@ -78,7 +79,7 @@ export class BulkDelete {
         delimiter: '',
         keyMarker,
         versionIdMarker,
-        maxKeys: pageSize,
+        maxKeys: listPageSize,
       })
       const found = onlyKey === undefined ? page.versions : page.versions.filter(({ key }) => key === onlyKey)
       await this.deleteAll(found)
@@ -110,8 +111,9 @@ export class BulkDelete {
     return true
   }
 
-  #mayBypass(key: string): boolean {
-    return this.#bypassGovernance && this.#request.isAllowed('s3:BypassGovernanceRetention', this.#bucket, key)
+  #mayBypass(key: string, versionId: string): boolean {
+    const action = 's3:BypassGovernanceRetention'
+    return this.#bypassGovernance && this.#request.isAllowed(action, this.#bucket, key, { versionId })
   }
 
   #report(target: Target, outcome: DeleteOutcome): void {

@@ -88,6 +88,8 @@ export interface BucketChange {
   /** `suspended` is refused (InvalidBucketState) in a bucket with object lock. */
   readonly versioning?: 'enabled' | 'suspended'
   readonly tags?: Tags
+  /** Refused (PreconditionFailed) unless the present tags are these: no other change since they were read is undone. */
+  readonly ifTags?: Tags
   /** Replaces the whole configuration. Refused (InvalidBucketState) unless versioning is enabled. */
   readonly objectLock?: BucketLock
   /** 0 removes the quota. A quota below the current usage only refuses changes that increase it. */
@@ -102,6 +104,8 @@ export interface BucketChange {
 /** A change of one version's record in place: its bytes, ETag and modification time stay. Absent fields stay unchanged. */
 export interface VersionChange {
   readonly tags?: Tags
+  /** As in `BucketChange`. */
+  readonly ifTags?: Tags
   /** `null`: the owner's list. */
   readonly acl?: CannedAcl | null
   readonly legalHold?: boolean

@@ -38,6 +38,7 @@ import type {
   EncryptionChange,
   ObjectEncryption,
   ObjectLock,
+  Tags,
   VersionChange,
   WriteConditions,
 } from './api.ts'
@@ -64,6 +65,7 @@ import {
   sequenceOf,
   sizeOf,
   stampVersion,
+  tagsOf,
   withAcl,
   withEncryption,
   withLock,
@@ -102,6 +104,8 @@ export interface PutObjectArgs {
   readonly value: Uint8Array
   readonly blobs: readonly string[]
   readonly conditions?: WriteConditions
+  /** When the bucket was created that the request was authorized for: one that was made since is not written to. Absent: any. */
+  readonly bucketCreatedMs?: number | undefined
   /** The version that shares its blobs with this one. It must be unchanged since it was read; otherwise its blobs may be gone. */
   readonly source?: { readonly bucket: string; readonly key: string; readonly sequence: number }
   readonly event: ObjectEventName
@@ -171,7 +175,9 @@ const createBucket = (tx: Transaction, args: { name: string; document: Omit<Buck
 }
 
 const changeBucket = (tx: Transaction, args: { name: string; change: BucketChange }): BucketDocument => {
-  const changed = applyChange(requireBucket(tx, args.name), args.change, tx.sequence)
+  const present = requireBucket(tx, args.name)
+  requireTags(present.tags, args.change.ifTags)
+  const changed = applyChange(present, args.change, tx.sequence)
   tx.put(bucketKey(args.name), encodeDocument(changed))
   return changed
 }
@@ -192,6 +198,8 @@ const deleteBucket = (tx: Transaction, args: { name: string }) => {
 const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined, events: ObjectEvents): Stamp => {
   const newest = objectKey(args.bucket, args.key)
   const bucket = requireBucket(tx, args.bucket)
+  if (args.bucketCreatedMs !== undefined && args.bucketCreatedMs !== bucket.createdMs)
+    throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: args.bucket } })
   requireLockable(bucket, lockOf(args.value), tx.nowMs)
   if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
   if (args.source !== undefined) {
@@ -315,6 +323,7 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
   let { value } = found.record
   const id = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
   if (isDeleteMarker(value)) throw onDeleteMarker(id)
+  requireTags(tagsOf(value), change.ifTags)
   if (change.tags !== undefined) value = withTags(value, change.tags)
   if (change.acl !== undefined) value = withAcl(value, change.acl)
   if (change.retention !== undefined || change.legalHold !== undefined) {
@@ -328,6 +337,13 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
     for (const name of eventsOfChange(change)) events.tell(tx, { ...place, name }, args.origin, value)
   }
   return id
+}
+
+/** Throws unless these are the expected tags. Their order does not matter. */
+function requireTags(present: Tags = new Map(), expected: Tags | undefined): void {
+  if (expected === undefined) return
+  const isSame = present.size === expected.size && [...expected].every(([name, value]) => present.get(name) === value)
+  if (!isSame) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
 }
 
 /** Throws unless the data key is still the one that was sealed again. */

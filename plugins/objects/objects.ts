@@ -141,6 +141,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     { bucket, key, attributes, body, bytesMax, checksumAlgorithm, conditions, origin }: PutRequest,
     event: ObjectEventName,
     transformed: WriteTransform | undefined,
+    bucketCreatedMs?: number,
   ): Promise<PutResult> => {
     const algorithm = checksumAlgorithm ?? 'CRC64NVME'
     const { inlineBytesMax } = storage
@@ -156,7 +157,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const value = encodeVersion({ attributes, sizeBytes, md5, checksum, blobs: ingested.blobs, encryption })
     const blobs = ingested.blobs.map(blob => blob.id)
     try {
-      const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin) }
+      const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin), bucketCreatedMs }
       const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.putObject', args, ingested.inline, {
         redundancy,
       })
@@ -371,18 +372,21 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async putObject(request) {
       const { bucket, key, attributes, body } = request
+      // While a large body is received, the bucket may be deleted and made again, with other rights.
+      let bucketCreatedMs: number | undefined
       // Fail before a large body is received; for a small body the check in the commit is enough.
       if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) {
         const found = await getBucket(bucket)
+        bucketCreatedMs = found.createdMs
         await refuseHopeless(storage, found, body.sizeBytes, async () =>
           found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
         )
       }
       const transformed = await begin({ bucket, key }, attributes.encryptionRequest)
       const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
-      if (transformed === undefined) return store(request, event, undefined)
+      if (transformed === undefined) return store(request, event, undefined, bucketCreatedMs)
       try {
-        return await store(request, event, transformed)
+        return await store(request, event, transformed, bucketCreatedMs)
       } finally {
         transformed.close()
       }

@@ -43,6 +43,7 @@ export { listingText, readListSize, requireEncodingType } from './listing-parame
 export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
 export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
 export { readRenameSource } from './rename-source.ts'
+export { encryptionInHeaders } from './request-facts.ts'
 export { shownVersionId, versionHeader, writtenVersionId } from './version-header.ts'
 export { childrenNamed, childText, childTexts, requireShape } from './xml-nodes.ts'
 export { readXml } from './xml-reader.ts'
@@ -296,6 +297,11 @@ export interface S3Service {
    * Throws the errors of PutObject, and NotImplemented for features of plugins that are not loaded.
    */
   readAttributes(request: AttributeRequest): ObjectAttributes
+  /**
+   * The key of the key management that a write with these headers uses although it names none. Undefined if it names one, or asks for no
+   * such encryption. Policies decide by it.
+   */
+  unnamedKmsKey(headers: IncomingHttpHeaders): string | undefined
   /** The address of the S3 API for clients, without a slash at the end: SVC_SERVER_URL, otherwise from the host of this request. */
   endpointFor(exchange: Pick<Exchange, 'host' | 'secure'>): string
   /** The subsystem `api` of the settings. */

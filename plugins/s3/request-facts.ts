@@ -138,7 +138,7 @@ function encryptionOf(
   const uploadId = uploadWrittenBy(context)
   if (uploadId !== undefined) {
     const encryption = existingTags?.encryptionOfUpload(bucket, key, uploadId)
-    return encryption && inHeaders(encryption)
+    return encryption && encryptionInHeaders(encryption)
   }
   if (operation === 'UpdateObjectEncryption') {
     const chosen = xml === undefined ? [] : childrenNamed(xml, 'SSE-KMS')
@@ -149,7 +149,8 @@ function encryptionOf(
   return isUnnamed ? { ...asked, kmsKeyId: context.defaultKmsKeyId } : asked
 }
 
-function inHeaders({ type, kmsKeyId }: ObjectEncryption): RequestEncryption {
+/** The encryption of an upload, as the headers that ask for it. */
+export function encryptionInHeaders({ type, kmsKeyId }: ObjectEncryption): RequestEncryption {
   switch (type) {
     case 'SSE-C':
       return { customerAlgorithm: 'AES256' }

@@ -1,6 +1,7 @@
 /** The service of the S3 protocol for plugins that write the same objects, or create links to them. */
 import type { Contribution } from 'svc/kernel'
 import type { HttpService } from 'svc/plugins/http/api'
+import { encryptionAsked } from 'svc/plugins/policy/api'
 import { refuseAcl } from './acl.ts'
 import type { S3Attribute, S3Service } from './api.ts'
 import { readAttributes } from './metadata.ts'
@@ -32,6 +33,14 @@ export function createS3Service(options: S3ServiceOptions): S3Service {
       refuseMissingFeature(headers, undefined, new Set(contributed.flatMap(({ headers: served }) => served)))
       refuseAcl(headers, 'object', () => false)
       return Object.assign({}, readAttributes(headers), ...contributed.map(attribute => attribute.read(request)))
+    },
+
+    unnamedKmsKey(headers) {
+      const { algorithm, kmsKeyId } = encryptionAsked(headers)
+      if (algorithm !== 'aws:kms' || kmsKeyId !== undefined) return undefined
+      return attributes()
+        .find(({ value }) => value.defaultKmsKeyId !== undefined)
+        ?.value.defaultKmsKeyId?.()
     },
 
     endpointFor({ host, secure }) {

@@ -308,6 +308,22 @@ if (withoutBrowser !== false) {
     await anna.page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.same(anna.flaws, [])
 
+    // A group that somebody takes away while the dialog is open stays away.
+    for (const name of ['admins', 'dev']) await admin.call('POST', '/groups', { name, members: [] })
+    await admin.call('POST', '/groups/admins/members', { members: ['anna'] })
+    await page.reload()
+    await page.getByRole('button', { name: 'Edit anna' }).click()
+    await dialog.getByText('admins', { exact: true }).waitFor()
+    await admin.call('DELETE', '/groups/admins/members/anna')
+    await dialog.getByLabel('Groups').fill('dev')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.same((await admin.call('GET', '/users/anna')).groups, ['dev'])
+    await admin.call('DELETE', '/groups/dev/members/anna')
+    for (const name of ['admins', 'dev']) await admin.call('DELETE', `/groups/${name}`)
+
     await page.getByRole('link', { name: 'Policies' }).click()
     await page.getByRole('row', { name: /^photos-only anna / }).waitFor()
     await page.getByRole('button', { name: 'Delete photos-only' }).click()

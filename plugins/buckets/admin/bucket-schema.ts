@@ -1,9 +1,10 @@
 import { isCatalogError, type Services } from 'svc/kernel'
+import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { EncryptionService } from 'svc/plugins/encryption/api'
 import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
 import { type Static, Type } from 'typebox'
 
-/** Fields that a caller who may list only a part does not get are optional. */
+/** Fields that a caller does not get who may list only a part, or may not read a setting, are optional. */
 export const Bucket = Type.Object(
   {
     name: Type.String(),
@@ -42,26 +43,41 @@ export function describePart({ name, createdMs, region }: StoredBucket, serverRe
 
 export type BucketDescribers = Pick<Services, 'objects' | 'authSigv4' | 'policy' | 'encryption'>
 
+/** Whether the caller may do one of these with the bucket. */
+type MayDoAny = (...actions: string[]) => boolean
+
+/** The bucket, with the settings that the operations about them would show to the caller. */
 export async function describeBucket(
   bucket: StoredBucket,
   { objects, authSigv4, policy, encryption }: BucketDescribers,
+  mayDoAny: MayDoAny,
 ): Promise<Static<typeof Bucket>> {
-  const usage = await objects.usage(bucket.name)
-  const algorithm = await algorithmOf(bucket.name, encryption)
+  await policy.prepare(bucket.name)
+  const usage = mayDoAny('s3:ListBucket') ? await objects.usage(bucket.name) : undefined
+  const algorithm = mayDoAny('s3:GetEncryptionConfiguration') ? await algorithmOf(bucket.name, encryption) : undefined
   return {
     ...describePart(bucket, authSigv4.region),
-    versioning: bucket.versioning,
-    objectLockEnabled: bucket.objectLock !== undefined,
-    objects: usage.objects,
-    versions: usage.versions,
-    deleteMarkers: usage.deleteMarkers,
-    size: usage.sizeBytes,
-    quotaBytes: bucket.quotaBytes ?? 0,
-    public: policy.isPublic(bucket.name),
+    ...(mayDoAny('s3:GetBucketVersioning') && { versioning: bucket.versioning }),
+    ...(mayDoAny('s3:GetBucketObjectLockConfiguration') && { objectLockEnabled: bucket.objectLock !== undefined }),
+    ...(usage !== undefined && {
+      objects: usage.objects,
+      versions: usage.versions,
+      deleteMarkers: usage.deleteMarkers,
+      size: usage.sizeBytes,
+    }),
+    ...(mayDoAny('admin:GetBucketQuota') && { quotaBytes: bucket.quotaBytes ?? 0 }),
+    ...(mayDoAny('s3:GetBucketPolicyStatus', 's3:GetBucketPolicy', 'admin:ManageAccessRules') && {
+      public: policy.isPublic(bucket.name),
+    }),
     ...(algorithm !== undefined && { encryption: algorithm }),
-    tags: Object.fromEntries(bucket.tags),
+    ...(mayDoAny('s3:GetBucketTagging') && { tags: Object.fromEntries(bucket.tags) }),
     partial: false,
   }
+}
+
+/** For `describeBucket`: the rights of the caller of a request. */
+export function rightsOn(bucket: string, { isAllowed }: Pick<AdminRequest, 'isAllowed'>): MayDoAny {
+  return (...actions) => actions.some(action => isAllowed(action, bucket))
 }
 
 async function algorithmOf(bucket: string, encryption: EncryptionService) {

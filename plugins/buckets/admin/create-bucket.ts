@@ -47,6 +47,7 @@ export default defineAdminOperation({
     // One commit: there is no bucket without what it was to have.
     const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes }
     const bucket = await checkField('/name', () => objects.createBucket(name, wanted))
-    return describeBucket(bucket, services)
+    // Nothing is in it but what the caller has named.
+    return describeBucket(bucket, services, () => true)
   },
 })

@@ -1,5 +1,5 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
-import { Bucket, BucketParameters, describeBucket, describePart } from './bucket-schema.ts'
+import { Bucket, BucketParameters, describeBucket, describePart, rightsOn } from './bucket-schema.ts'
 import { viewOf } from './list-buckets.ts'
 
 export default defineAdminOperation({
@@ -7,7 +7,8 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}',
   tag: 'buckets',
-  summary: 'Returns a bucket with its usage; who may list only a part of it gets name, date and region.',
+  summary:
+    'Returns a bucket with its usage, and with the settings that the caller may read by the operations about them; who may list only a part of it gets name, date and region.',
   authorize: 'service',
   params: BucketParameters,
   response: Bucket,
@@ -21,6 +22,6 @@ export default defineAdminOperation({
     if (view === 'none') throw adminErrors.access_denied()
     const bucket = await objects.getBucket(name)
     if (view === 'part') return describePart(bucket, authSigv4.region)
-    return describeBucket(bucket, services)
+    return describeBucket(bucket, services, rightsOn(name, request))
   },
 })

@@ -8,7 +8,7 @@ import {
 } from 'svc/plugins/admin/api'
 import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
-import { Bucket, describeBucket, describePart } from './bucket-schema.ts'
+import { Bucket, describeBucket, describePart, rightsOn } from './bucket-schema.ts'
 
 const batchMax = 1000
 
@@ -17,7 +17,8 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets',
   tag: 'buckets',
-  summary: 'Lists the buckets that the caller may list, all of them or in part.',
+  summary:
+    'Lists the buckets that the caller may list, all of them or in part. Each has the settings that the caller may read: see `getBucket`.',
   authorize: 'service',
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 255 }), ...pageParameters }),
   response: pageOf(Bucket),
@@ -39,7 +40,7 @@ export default defineAdminOperation({
       for (const bucket of page.buckets) {
         const view = mayListAll ? 'whole' : viewOf(request, bucket.name)
         if (view === 'part') items.push(describePart(bucket, authSigv4.region))
-        else if (view === 'whole') items.push(await describeBucket(bucket, services))
+        else if (view === 'whole') items.push(await describeBucket(bucket, services, rightsOn(bucket.name, request)))
       }
       position = page.next
     }

@@ -25,6 +25,12 @@ const server = await startAdmin({
       ],
       team: [{ ...allow('s3:CreateBucket'), Resource: 'arn:aws:s3:::team-*' }],
       versioner: [allow('s3:CreateBucket', 's3:PutBucketVersioning')],
+      lister: [on('*', 's3:ListBucket')],
+      namer: [allow('s3:ListAllMyBuckets')],
+      untold: [
+        allow('s3:*', 'admin:GetBucketQuota'),
+        { ...on('photos', 's3:GetBucketTagging', 's3:GetBucketVersioning'), Effect: 'Deny' },
+      ],
       deleter: [allow('s3:DeleteBucket')],
     }),
   ],
@@ -51,6 +57,23 @@ t.test('a bucket is described with its settings and its contents', async t => {
   t.match(usage.json, { bucketsCount: 2, totalSize: 9, versionsCount: 2, buckets: { photos: { deleteMarkers: 1 } } })
   const info = await signed({ path: '/api/v1/info' })
   t.match(info.json, { buckets: 3, usage: 9 })
+})
+
+t.test('a bucket has the settings that its caller may read', async t => {
+  const path = '/api/v1/buckets'
+  const named = ['name', 'created', 'region', 'partial']
+  const usage = ['objects', 'versions', 'deleteMarkers', 'size']
+  const settings = ['versioning', 'objectLockEnabled', 'quotaBytes', 'public', 'encryption', 'tags']
+  const shown = async (user: string) => {
+    const { json } = await as(user)({ path: `${path}?prefix=photos` })
+    const one = await as(user)({ path: `${path}/photos` })
+    if (one.status === 200) t.same(one.json, json.items[0], user)
+    return Object.keys(json.items[0]).sort()
+  }
+  t.same(await shown('lister'), [...named, ...usage].sort())
+  t.same(await shown('namer'), [...named].sort(), 'the names are listed, and nothing else')
+  const told = settings.filter(field => field !== 'tags' && field !== 'versioning')
+  t.same(await shown('untold'), [...named, ...usage, ...told].sort(), 'a denial counts')
 })
 
 t.test('usage by the first folder of keys, exact at once', async t => {

@@ -100,6 +100,26 @@ function decode(path: string): string {
   }
 }
 
+/**
+ * Whether a purge of every distribution may select answers of this one. A tag is purged on every host; other parts at the domain, or at
+ * the hosts of URLs.
+ */
+export function mayHit({ aliases }: Pick<Distribution, 'aliases'>, input: PurgeInput): boolean {
+  const { paths = [], patterns = [], tags = [] } = input
+  if (tags.length > 0) return true
+  const domain = input.domain === undefined ? undefined : readDomain(input.domain, undefined)
+  const hosts = paths.map(path => (/^https?:\/\//i.test(path) ? normalizeHost(URL.parse(path)?.host ?? '') : domain))
+  if (patterns.length > 0 || paths.length === 0) hosts.push(domain)
+  return hosts.some(host => host === undefined || aliases.some(alias => overlap(alias, host)))
+}
+
+/** Whether the two may be about one host; each may be a wildcard. */
+function overlap(one: string, other: string): boolean {
+  const covers = (wildcard: string, host: string) =>
+    wildcard.startsWith('*.') && `.${host.replace(/^\*\./, '')}`.endsWith(wildcard.slice(1))
+  return one === other || covers(one, other) || covers(other, one)
+}
+
 export function indexDocumentsOf(distributions: readonly Distribution[]): ReadonlySet<string> {
   const names = distributions.flatMap(({ defaultBehavior, behaviors }) =>
     [defaultBehavior, ...behaviors].map(({ indexDocument = '' }) => indexDocument),

@@ -3,7 +3,7 @@ import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import type { ObjectsService, Upload } from 'svc/plugins/objects/api'
 import { readWriteConditions, unquoteEtag } from 'svc/plugins/s3/api'
 import { type Static, Type } from 'typebox'
-import { readUploadParameters, requireOnKey, UploadParameters, UploadQuery } from './upload-parameters.ts'
+import { authorizeWrite, readUploadParameters, UploadParameters, UploadQuery } from './upload-parameters.ts'
 
 const partsMax = 10_000
 
@@ -49,11 +49,8 @@ export default defineAdminOperation({
   tag: 'uploads',
   summary: 'Completes an upload: its parts become an object. `If-None-Match: *` fails if the object exists.',
   authorize: ['s3:PutObject'],
-  authorizeRequest(request) {
-    const asked = requireOnKey('s3:PutObject', { createsObject: true })(request)
-    // The outcome of `If-Match` reveals the ETag of the present object.
-    return request.headers['if-match'] === undefined ? asked : { ...asked, actions: [...asked.actions, 's3:GetObject'] }
-  },
+  // The handler decides: policies may depend on the upload.
+  authorizeRequest: () => ({ actions: [] }),
   params: UploadParameters,
   query: UploadQuery,
   body: CompleteUpload,
@@ -70,6 +67,9 @@ export default defineAdminOperation({
   ],
   uses: ['objects'],
   async handle(request, { objects }) {
+    // The outcome of `If-Match` reveals the ETag of the present object.
+    const read = request.headers['if-match'] === undefined ? [] : ['s3:GetObject']
+    await authorizeWrite(request, objects, { actions: ['s3:PutObject', ...read], createsObject: true })
     const { bucket, key, uploadId } = readUploadParameters(request)
     const upload = await findUpload(objects, bucket, key, uploadId)
     const given = request.body.parts ?? (upload && (await objects.listParts(upload, 0, partsMax)).parts)

@@ -55,6 +55,11 @@ export default defineAdminOperation({
     requireKeyLength(key)
     const headers = headersOfFields(fields)
     const { facts } = attributeRequirements(headers)
+    const kmsKeyId = s3.unnamedKmsKey(headers)
+    if (kmsKeyId !== undefined) {
+      const encryption = () => ({ algorithm: 'aws:kms', kmsKeyId })
+      await request.authorize(['s3:PutObject'], { bucket, key, facts: { ...facts, createsObject: false, encryption } })
+    }
     const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
     const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
     const { algorithm, type } = uploadChecksum(checksumAlgorithm, undefined, checksums)

@@ -21,6 +21,10 @@ export default defineAdminOperation({
   tag: 'uploads',
   summary: 'Lists the uploads in progress by key and then by start time, including those begun over S3.',
   authorize: ['s3:ListBucketMultipartUploads'],
+  authorizeRequest: ({ query, normalizeKey }) => ({
+    actions: ['s3:ListBucketMultipartUploads'],
+    facts: { prefix: normalizeKey(query.prefix) },
+  }),
   params: BucketParameters,
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 1024 }), ...pageParameters }),
   response: pageOf(UploadSession),

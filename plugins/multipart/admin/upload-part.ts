@@ -1,7 +1,7 @@
 import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { putPart } from '../put-part.ts'
-import { readUploadParameters, requireOnKey, UploadParameters, UploadQuery } from './upload-parameters.ts'
+import { authorizeWrite, readUploadParameters, UploadParameters, UploadQuery } from './upload-parameters.ts'
 import { describePart, UploadPart } from './upload-schema.ts'
 
 const partNumberMax = 10_000
@@ -14,7 +14,8 @@ export default defineAdminOperation({
   summary:
     'Stores the body of the request as a part of an upload, and replaces a part with the same number. Content-MD5 and x-amz-checksum-… are verified.',
   authorize: ['s3:PutObject'],
-  authorizeRequest: requireOnKey('s3:PutObject', { createsObject: false }),
+  // The handler decides: policies may depend on the upload.
+  authorizeRequest: () => ({ actions: [] }),
   params: Type.Object({
     ...UploadParameters.properties,
     partNumber: Type.String({ pattern: '^[0-9]{1,5}$', description: `1 to ${partNumberMax}.` }),
@@ -25,6 +26,7 @@ export default defineAdminOperation({
   errors: ['bad_digest', 'bucket_not_found', 'insufficient_storage', 'quota_exceeded', 'upload_not_found'],
   uses: ['objects', 'checksums'],
   async handle(request, services) {
+    await authorizeWrite(request, services.objects, { actions: ['s3:PutObject'], createsObject: false })
     const { bucket, key, uploadId } = readUploadParameters(request)
     const partNumber = Number(request.params.partNumber)
     if (partNumber < 1 || partNumber > partNumberMax) {

@@ -12,7 +12,8 @@ export default defineAdminOperation({
   authorizeRequest: request => ({
     actions: ['s3:PutObjectLegalHold'],
     ...readObjectParameters(request),
-    facts: { legalHold: request.body.enabled ? 'ON' : 'OFF' },
+    // Headers about retention mean nothing here.
+    facts: { legalHold: request.body.enabled ? 'ON' : 'OFF', retention: {} },
   }),
   params: BucketParameters,
   query: Type.Object(objectParameters),

@@ -113,13 +113,11 @@ function readCopy({ params: { bucket }, body, normalizeKey }: Request) {
 
 /** The same facts for policies as in CopyObject over S3. */
 async function requireActions(request: Request): Promise<void> {
-  const { bucket, key, from, given } = readCopy(request)
+  const { bucket, key, from } = readCopy(request)
   const { bucket: sourceBucket, key: sourceKey, versionId } = from
-  const directive = request.body.metadata === undefined ? 'COPY' : 'REPLACE'
-  const { actions, facts } = attributeRequirements({ ...given, 'x-amz-metadata-directive': directive })
-  const copySource = `${sourceBucket}/${sourceKey}`
+  const { actions, facts, copySource } = factsOfCopy(request)
   const read = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-  const source = { bucket: sourceBucket, key: sourceKey, versionId, facts: { versionId } }
+  const source = { bucket: sourceBucket, key: sourceKey, versionId, facts: { versionId, copySource } }
   await request.authorize([read, ...(request.body.move ? ['s3:DeleteObject'] : [])], source)
   await request.authorize(['s3:PutObject', ...actions], {
     bucket,
@@ -128,16 +126,25 @@ async function requireActions(request: Request): Promise<void> {
   })
 }
 
+function factsOfCopy(request: Request) {
+  const { from, given } = readCopy(request)
+  const directive = request.body.metadata === undefined ? 'COPY' : 'REPLACE'
+  const requirements = attributeRequirements({ ...given, 'x-amz-metadata-directive': directive })
+  return { ...requirements, copySource: `${from.bucket}/${from.key}` }
+}
+
 /** Policies may depend on tags: only callers who may read and write tags may copy them. */
 async function copiedTags(request: Request, { tags }: ObjectVersion): Promise<ObjectAttributes['tags']> {
   if (tags === undefined || tags.size === 0) return undefined
   const { bucket, key, from } = readCopy(request)
   const { versionId } = from
   const action = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
-  const requestTags = () => tags
+  const { facts, copySource } = factsOfCopy(request)
+  // The decision before knew no tags: those of the source are written like tags of the request.
+  const written = { ...facts, copySource, createsObject: true, requestTags: () => tags }
   try {
     await request.authorize([action], { ...from, facts: { versionId } })
-    await request.authorize(['s3:PutObjectTagging'], { bucket, key, facts: { requestTags } })
+    await request.authorize(['s3:PutObject', 's3:PutObjectTagging'], { bucket, key, facts: written })
   } catch (error) {
     throw adminErrors.access_denied('You may not copy the tags of this object: send other tags, or none.', {
       cause: error,

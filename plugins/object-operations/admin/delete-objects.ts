@@ -1,5 +1,5 @@
 import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
-import { BulkDelete as Deletion } from '../bulk-delete.ts'
+import { BulkDelete as Deletion, listPageSize } from '../bulk-delete.ts'
 import { deletedTags } from '../deleted-tags.ts'
 import { BulkDelete, BulkDeleteResult } from './bulk-delete-schema.ts'
 
@@ -22,7 +22,12 @@ export default defineAdminOperation({
     const { allVersions, bypassGovernance } = request.body
     const listAction = allVersions ? 's3:ListBucketVersions' : 's3:ListBucket'
     const mayList = (prefix: string) =>
-      request.isAllowed(listAction, bucket, undefined, { query: new Map([['prefix', prefix]]) })
+      request.isAllowed(listAction, bucket, undefined, {
+        query: new Map([
+          ['prefix', prefix],
+          ['max-keys', String(listPageSize)],
+        ]),
+      })
 
     const targets = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
     const folders = request.body.prefixes.map(prefix =>
@@ -37,6 +42,7 @@ export default defineAdminOperation({
         versionId === undefined && !allVersions ? 's3:DeleteObject' : 's3:DeleteObjectVersion',
         bucket,
         key,
+        { versionId },
       ),
     )
     // Callers who may do nothing in the bucket do not learn whether it exists.

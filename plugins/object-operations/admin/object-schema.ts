@@ -46,6 +46,7 @@ export const ObjectDetail = Type.Object(
     tags: Type.Optional(
       Type.Record(Type.String(), Type.String(), { description: 'Only for callers who may read the tags.' }),
     ),
+    tagsEtag: Type.Optional(Type.String({ description: 'With `tags`: their ETag, for If-Match of setObjectTags.' })),
     versions: Type.Optional(
       Type.Array(ObjectSummary, { description: 'Newest first; only for callers who may list versions.' }),
     ),

@@ -8,12 +8,14 @@ import {
   readObjectParameters,
 } from 'svc/plugins/admin/api'
 import { onDeleteMarker } from 'svc/plugins/objects/api'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { requireCopySize } from '../copy-size.ts'
 import { refuseCustomerKey } from './customer-key.ts'
 import { describeStored, ObjectSummary } from './object-schema.ts'
 
 const attemptsMax = 8
+
+const ObjectMetadata = Type.Object(metadataFields, { $id: 'ObjectMetadata' })
 
 export default defineAdminOperation({
   id: 'setObjectMetadata',
@@ -25,17 +27,11 @@ export default defineAdminOperation({
   authorize: ['s3:GetObject', 's3:PutObject'],
   authorizeRequest(request) {
     const { bucket, key } = readObjectParameters(request)
-    const headers = { ...headersOfFields(request.body), 'x-amz-metadata-directive': 'REPLACE' }
-    return {
-      actions: ['s3:GetObject', 's3:PutObject'],
-      bucket,
-      key,
-      facts: { headers, copySource: `${bucket}/${key}`, createsObject: true },
-    }
+    return { actions: ['s3:GetObject', 's3:PutObject'], bucket, key, facts: factsOf(bucket, key, request.body) }
   },
   params: BucketParameters,
   query: Type.Object({ key: ObjectKey }),
-  body: Type.Object(metadataFields, { $id: 'ObjectMetadata' }),
+  body: ObjectMetadata,
   response: ObjectSummary,
   etag: true,
   errors: [
@@ -59,6 +55,11 @@ export default defineAdminOperation({
       requireCopySize(source)
       refuseCustomerKey(source)
       const { tags, storageClass, acl } = source
+      if (tags !== undefined && tags.size > 0) {
+        // The new version has these tags, which the decision before did not know.
+        const facts = { ...factsOf(bucket, key, request.body), requestTags: () => tags }
+        await request.authorize(['s3:PutObject'], { bucket, key, facts })
+      }
       const { websiteRedirectLocation } = source.system
       const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass, acl }
       try {
@@ -75,3 +76,8 @@ export default defineAdminOperation({
     }
   },
 })
+
+function factsOf(bucket: string, key: string, fields: Static<typeof ObjectMetadata>) {
+  const headers = { ...headersOfFields(fields), 'x-amz-metadata-directive': 'REPLACE' }
+  return { headers, copySource: `${bucket}/${key}`, createsObject: true }
+}

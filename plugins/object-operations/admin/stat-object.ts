@@ -1,4 +1,5 @@
 import { BucketParameters, defineAdminOperation, objectParameters, readObjectParameters } from 'svc/plugins/admin/api'
+import { etagOfTags } from 'svc/plugins/tagging/api'
 import { Type } from 'typebox'
 import { versionsOfKey } from '../versions-of-key.ts'
 import { describeDetail, describeVersion, ObjectDetail } from './object-schema.ts'
@@ -26,7 +27,10 @@ export default defineAdminOperation({
     const { bucket, key, versionId } = readObjectParameters(request)
     const version = await objects.getObject(bucket, key, versionId)
     const mayListVersions = request.isAllowed('s3:ListBucketVersions', bucket, undefined, {
-      query: new Map([['prefix', key]]),
+      query: new Map([
+        ['prefix', key],
+        ['max-keys', String(versionsMax)],
+      ]),
     })
     const { versions, isTruncated } = await versionsOfKey(objects, {
       bucket,
@@ -37,7 +41,9 @@ export default defineAdminOperation({
     const tagAction = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
     return {
       ...describeDetail(version, isLatest),
-      ...(request.isAllowed(tagAction, bucket, key) ? { tags: Object.fromEntries(version.tags ?? []) } : undefined),
+      ...(request.isAllowed(tagAction, bucket, key)
+        ? { tags: Object.fromEntries(version.tags ?? []), tagsEtag: etagOfTags(version.tags) }
+        : undefined),
       ...(mayListVersions ? { versions: versions.map(describeVersion), versionsTruncated: isTruncated } : undefined),
     }
   },

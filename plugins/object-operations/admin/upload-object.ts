@@ -42,6 +42,11 @@ export default defineAdminOperation({
     const { bucket, key } = readObjectParameters(request)
     const { headers, payload } = request
     const { facts } = attributeRequirements(headers)
+    const kmsKeyId = s3.unnamedKmsKey(headers)
+    if (kmsKeyId !== undefined) {
+      const encryption = () => ({ algorithm: 'aws:kms', kmsKeyId })
+      await request.authorize(['s3:PutObject'], { bucket, key, facts: { ...facts, createsObject: true, encryption } })
+    }
     const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
     const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
     const stored = await objects.putObject({

@@ -14,7 +14,7 @@ import { type StoredPart, totalSize } from '../parts.ts'
 import { collect, owner, payload, startObjects } from './start.ts'
 
 const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
-const { objects, storage, checksums, folder, stop } = await startObjects()
+const { objects, storage, checksums, folder, advance, stop } = await startObjects()
 const { random } = createSystemPorts()
 t.teardown(stop)
 
@@ -52,6 +52,34 @@ function pattern(sizeBytes: number, seed = 1): Buffer {
 }
 
 const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
+
+t.test('a body that is still received when its bucket is made again is not stored in the new one', async t => {
+  const bucket = await newBucket()
+  const bytes = pattern(storage.inlineBytesMax + 1)
+  for (const sizeBytes of [bytes.length, undefined]) {
+    const [begun, received] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const whole = payload(bytes)
+    const body: Body = {
+      ...whole,
+      sizeBytes,
+      async consume(sink) {
+        begun.resolve()
+        await received.promise
+        await whole.consume(sink)
+      },
+    }
+    const writing = objects.putObject({ bucket, key: 'late', attributes, body, checksumAlgorithm: undefined })
+    await begun.promise
+    advance(1)
+    await objects.deleteBucket(bucket)
+    await objects.createBucket(bucket, { region: 'us-east-1', owner })
+    received.resolve()
+    await t.rejects(writing, { code: 'NoSuchBucket' })
+    await t.rejects((async () => objects.getObject(bucket, 'late'))(), { code: 'NoSuchKey' })
+  }
+  await put(bucket, 'late', bytes)
+  t.equal((await get(bucket, 'late')).length, bytes.length)
+})
 
 t.test('a bucket is created once, found, listed and deleted when empty', async t => {
   const bucket = await newBucket()

@@ -1,4 +1,5 @@
-import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { etagOfTags } from '../tags-etag.ts'
 import { Tags } from './tags-schema.ts'
 
 export default defineAdminOperation({
@@ -10,9 +11,11 @@ export default defineAdminOperation({
   authorize: ['s3:GetBucketTagging'],
   params: BucketParameters,
   response: Tags,
+  etag: true,
   errors: ['bucket_not_found'],
   uses: ['objects'],
-  handle: async ({ params }, { objects }) => ({
-    tags: Object.fromEntries((await objects.getBucket(params.bucket)).tags),
-  }),
+  async handle({ params }, { objects }) {
+    const { tags } = await objects.getBucket(params.bucket)
+    return replyWith({ tags: Object.fromEntries(tags) }, { etag: etagOfTags(tags) })
+  },
 })

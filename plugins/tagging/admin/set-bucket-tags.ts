@@ -1,5 +1,6 @@
-import { BucketParameters, checkField, defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters, checkField, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { collectTags } from '../tag-set.ts'
+import { etagOfTags, expectTags } from '../tags-etag.ts'
 import { Tags } from './tags-schema.ts'
 
 export default defineAdminOperation({
@@ -9,13 +10,20 @@ export default defineAdminOperation({
   tag: 'buckets',
   summary: 'Replaces the tags of a bucket, at most 50; none removes them.',
   authorize: ['s3:PutBucketTagging'],
+  // The outcome of `If-Match` reveals the present tags.
+  authorizeRequest: ({ ifMatch }) => ({
+    actions: ['s3:PutBucketTagging', ...(ifMatch === undefined ? [] : ['s3:GetBucketTagging'])],
+  }),
   params: BucketParameters,
   body: Tags,
   response: Tags,
-  errors: ['bucket_not_found'],
+  etag: true,
+  errors: ['bucket_not_found', 'precondition_failed'],
   uses: ['objects'],
-  async handle({ params: { bucket }, body }, { objects }) {
+  async handle({ params: { bucket }, body, ifMatch }, { objects }) {
     const tags = checkField('/tags', () => collectTags(Object.entries(body.tags), 'bucket'))
-    return { tags: Object.fromEntries((await objects.changeBucket(bucket, { tags })).tags) }
+    const expected = expectTags((await objects.getBucket(bucket)).tags, ifMatch)
+    const stored = await objects.changeBucket(bucket, { tags, ...expected })
+    return replyWith({ tags: Object.fromEntries(stored.tags) }, { etag: etagOfTags(stored.tags) })
   },
 })

@@ -4,9 +4,11 @@ import {
   defineAdminOperation,
   objectParameters,
   readObjectParameters,
+  replyWith,
 } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { collectTags } from '../tag-set.ts'
+import { etagOfTags, expectTags } from '../tags-etag.ts'
 import { Tags } from './tags-schema.ts'
 
 export default defineAdminOperation({
@@ -14,7 +16,8 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/buckets/{bucket}/objects/tags',
   tag: 'objects',
-  summary: 'Replaces the tags of an object or of one of its versions, at most 10; none removes them.',
+  summary:
+    'Replaces the tags of an object or of one of its versions, at most 10; none removes them. The ETag is `tagsEtag` of `statObject`.',
   authorize: [
     ['s3:PutObjectTagging', 's3:PutObjectVersionTagging', 's3:DeleteObjectTagging', 's3:DeleteObjectVersionTagging'],
   ],
@@ -23,18 +26,23 @@ export default defineAdminOperation({
     const tags = Object.entries(request.body.tags)
     const verb = tags.length === 0 ? 'Delete' : 'Put'
     const what = object.versionId === undefined ? 'ObjectTagging' : 'ObjectVersionTagging'
-    return { actions: [`s3:${verb}${what}`], ...object, facts: { requestTags: () => new Map(tags) } }
+    // The outcome of `If-Match` reveals the present tags.
+    const read = request.ifMatch === undefined ? [] : [`s3:Get${what}`]
+    return { actions: [`s3:${verb}${what}`, ...read], ...object, facts: { requestTags: () => new Map(tags) } }
   },
   params: BucketParameters,
   query: Type.Object(objectParameters),
   body: Tags,
   response: Tags,
-  errors: ['bucket_not_found', 'invalid_object_key', 'object_not_found', 'version_not_found'],
+  etag: true,
+  errors: ['bucket_not_found', 'invalid_object_key', 'object_not_found', 'precondition_failed', 'version_not_found'],
   uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, versionId } = readObjectParameters(request)
     const tags = checkField('/tags', () => collectTags(Object.entries(request.body.tags), 'object'))
-    await objects.changeVersion(bucket, key, versionId, { tags }, request.origin)
-    return { tags: Object.fromEntries(tags) }
+    const { ifMatch, origin } = request
+    const present = ifMatch === undefined ? undefined : (await objects.getObject(bucket, key, versionId)).tags
+    await objects.changeVersion(bucket, key, versionId, { tags, ...expectTags(present, ifMatch) }, origin)
+    return replyWith({ tags: Object.fromEntries(tags) }, { etag: etagOfTags(tags) })
   },
 })

@@ -75,6 +75,34 @@ t.test('the tags of an object require rights to read, set and remove them', asyn
   t.equal(outcome(await set('/objects/tags', { a: 'b' })), '400 invalid_argument')
 })
 
+t.test('a change of tags that others have changed meanwhile is refused', async t => {
+  const Key = 'changing'
+  await client.send(new PutObjectCommand({ Bucket: 'photos', Key, Body: 'x', Tagging: 'team=a&class=open' }))
+  const change = (path: string, tags: object, etag: string, call = signed) =>
+    call({ method: 'PUT', path: base + path, headers: { 'if-match': `"${etag}"` }, body: { tags } })
+  const path = `/objects/tags?key=${Key}`
+  const { tagsEtag } = (await signed({ path: `${base}/objects/stat?key=${Key}` })).json
+  const closed = await change(path, { team: 'a', class: 'secret' }, tagsEtag)
+  t.equal(closed.status, 200)
+  t.equal(outcome(await change(path, { team: 'b', class: 'open' }, tagsEtag)), '412 precondition_failed')
+  const { json: seen } = await signed({ path: `${base}/objects/stat?key=${Key}` })
+  t.same(seen.tags, { team: 'a', class: 'secret' })
+  t.equal(closed.headers.etag, `"${seen.tagsEtag}"`)
+  t.equal(outcome(await change(path, { a: 'b' }, seen.tagsEtag, as('tagger'))), '403 access_denied', 'reveals the tags')
+  t.equal(outcome(await change(path, {}, '*')), '200')
+
+  await set('/tags', { team: 'a' })
+  const before = String((await signed({ path: `${base}/tags` })).headers.etag).slice(1, -1)
+  const answers = await Promise.all([
+    change('/tags', { team: 'a', one: '1' }, before),
+    change('/tags', { team: 'a', two: '2' }, before),
+  ])
+  t.same(answers.map(outcome).sort(), ['200', '412 precondition_failed'], 'of two at once')
+  const version = (await signed({ path: `${base}/objects/stat?key=${Key}` })).json.tagsEtag
+  const both = await Promise.all([change(path, { one: '1' }, version), change(path, { two: '2' }, version)])
+  t.same(both.map(outcome).sort(), ['200', '412 precondition_failed'])
+})
+
 t.test('a tag may be called as anything in the language', async t => {
   const TagSet = ['__proto__', '__proto_', 'constructor', 'toString'].map(Key => ({ Key, Value: `of ${Key}` }))
   const sorted = (tags: readonly { Key?: string }[] = []) => [...tags].sort((a, b) => (a.Key! < b.Key! ? -1 : 1))

@@ -152,6 +152,44 @@ t.test('purges', async t => {
     t.equal(none.json.code, 'distribution_not_found')
   })
 
+  await t.test('a purge of all distributions respects a denial on each that it may hit', async t => {
+    await server.put('secret', { 'index.html': 'x' })
+    await server.publish({ id: 'secret', aliases: ['*.secret.test', 'secd.test'], origin: { bucket: 'secret' } })
+    const { users } = server.kernel.services
+    const action = 'admin:InvalidateCache'
+    const Statement = [
+      { Effect: 'Allow', Action: action, Resource: '*' },
+      { Effect: 'Deny', Action: action, Resource: 'arn:aws:s3:::secret' },
+    ]
+    await users.putPolicy('purges', { Version: '2012-10-17', Statement })
+    await users.createUser({ accessKey: 'purger', secretKey: 'a-secret-of-purger', policyNames: ['purges'] })
+    const purger = server.signedBy('purger', 'a-secret-of-purger')
+    const status = async (body: object) =>
+      (await purger({ method: 'POST', path: '/api/v1/cache/invalidations', body: { ...body, dryRun: true } })).status
+    for (const denied of [
+      { domain: 'secd.test', all: true },
+      { domain: 'a.secret.test' },
+      { domain: '*.secret.test' },
+      { domain: '*.a.secret.test' },
+      { domain: '*.test', patterns: [{ type: 'prefix', pattern: '/' }] },
+      { all: true },
+      { tags: ['x'] },
+      { domain: 'www.example.test', tags: ['x'] },
+      { paths: ['/other.html'] },
+      { paths: ['https://www.example.test/', 'https://SECD.test/'] },
+    ]) {
+      t.equal(await status(denied), 403, JSON.stringify(denied))
+    }
+    for (const allowed of [
+      { domain: 'www.example.test' },
+      { domain: '*.example.test', paths: ['/other.html'] },
+      { paths: ['https://www.example.test/'] },
+      { domain: 'notsecret.test' },
+    ]) {
+      t.equal(await status(allowed), 202, JSON.stringify(allowed))
+    }
+  })
+
   await t.test('invalidations are listed, the newest first', async t => {
     const { json } = await server.signed({ path: '/api/v1/cache/invalidations?limit=2' })
     t.equal(json.items.length, 2)

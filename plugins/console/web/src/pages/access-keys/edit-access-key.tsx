@@ -53,7 +53,16 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       onMade(await call('createAccessKey', { body: { ...body, ...(user !== '' && { user }) } }))
       return 'stay' as const
     }
-    await call('updateAccessKey', { params: { accessKey: props.accessKey.accessKey }, body })
+    // Others may have changed the rest since it was read: what is unchanged here is not sent.
+    const isPolicyChanged = form.isDirty('isLimited') || (isLimited && form.isDirty('policy'))
+    const { policy: given, expiresAt: until } = body
+    const changed = {
+      ...(form.isDirty('name') && { name }),
+      ...(form.isDirty('description') && { description }),
+      ...(isPolicyChanged && { policy: given }),
+      ...(until !== undefined && { expiresAt: until }),
+    }
+    await call('updateAccessKey', { params: { accessKey: props.accessKey.accessKey }, body: changed })
     await props.onChanged()
     return undefined
   }

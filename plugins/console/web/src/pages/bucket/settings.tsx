@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { call } from '../../api/client.ts'
+import { call, callTagged } from '../../api/client.ts'
 import { errorWithin, Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
@@ -105,11 +105,25 @@ function Tags({ bucket }: { bucket: string }) {
       bucket={bucket}
       id="tags"
       title={texts.bucket.tags}
-      load={async signal => pairsOf((await call('getBucketTags', { params, signal })).tags)}
-      save={tags => call('setBucketTags', { params, body: { tags: objectOf(tags) } })}
+      load={async signal => {
+        const { document, etag } = await callTagged('getBucketTags', { params, signal })
+        return { tags: pairsOf(document.tags), etag }
+      }}
+      save={({ tags, etag }) =>
+        call('setBucketTags', {
+          params,
+          body: { tags: objectOf(tags) },
+          ...(etag !== undefined && { ifMatch: etag }),
+        })
+      }
     >
-      {(tags, change, _, errors) => (
-        <PairsInput of={texts.bucket.tag} value={tags} error={errorWithin(errors, 'tags')} onChange={change} />
+      {(stored, change, _, errors) => (
+        <PairsInput
+          of={texts.bucket.tag}
+          value={stored.tags}
+          error={errorWithin(errors, 'tags')}
+          onChange={tags => change({ ...stored, tags: [...tags] })}
+        />
       )}
     </BucketSetting>
   )

@@ -1,6 +1,6 @@
 /** A new group, or what may be changed of one. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
 import { changedFields, type Principal, PrincipalForm } from '../../parts/principal-form.tsx'
@@ -20,7 +20,8 @@ export function EditExistingGroup({ name, onClose }: { name: string; onClose: ()
 
 export function EditGroup({ group, onClose }: { group?: Group; onClose: () => void }) {
   const queryClient = useQueryClient()
-  const before = group && { ...group, related: group.members ?? [] }
+  // As it was when the dialog opened, even if it is read again meanwhile: what differs from that was changed here.
+  const [before] = useState(group && { ...group, related: group.members ?? [] })
   /** A group that was made while its policies could not be attached: the next attempt changes it. */
   const made = useRef<Principal>(undefined)
   const create = async (given: Principal) => {

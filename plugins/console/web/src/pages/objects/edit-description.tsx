@@ -2,6 +2,7 @@
 import { TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { errorWithin } from '../../api/problem.ts'
@@ -34,6 +35,8 @@ export function EditDescription(props: EditDescriptionProps) {
     tags: pairsOf(details.tags),
   }
   const form = useForm({ initialValues: before })
+  // Of the tags that the form began with, even if the object is read again meanwhile.
+  const [tagsEtag] = useState(details.tagsEtag)
   const canDescribe = mayWrite && versionId === undefined
   const save = async () => {
     const { tags, userMetadata, ...given } = form.values
@@ -51,7 +54,12 @@ export function EditDescription(props: EditDescriptionProps) {
       }
       if (mayTag && form.isDirty('tags')) {
         const query = { key, ...(!isDescribed && versionId !== undefined && { versionId }) }
-        await call('setObjectTags', { params, query, body: { tags: objectOf(tags) } })
+        await call('setObjectTags', {
+          params,
+          query,
+          body: { tags: objectOf(tags) },
+          ...(tagsEtag !== undefined && { ifMatch: tagsEtag }),
+        })
       }
     } finally {
       // Where the tags alone have failed, the next attempt has to name the new ETag.

@@ -30,8 +30,7 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
     try {
       if (Object.keys(body).length > 0) await call('updateUser', { params, body })
       await changePolicies(params, existing.policyNames, given.policyNames)
-      const groups = [...given.related]
-      if (groups.join() !== existing.related.join()) await call('setUserGroups', { params, body: { groups } })
+      await changeGroups(existing, given)
     } finally {
       // The first of them may be done when the next one fails.
       await queryClient.invalidateQueries({ queryKey: ['users'] })
@@ -46,4 +45,14 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
       onClose={onClose}
     />
   )
+}
+
+/** Sends what differs: a whole list would undo what others have changed since it was read. */
+async function changeGroups({ name, related: before }: Principal, { related: after }: Principal): Promise<void> {
+  for (const group of after.filter(one => !before.includes(one))) {
+    await call('addGroupMembers', { params: { group }, body: { members: [name] } })
+  }
+  for (const group of before.filter(one => !after.includes(one))) {
+    await call('removeGroupMember', { params: { group, user: name } })
+  }
 }
