@@ -54,7 +54,13 @@ const AuditQuery = Type.Object({
     default: false,
     description: 'Leaves out reads that were not refused: GET, HEAD and OPTIONS with a status other than 401 and 403.',
   }),
-  status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
+  status: Type.Optional(
+    Type.String({
+      pattern: statusPattern,
+      errorMessage: 'must be statuses and classes with commas between them, as 5xx,403',
+      description: 'Statuses and classes: `5xx,403`.',
+    }),
+  ),
   requestId: Type.Optional(
     Type.String({ description: 'Only this request: the header x-amz-request-id or x-request-id.' }),
   ),

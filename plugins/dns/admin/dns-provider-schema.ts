@@ -7,6 +7,7 @@ export const ProviderParameters = Type.Object({ name: Type.String({ minLength: 1
 
 const ProviderName = Type.String({
   pattern: '^[a-z0-9._-]{1,64}$',
+  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
   description: 'Lower-case letters, digits, `.`, `_` and `-`; at most 64.',
 })
 
