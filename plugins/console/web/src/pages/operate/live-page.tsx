@@ -14,8 +14,8 @@ export interface LivePageProps<Line> {
   readonly query: object
   readonly filters: ReactNode
   readonly columns: readonly Column<Line>[]
-  /** Default: every line. */
-  readonly isShown?: (line: Line) => boolean
+  /** What is said while there is no line. */
+  readonly none?: string
 }
 
 export function LivePage<Line>({
@@ -25,11 +25,10 @@ export function LivePage<Line>({
   query,
   filters,
   columns,
-  isShown = () => true,
+  none = texts.operate.noLines,
 }: LivePageProps<Line>) {
   const [isPaused, setPaused] = useState(false)
-  const { lines: all, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
-  const lines = all.filter(isShown)
+  const { lines, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
   return (
     <Stack>
       <Group justify="space-between">
@@ -50,7 +49,7 @@ export function LivePage<Line>({
         {dropped > 0 && ` ${texts.operate.dropped(formatCount(dropped))}`}
       </Text>
       {lines.length === 0 ? (
-        <Text c="dimmed">{texts.operate.noLines}</Text>
+        <Text c="dimmed">{none}</Text>
       ) : (
         <ItemTable
           label={title}
