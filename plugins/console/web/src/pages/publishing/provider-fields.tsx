@@ -2,6 +2,7 @@
 import { NativeSelect, PasswordInput, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Answer } from '../../api/operations.ts'
+import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
 
 export type ProviderKind = Answer<'listDnsProviders'>['kinds'][number]
@@ -45,7 +46,7 @@ interface InputProps {
 
 function Input({ field, isStored, value, error, onChange }: InputProps) {
   const { name, description, type, values, secret, required } = field
-  const given = { label: labelOf(name), description, error }
+  const given = { label: labelOf(name), description: <Prose text={description} />, error }
   if (type === 'boolean') {
     return (
       <Switch {...given} checked={value === 'true'} onChange={event => onChange(String(event.currentTarget.checked))} />
@@ -62,7 +63,7 @@ function Input({ field, isStored, value, error, onChange }: InputProps) {
   return (
     <PasswordInput
       {...typed}
-      description={`${description} ${isStored ? words.credentialsKept : words.neverShown}`}
+      description={<Prose text={`${description} ${isStored ? words.credentialsKept : words.neverShown}`} />}
       autoComplete="off"
     />
   )
