@@ -7,6 +7,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { FieldProblem } from './errors.ts'
 import { placeIn, shortPointer } from './pointers.ts'
+import { problemsIn } from './problem-words.ts'
 
 /** A value with fewer parts is not taken apart. */
 const partsMax = 1000
@@ -82,7 +83,7 @@ export function createProblemSearch(problemsMax: number): ProblemSearch {
 
   const ask = (schema: TSchema, value: unknown, pointer: string, problems: Map<string, string>): void => {
     for (const error of validatorOf(schema).Errors(value)) {
-      for (const { element, message } of problemsIn(error)) {
+      for (const { element, message } of problemsIn(error, schema)) {
         if (problems.size >= problemsMax) return
         const place = shortPointer(pointer + element)
         if (!problems.has(place)) problems.set(place, message.slice(0, messageCharsMax))
@@ -123,24 +124,4 @@ function isLarge(root: unknown): boolean {
     rest.push(...children)
   }
   return false
-}
-
-interface SchemaError {
-  readonly keyword: string
-  readonly instancePath: string
-  readonly params: object
-  readonly message: string
-}
-
-function* problemsIn({ keyword, instancePath, params, message }: SchemaError): Iterable<FieldProblem> {
-  if (keyword === 'required') {
-    const { requiredProperties } = params as { requiredProperties: readonly string[] }
-    for (const name of requiredProperties) yield { element: placeIn(instancePath, name), message: 'is missing' }
-  } else if (keyword === 'enum') {
-    const { allowedValues } = params as { allowedValues: readonly unknown[] }
-    yield {
-      element: instancePath,
-      message: `must be one of ${allowedValues.map(value => JSON.stringify(value)).join(', ')}`,
-    }
-  } else yield { element: instancePath, message }
 }

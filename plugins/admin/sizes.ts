@@ -39,7 +39,7 @@ function measure(
     if (arrays.length === 0) return
     const itemsMax = Math.max(...arrays.map(({ maxItems = Number.POSITIVE_INFINITY }) => maxItems))
     if (value.length > itemsMax) {
-      problems.push({ element: pointer, message: `must not have more than ${itemsMax} items` })
+      problems.push({ element: pointer, message: `must have at most ${itemsMax} entries` })
       return
     }
     const items = alternativesOf(arrays.flatMap(({ items }) => items ?? []))
@@ -52,7 +52,7 @@ function measure(
   const names = Object.keys(value)
   const namesMax = Math.max(...objects.map(({ maxProperties = Number.POSITIVE_INFINITY }) => maxProperties))
   if (names.length > namesMax) {
-    problems.push({ element: pointer, message: `must not have more than ${namesMax} properties` })
+    problems.push({ element: pointer, message: `must have at most ${namesMax} fields` })
     return
   }
   for (const name of names) {

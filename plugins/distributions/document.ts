@@ -180,7 +180,11 @@ const readOnlyFields = {
 
 export const DistributionInput = Type.Object(
   {
-    id: Type.String({ pattern: distributionId, description: 'At most 64 of a-z, 0-9, `.`, `_`, `-`.' }),
+    id: Type.String({
+      pattern: distributionId,
+      errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
+      description: 'At most 64 of a-z, 0-9, `.`, `_`, `-`.',
+    }),
     ...commonFields,
     restrictions: restrictions(OriginSecretHeader),
     ...readOnlyFields,

@@ -42,6 +42,7 @@ export default definePlugin({
   requires: ['httpClient', 'store'],
   optional: ['metrics'],
   provides: ['dns', 'dnsProviders'],
+  internal: ['dnsKinds'],
   points: dnsPoints,
   contributes: { 'admin.operation': operations },
   config: DnsConfig,
@@ -67,6 +68,7 @@ export default definePlugin({
     if (threads.isMain) background(createCleaner({ publications, propagation, clock, log }))
     return {
       services: { dns, dnsProviders },
+      internal: { dnsKinds: () => kinds.list() },
       start() {
         kinds = createKinds(point('dns.provider').list())
       },

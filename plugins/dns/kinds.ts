@@ -22,6 +22,8 @@ export interface Kind extends KindFields {
 }
 
 export interface Kinds {
+  /** All, by their type. */
+  list(): readonly Kind[]
   get(type: string): Kind | undefined
   /** Throws `invalid_dns_provider`, which names those that there are. */
   require(type: string): Kind
@@ -36,6 +38,7 @@ export function createKinds(contributions: readonly Contribution<AnyDnsProviderK
   const kinds = new Map(contributions.map(({ id, value }) => [id, describe(id, value)]))
   const types = [...kinds.keys()].sort()
   return {
+    list: () => types.map(type => kinds.get(type)!),
     get: type => kinds.get(type),
     require(type) {
       const kind = kinds.get(type)

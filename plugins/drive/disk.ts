@@ -25,6 +25,8 @@ export interface DiskSpace {
   /** Neither used nor to be had: blocks that the file system keeps for root. */
   readonly reservedBytes: number
   readonly freeInodes: number
+  /** The same for all paths of a file system. */
+  readonly device?: number
 }
 
 export interface OpenOptions {

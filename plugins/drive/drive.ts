@@ -270,6 +270,7 @@ export class Drive {
       freeBytes: latest.freeBytes,
       reservedBytes: latest.reservedBytes,
       freeInodes: latest.freeInodes,
+      ...(latest.device !== undefined && { device: latest.device }),
       metrics: this.#metrics(),
     }
   }

@@ -135,7 +135,9 @@ async function syncDirectory(path: string): Promise<void> {
 
 async function space(path: string): Promise<DiskSpace> {
   const facts = await call<StatsFs>(done => statfs(path, done))
+  const { dev } = await call<Stats>(done => stat(path, done))
   return {
+    device: dev,
     totalBytes: facts.blocks * facts.bsize,
     freeBytes: facts.bavail * facts.bsize,
     reservedBytes: Math.max(0, facts.bfree - facts.bavail) * facts.bsize,

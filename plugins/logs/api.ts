@@ -21,6 +21,8 @@ export interface LogFilter {
   /** The least important level that is wanted. */
   readonly level?: LineLevel
   readonly component?: string
+  /** False leaves out audit records, of which there is one for each request. */
+  readonly audit?: boolean | undefined
 }
 
 export interface LogSubscription {

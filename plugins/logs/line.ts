@@ -24,6 +24,7 @@ export function parseLine(text: string, node: string): LogLine | undefined {
 
 export function matches({ level, component }: LogLine, filter: LogFilter): boolean {
   if (filter.level !== undefined && (rank.get(level) ?? 0) < rank.get(filter.level)!) return false
+  if (filter.audit === false && component === 'audit') return false
   return filter.component === undefined || filter.component === component
 }
 

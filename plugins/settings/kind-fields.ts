@@ -6,6 +6,8 @@ export interface FieldSchema {
   readonly type?: string
   readonly enum?: readonly unknown[]
   readonly secret?: boolean
+  readonly description?: string
+  readonly default?: unknown
   /** Determines where secrets are sent. */
   readonly destination?: boolean
 }
@@ -14,15 +16,19 @@ export interface KindFields {
   readonly names: readonly string[]
   readonly schemas: Readonly<Record<string, FieldSchema>>
   readonly secrets: ReadonlySet<string>
+  /** Those that have no default and must be given. */
+  readonly required: ReadonlySet<string>
   readonly destinations: readonly string[]
 }
 
-export function kindFields({ properties }: Pick<TObject, 'properties'>): KindFields {
+export function kindFields(schema: Pick<TObject, 'properties'>): KindFields {
+  const { properties, required = [] } = schema as { readonly properties: object; readonly required?: readonly string[] }
   const schemas = properties as Readonly<Record<string, FieldSchema>>
   const names = Object.keys(schemas)
   return {
     names,
     schemas,
+    required: new Set(required.filter(name => schemas[name]!.default === undefined)),
     secrets: new Set(names.filter(name => schemas[name]!.secret === true)),
     destinations: names.filter(name => schemas[name]!.destination === true),
   }

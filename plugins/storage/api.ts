@@ -185,6 +185,8 @@ export interface DriveStatus {
   /** Space that is neither used nor free: the file system's reserve for root. Undefined when there is none. */
   readonly reservedBytes?: number
   readonly freeInodes: number
+  /** The same for all drives on a file system; undefined where it is not known. */
+  readonly device?: number
   /** Backend-specific figures by camelCase name, for metrics and diagnosis. */
   readonly metrics?: Readonly<Record<string, number>>
   /** Nothing but a restart of the server helps: it is neither read nor written, and nobody tries again. */

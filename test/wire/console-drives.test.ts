@@ -36,6 +36,8 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets/data/objects/upload?key=a.bin', 'x'.repeat(1_000_000))
 
     await signIn(page, '/')
+    // They are folders of one disk here.
+    await page.getByRole('alert').getByText('are on one file system: if it is lost, all of them are lost').waitFor()
     await page.getByRole('link', { name: new RegExp(`^${lost!.path} is offline`) }).click()
     const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
     await guide.getByText('1 more drive of this set may fail without loss.').waitFor()
@@ -45,7 +47,7 @@ if (withoutBrowser !== false) {
 
     renameSync(`${lost!.path}-away`, lost!.path)
     await becomes('online')
-    await guide.getByText('Everything is stored with full redundancy again.').waitFor()
+    await guide.getByText('Everything in this set is stored with full redundancy.').waitFor()
     await page.keyboard.press('Escape')
     await guide.waitFor({ state: 'detached' })
     const row = page.getByRole('row', { name: new RegExp(`^${lost!.path} `) })

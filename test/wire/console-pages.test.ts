@@ -79,6 +79,23 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('without keys no encryption is offered, and a new folder opens', async t => {
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/buckets')
+    await page.getByRole('button', { name: 'Create bucket' }).click()
+    await dialog.getByText('This server has no encryption keys').waitFor()
+    t.ok(await dialog.getByRole('option', { name: /SSE-S3/ }).isDisabled())
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('link', { name: 'photos' }).click()
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await dialog.getByLabel('Name').fill('fresh')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing is here yet').waitFor()
+    t.equal(new URL(page.url()).searchParams.get('prefix'), 'fresh/')
+    t.same(flaws, [])
+  })
+
   t.test(
     'search finds pages and commands by what people call them, and no tab of a bucket that is not there',
     async t => {

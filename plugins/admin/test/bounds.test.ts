@@ -34,7 +34,7 @@ t.test('the elements of an array that is too long are not looked at', async t =>
   const validation = createValidation({ body: Type.Object({ objects: Type.Array(Item, { maxItems: 1000 }) }) })
   const { value, looks } = watched({})
   const result = validation.body({ objects: Array.from({ length: 1001 }, () => value) })
-  t.same(problemsIn(result), [{ element: '/objects', message: 'must not have more than 1000 items' }])
+  t.same(problemsIn(result), [{ element: '/objects', message: 'must have at most 1000 entries' }])
   t.equal(looks(), 0)
 })
 
@@ -50,12 +50,12 @@ t.test('nor are the values of a map, of an alternative, or inside of other array
   const { value, looks } = watched({})
   const leaves = (count: number) => Array.from({ length: count }, () => value)
   const cases: readonly [body: object, element: string, message: string][] = [
-    [{ lists: [[], leaves(3)] }, '/lists/1', 'must not have more than 2 items'],
-    [{ maps: { a: leaves(3) } }, '/maps/a', 'must not have more than 2 items'],
-    [{ maps: { a: leaves(1), b: leaves(1), c: leaves(1) } }, '/maps', 'must not have more than 2 properties'],
-    [{ either: leaves(5) }, '/either', 'must not have more than 4 items'],
-    [{ open: { a: leaves(3) } }, '/open/a', 'must not have more than 2 items'],
-    [{ open: { a: [], b: [], c: leaves(1) } }, '/open', 'must not have more than 2 properties'],
+    [{ lists: [[], leaves(3)] }, '/lists/1', 'must have at most 2 entries'],
+    [{ maps: { a: leaves(3) } }, '/maps/a', 'must have at most 2 entries'],
+    [{ maps: { a: leaves(1), b: leaves(1), c: leaves(1) } }, '/maps', 'must have at most 2 fields'],
+    [{ either: leaves(5) }, '/either', 'must have at most 4 entries'],
+    [{ open: { a: leaves(3) } }, '/open/a', 'must have at most 2 entries'],
+    [{ open: { a: [], b: [], c: leaves(1) } }, '/open', 'must have at most 2 fields'],
   ]
   for (const [body, element, message] of cases) {
     t.same(problemsIn(validation.body(body)), [{ element, message }])
@@ -205,12 +205,12 @@ t.test('the attacks are answered with their first problems', async t => {
     const list = (count: number) => `{"objects":[${`${element},`.repeat(count)}${element}]}`
     const few = await send('DELETE', objects, list(9000))
     t.equal(few.status, 400)
-    t.same(few.json.errors, [{ element: '/objects', message: 'must not have more than 1000 items' }])
+    t.same(few.json.errors, [{ element: '/objects', message: 'must have at most 1000 entries' }])
     const many = await send('DELETE', objects, list(element.length > 5 ? 60_000 : 400_000))
     t.match(many.json, { status: 400, code: 'malformed_request', detail: 'The body has more than 50000 values.' })
     t.equal((await send('POST', `${objects}/download-zip`, list(9000))).status, 400)
   }
   const headers = JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`h${index}`, 1])))
   const presigned = await send('POST', '/presign', `{"method":"GET","bucket":"b","key":"k","headers":${headers}}`)
-  t.same(presigned.json.errors, [{ element: '/headers', message: 'must not have more than 50 properties' }])
+  t.same(presigned.json.errors, [{ element: '/headers', message: 'must have at most 50 fields' }])
 })

@@ -348,3 +348,18 @@ t.test('the OpenAPI document is valid and has the whole catalogue', async t => {
   })
   t.equal(document.components.schemas.LoginRequest.$id, undefined)
 })
+
+t.test('what a pattern wants is told in words', t => {
+  const wordless = (schema: unknown, at: string): string[] => {
+    if (typeof schema !== 'object' || schema === null) return []
+    const { pattern, errorMessage } = schema as { readonly pattern?: unknown; readonly errorMessage?: unknown }
+    const own = typeof pattern === 'string' && typeof errorMessage !== 'string' ? [at] : []
+    // Names of fields are refused as unknown fields.
+    const rest = Object.entries(schema).filter(([key]) => key !== 'propertyNames')
+    return [...own, ...rest.flatMap(([key, node]) => wordless(node, `${at}/${key}`))]
+  }
+  for (const { id, params, query, body } of served) {
+    t.same([wordless(params, 'params'), wordless(query, 'query'), wordless(body, 'body')].flat(), [], id)
+  }
+  t.end()
+})

@@ -55,7 +55,13 @@ const AuditQuery = Type.Object({
     description:
       'Leaves out what changed nothing and was not refused with 401 or 403: GET, HEAD and OPTIONS, validations, simulations, archives, dry runs.',
   }),
-  status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
+  status: Type.Optional(
+    Type.String({
+      pattern: statusPattern,
+      errorMessage: 'must be statuses and classes with commas between them, as 5xx,403',
+      description: 'Statuses and classes: `5xx,403`.',
+    }),
+  ),
   requestId: Type.Optional(
     Type.String({ description: 'Only this request: the header x-amz-request-id or x-request-id.' }),
   ),

@@ -27,6 +27,7 @@ export const watch = [['admin:InvalidateCache', 'admin:ManageCache']]
 
 export const PolicyName = Type.String({
   pattern: '^[a-z0-9._-]{1,64}$',
+  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
   description: 'At most 64 of a-z, 0-9, `.`, `_`, `-`.',
 })
 export const PolicyParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
@@ -111,7 +112,9 @@ const LevelWithQuota = Type.Object({ ...levelWithWebhooks, quota: Type.Optional(
 
 const DebugFields = Type.Object(
   {
-    header: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' })),
+    header: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', errorMessage: 'must be 1 to 64 letters, digits and hyphens' }),
+    ),
     secret: Type.Optional(
       Type.String({
         maxLength: 256,

@@ -29,7 +29,7 @@ export function readSelection(
   const domain = input.domain === undefined ? undefined : readDomain(input.domain, distribution)
   const isNamed = paths.length + patterns.length + tags.length > 0
   if (!isNamed && domain === undefined && input.all !== true)
-    throw invalidRequest('', 'selects nothing: it needs paths, patterns, tags, a domain, or "all": true')
+    throw invalidRequest('', 'selects nothing: choose paths, patterns, tags, a domain or everything ("all": true)')
   if (isNamed && input.all === true) throw invalidRequest('/all', 'excludes paths, patterns and tags')
   for (const [index, pattern] of patterns.entries()) {
     try {

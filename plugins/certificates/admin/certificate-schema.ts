@@ -5,6 +5,7 @@ export const CertificateId = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[a-z0-9][a-z0-9._-]*$',
+  errorMessage: 'must be lower-case letters, digits, dots, underscores and hyphens, and begin with a letter or digit',
   description: 'Lower-case letters, digits and `. _ -`.',
 })
 

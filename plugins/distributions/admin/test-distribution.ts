@@ -10,7 +10,11 @@ import { IdParameters, manage, saveErrors, saverOf } from './distribution-reques
 const DistributionTestRequest = Type.Object(
   {
     url: Type.String({ minLength: 1, maxLength: 8192, description: 'Absolute, or a path at the first alias.' }),
-    method: Type.String({ default: 'GET', pattern: '^[A-Z]{1,16}$' }),
+    method: Type.String({
+      default: 'GET',
+      pattern: '^[A-Z]{1,16}$',
+      errorMessage: 'must be a method of HTTP in capital letters, as GET',
+    }),
     headers: Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 8192 }), {
       default: {},
       maxProperties: 100,

@@ -1,12 +1,13 @@
 import { formatDuration, parseDuration } from 'svc/kernel'
 import { type Static, Type } from 'typebox'
 import type { DnsProviderChange, DnsProviderFacts } from '../api.ts'
-import { blockName, type Fields, invalidProvider } from '../kinds.ts'
+import { blockName, type Fields, invalidProvider, type Kind } from '../kinds.ts'
 
 export const ProviderParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
 
 const ProviderName = Type.String({
   pattern: '^[a-z0-9._-]{1,64}$',
+  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
   description: 'Lower-case letters, digits, `.`, `_` and `-`; at most 64.',
 })
 
@@ -141,4 +142,42 @@ export function describeProvider(facts: DnsProviderFacts): Static<typeof DnsProv
     updatedAt: new Date(facts.updatedMs).toISOString(),
     etag,
   } as Static<typeof DnsProvider>
+}
+
+export const DnsProviderKind = Type.Object(
+  {
+    type: Type.String(),
+    description: Type.String(),
+    fields: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        description: Type.String(),
+        type: Type.String({ description: '`string`, `integer`, `number` or `boolean`.' }),
+        values: Type.Array(Type.String(), { description: 'The allowed values; empty if any is allowed.' }),
+        default: Type.String({ description: 'Empty: none.' }),
+        required: Type.Boolean(),
+        secret: Type.Boolean({ description: 'One of `credentials`; all others are in the object of the kind.' }),
+      }),
+    ),
+  },
+  { $id: 'DnsProviderKind' },
+)
+
+export function describeKind({ type, kind, names, schemas, secrets, required }: Kind): Static<typeof DnsProviderKind> {
+  return {
+    type,
+    description: kind.description,
+    fields: names.map(name => {
+      const { type = 'string', enum: values = [], description = '', default: otherwise = '' } = schemas[name]!
+      return {
+        name,
+        description,
+        type,
+        values: values.map(String),
+        default: String(otherwise),
+        required: required.has(name),
+        secret: secrets.has(name),
+      }
+    }),
+  }
 }

@@ -11,7 +11,12 @@ export default defineAdminOperation({
   summary:
     'Creates (201) or replaces a DNS provider. Without credentials the stored ones stay, unless the type changes. It counts for the next change.',
   authorize: ['admin:ManageCertificates'],
-  params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9._-]{1,64}$' }) }),
+  params: Type.Object({
+    name: Type.String({
+      pattern: '^[a-z0-9._-]{1,64}$',
+      errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
+    }),
+  }),
   body: DnsProviderReplacement,
   response: DnsProvider,
   etag: true,

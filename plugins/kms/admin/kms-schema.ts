@@ -17,6 +17,7 @@ export const KmsStatus = Type.Object(
 
 export const KmsKeyId = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+  errorMessage: checkKeyId('')!,
   description: `Id of a key: ${checkKeyId('')!.replace(/^must be /, '')}.`,
 })
 

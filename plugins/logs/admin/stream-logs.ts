@@ -28,6 +28,7 @@ export default defineAdminOperation({
   query: Type.Object({
     level: Type.Optional(Type.Enum([...logLevels], { description: 'Only lines of this level and above.' })),
     component: Type.Optional(Type.String({ description: 'Name of a plugin; `audit` for audit records.' })),
+    audit: Type.Boolean({ default: true, description: 'False leaves out audit records: each request has one.' }),
     node: Type.Optional(Type.String({ description: 'Only lines of this node.' })),
     last: Type.Integer({
       minimum: 0,
@@ -43,7 +44,7 @@ export default defineAdminOperation({
     if (query.node !== undefined && query.node !== hostname()) {
       throw adminErrors.invalid_argument(`query/node: this deployment has one node, ${hostname()}.`)
     }
-    const { level, component, last } = query
-    return { open: sink => logs.subscribe({ level, component }, last, line => sink.send('log', line)) }
+    const { level, component, audit, last } = query
+    return { open: sink => logs.subscribe({ level, component, audit }, last, line => sink.send('log', line)) }
   },
 })

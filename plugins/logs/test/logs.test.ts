@@ -91,9 +91,17 @@ t.test('levels and components', async t => {
   )
   const kernel = await open(t, server, 'component=kernel&level=error')
   t.match(await kernel.until(({ msg }) => msg === 'of nobody'), { component: 'kernel' })
+  const plain = await open(t, server, 'audit=false&last=1000')
   const audit = await open(t, server, 'component=audit&last=1000')
   await server.signed({ path: '/api/v1/buckets/missing' })
   t.match(await audit.until(({ api }) => api === 'getBucket'), { component: 'audit', status: 404, msg: 'audit' })
+  log.info({ plugin: 'shop' }, 'behind the audit')
+  await plain.until(({ msg }) => msg === 'behind the audit')
+  t.notOk(
+    plain.lines.some(({ component }) => component === 'audit'),
+    'audit records are left out',
+  )
+  t.ok(plain.lines.some(({ msg }) => msg === 'of nobody'))
   const none = await open(t, server, 'component=shop&last=0')
   log.info({ plugin: 'shop' }, 'the first')
   await none.until(({ msg }) => msg === 'the first')

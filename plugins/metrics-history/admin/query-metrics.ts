@@ -24,10 +24,16 @@ const Aggregations = Type.Union(
 const MetricsQuery = Type.Object({
   name: Type.String({ description: 'Of the family.' }),
   label: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*!?=' }), {
-      maxItems: 20,
-      description: '`bucket=photos`, `api!=ListBuckets`.',
-    }),
+    Type.Array(
+      Type.String({
+        pattern: '^[A-Za-z_][A-Za-z0-9_]*!?=',
+        errorMessage: 'must be a label and a value, as bucket=photos or api!=ListBuckets',
+      }),
+      {
+        maxItems: 20,
+        description: '`bucket=photos`, `api!=ListBuckets`.',
+      },
+    ),
   ),
   node: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
   start: Type.Optional(Type.String({ description: 'A date, or how long ago: `6h`. Default: an hour before the end.' })),

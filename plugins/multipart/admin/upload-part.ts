@@ -18,7 +18,11 @@ export default defineAdminOperation({
   authorizeRequest: () => ({ actions: [] }),
   params: Type.Object({
     ...UploadParameters.properties,
-    partNumber: Type.String({ pattern: '^[0-9]{1,5}$', description: `1 to ${partNumberMax}.` }),
+    partNumber: Type.String({
+      pattern: '^[0-9]{1,5}$',
+      errorMessage: `must be a number from 1 to ${partNumberMax}`,
+      description: `1 to ${partNumberMax}.`,
+    }),
   }),
   query: UploadQuery,
   bodyStream: true,

@@ -15,7 +15,7 @@ export default defineAdminOperation({
   body: Type.Object(
     {
       ids: Type.Optional(
-        Type.Array(Type.String({ pattern: idPattern }), {
+        Type.Array(Type.String({ pattern: idPattern, errorMessage: 'must be the id of an event that was given up' }), {
           minItems: 1,
           maxItems: deadLettersMax,
           description: 'Default: all.',

@@ -52,7 +52,7 @@ export default defineAdminOperation({
           commit,
           uptimeSeconds,
           listeners: http.listeners().map(({ name, address, port, secure }) => ({ name, address, port, secure })),
-          disks: drives.map(describeDrive),
+          disks: drives.map((drive, index) => describeDrive(drive, index, drives)),
           local: true,
           clockSkew: { offsetMs: 0, rttMs: 0, exceeded: false },
           healQueue: await describeHealQueue(heal, drives),
@@ -114,7 +114,8 @@ function describePools(drives: readonly DriveStatus[]) {
   })
 }
 
-export function describeDrive(drive: DriveStatus, index: number) {
+/** `all`: every drive of the node. */
+export function describeDrive(drive: DriveStatus, index: number, all: readonly DriveStatus[] = [drive]) {
   const { path, id, state, error, totalBytes, freeBytes, place } = drive
   return {
     endpoint: path,
@@ -128,6 +129,7 @@ export function describeDrive(drive: DriveStatus, index: number) {
     total: totalBytes,
     free: freeBytes,
     used: usedBytes(drive),
+    sharesFileSystem: drive.device !== undefined && all.some(other => other !== drive && other.device === drive.device),
     healing: place?.isHealing === true,
     ...(place?.rebuild && { healingProgress: describeProgress(place.rebuild) }),
     error: error ?? (state === 'full' ? 'the drive is full' : ''),

@@ -62,6 +62,9 @@ const Disk = Type.Object(
     total: Type.Integer({ description: 'Size of the file system, in bytes: used, free, and what it keeps for root.' }),
     free: Type.Integer({ description: 'Bytes that the server may still write, as `Avail` of `df`.' }),
     used: Type.Integer({ description: 'Used bytes, by other software, too, as `Used` of `df`.' }),
+    sharesFileSystem: Type.Boolean({
+      description: 'Another drive is on the same file system: if that is lost, both are.',
+    }),
     healing: Type.Boolean(),
     healingProgress: Type.Optional(HealingProgress),
     error: Type.String(),

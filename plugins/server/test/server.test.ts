@@ -33,6 +33,10 @@ t.test('blocks that a file system keeps for root are not used', t => {
   const shown = describeDrive(status, 0)
   t.match(shown, { total: 1000, free: 300, used: 100 })
   t.notOk('healingProgress' in shown)
+  const other = { ...status, path: '/data2' }
+  t.match(describeDrive({ ...status, device: 1 }, 0, [{ ...other, device: 1 }]), { sharesFileSystem: true })
+  t.match(describeDrive({ ...status, device: 1 }, 0, [{ ...other, device: 2 }]), { sharesFileSystem: false })
+  t.match(describeDrive(status, 0, [other]), { sharesFileSystem: false }, 'nobody knows')
   const counts = { healed: 3, healedBytes: 300, failed: 1, failedBytes: 100, retried: 1 }
   const record = Buffer.from(`${String.fromCharCode(recordTable.object)}photos\0a/b\0`, 'latin1')
   const rebuild = { startedMs: 0, updatedMs: 1000, record, ...counts }

@@ -37,12 +37,14 @@ export default defineAdminOperation({
     type: Type.Optional(
       Type.String({
         pattern: '^(s3|admin|web|rpc)(,(s3|admin|web|rpc))*$',
+        errorMessage: 'must be some of s3, admin, web and rpc, with commas between them',
         description: 'Only requests of these: `s3,admin,web,rpc`.',
       }),
     ),
     status: Type.Optional(
       Type.String({
         pattern: '^[1-5]([0-9][0-9]|xx)(,[1-5]([0-9][0-9]|xx)){0,20}$',
+        errorMessage: 'must be statuses and classes with commas between them, as 5xx,403',
         description: 'Statuses and classes: `5xx,403`.',
       }),
     ),

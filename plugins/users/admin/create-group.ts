@@ -9,6 +9,7 @@ const CreateGroup = Type.Object(
       minLength: 1,
       maxLength: 128,
       pattern: '^[A-Za-z0-9._@+=-]*$',
+      errorMessage: 'must be letters, digits and . _ @ + = -',
       description: 'Letters, digits and `. _ @ + = -`.',
     }),
     description: Type.Optional(Description),

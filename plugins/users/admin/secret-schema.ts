@@ -5,6 +5,7 @@ export const SecretKey = Type.String({
   minLength: 8,
   maxLength: 128,
   pattern: '^[!-~]*$',
+  errorMessage: 'must be letters, digits and signs of ASCII, without spaces',
   format: 'password',
   description: 'Printable ASCII characters without spaces.',
 })

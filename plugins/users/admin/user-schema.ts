@@ -6,6 +6,7 @@ export const AccessKeyName = Type.String({
   minLength: 3,
   maxLength: 128,
   pattern: '^[A-Za-z0-9._@+=-]*$',
+  errorMessage: 'must be letters, digits and . _ @ + = -',
   description: 'Letters, digits and `. _ @ + = -`.',
 })
 /** Name of a group or a policy. */

@@ -454,8 +454,15 @@ t.test('a user changes its own secret key, with the current one', async t => {
   const [one, other] = [await login({ accessKey: 'kim', secretKey }), await login({ accessKey: 'kim', secretKey })]
   t.equal(outcome(await change('wrong-secret', 'second-secret', one)), '403 access_denied')
   const short = await change(secretKey, 'short', one)
-  t.match(short.json, { code: 'invalid_argument', errors: [{ element: '/newSecretKey' }] })
+  t.match(short.json, {
+    code: 'invalid_argument',
+    errors: [{ element: '/newSecretKey', message: 'must have at least 8 characters' }],
+  })
   t.equal(await outcomeOf('getUser', '/users/kim', undefined, other), '200')
+  const spaced = await change(secretKey, 'has spaces in it', one)
+  t.match(spaced.json.errors, [
+    { element: '/newSecretKey', message: 'must be letters, digits and signs of ASCII, without spaces' },
+  ])
   t.equal(outcome(await change(secretKey, 'second-secret', one)), '204')
   t.equal(await outcomeOf('getUser', '/users/kim', undefined, one), '200', 'who changed it stays')
   t.equal(await outcomeOf('getUser', '/users/kim', undefined, other), '401 unauthenticated')

@@ -1,7 +1,9 @@
 /** How new objects of a bucket are encrypted. */
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
+import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 
@@ -18,11 +20,22 @@ export interface EncryptionInputProps {
 
 export function EncryptionInput({ label, value, errors = {}, onChange }: EncryptionInputProps) {
   const { algorithm, kmsKeyId = '' } = value
+  // Whoever may not ask is told by the server when it is saved.
+  const kms = useQuery({
+    queryKey: ['kms'],
+    queryFn: ({ signal }) => call('getKmsStatus', { signal }),
+    enabled: useMay('admin:KMSKeyStatus'),
+  })
+  const hasNoKey = kms.data?.configured === false
   return (
     <Stack gap="xs">
       <NativeSelect
         {...(label === undefined ? { 'aria-label': texts.bucket.encryption } : { label })}
-        data={choicesOf(texts.bucket.encryptions)}
+        data={choicesOf(texts.bucket.encryptions).map(choice => ({
+          ...choice,
+          disabled: hasNoKey && choice.value !== 'none' && choice.value !== algorithm,
+        }))}
+        {...(hasNoKey && { description: texts.bucket.noEncryptionKey })}
         value={algorithm}
         error={errors.algorithm}
         onChange={event => onChange({ algorithm: event.currentTarget.value as Encryption['algorithm'] } as Encryption)}

@@ -46,6 +46,13 @@ export function formatTime(date: string): string {
   return new Date(date).toLocaleTimeString().replaceAll(/\s/g, '\u00a0')
 }
 
+const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
+/** Hours and minutes; it stays on one line. */
+export function formatClock(time: Date): string {
+  return clocks.format(time).replaceAll(/\s/g, '\u00a0')
+}
+
 /** Seconds as the two largest of days, hours, minutes, seconds. */
 export function formatDuration(seconds: number): string {
   const parts = [

@@ -1,9 +1,14 @@
 /** When a key or a link was last used. */
 import { texts } from '../texts/index.ts'
-import { formatDate } from './format.ts'
+import { formatClock, formatDate } from './format.ts'
 
-/** The server keeps the hour of the last use: it may have begun before there was what is used. */
+const hourMs = 3_600_000
+
+/** The server keeps the hour of the last use: it may have begun before there was what is used, and need not have ended. */
 export function lastUseOf({ lastUsedAt, createdAt }: { lastUsedAt?: string; createdAt: string }): string {
   if (lastUsedAt === undefined) return texts.common.never
-  return texts.shares.usedWithin(formatDate(lastUsedAt < createdAt ? createdAt : lastUsedAt))
+  const endMs = Date.parse(lastUsedAt) + hourMs
+  if (Date.now() < endMs) return texts.shares.usedThisHour
+  const from = lastUsedAt < createdAt ? createdAt : lastUsedAt
+  return texts.shares.usedBetween(formatDate(from), formatClock(new Date(endMs)))
 }

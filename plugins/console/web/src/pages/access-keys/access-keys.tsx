@@ -24,7 +24,7 @@ export type AccessKey = Answer<'listAccessKeys'>['items'][number]
 
 type Open =
   | { readonly dialog: 'create' }
-  | { readonly dialog: 'edit' | 'rotate' | 'delete'; readonly key: AccessKey }
+  | { readonly dialog: 'edit' | 'rotate' | 'disable' | 'delete'; readonly key: AccessKey }
   | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
 
 /** The keys of the caller, or of the user in the address. */
@@ -40,9 +40,11 @@ export function AccessKeys() {
     setOpen({ dialog: 'secret', accessKey: made.accessKey, secretKey: made.secretKey })
     void refresh()
   }
-  const toggle = async ({ accessKey, status }: AccessKey) => {
-    const body = { status: status === 'enabled' ? ('disabled' as const) : ('enabled' as const) }
-    await call('updateAccessKey', { params: { accessKey }, body }).catch(notifyFailure)
+  const set = ({ accessKey }: AccessKey, status: AccessKey['status']) =>
+    call('updateAccessKey', { params: { accessKey }, body: { status } })
+  const toggle = async (key: AccessKey) => {
+    if (key.status === 'enabled') return setOpen({ dialog: 'disable', key })
+    await set(key, 'enabled').catch(notifyFailure)
     await refresh()
   }
   const isOwn = user === ''
@@ -83,6 +85,17 @@ export function AccessKeys() {
       {open?.dialog === 'rotate' && (
         <RotateAccessKey accessKey={open.key.accessKey} onClose={close} onMade={showSecret} />
       )}
+      {open?.dialog === 'disable' && (
+        <ConfirmDeletion
+          title={texts.accessKeys.disableTitle(open.key.accessKey)}
+          action={texts.common.disable}
+          onConfirm={async () => void (await set(open.key, 'disabled'))}
+          onDone={refresh}
+          onClose={close}
+        >
+          <Text size="sm">{texts.accessKeys.disableText}</Text>
+        </ConfirmDeletion>
+      )}
       {open?.dialog === 'delete' && (
         <ConfirmDeletion
           title={texts.accessKeys.deleteTitle(open.key.accessKey)}
@@ -120,7 +133,7 @@ const states = { active: 'good', disabled: 'neutral', expired: 'poor' } as const
 
 function columnsOf(
   setOpen: (open: Open) => void,
-  toggle: (key: AccessKey) => void,
+  toggle: (key: AccessKey) => void | Promise<void>,
   may: { readonly update: boolean; readonly delete: boolean },
 ): Column<AccessKey>[] {
   return [

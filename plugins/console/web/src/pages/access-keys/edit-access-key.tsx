@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form'
 import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
 import type { AccessKey } from './access-keys.tsx'
@@ -38,6 +39,7 @@ export function EditAccessKey(props: EditAccessKeyProps) {
   const { isLimited, policy } = form.values
   const save = async () => {
     const { name, description, expiresAt } = form.getValues()
+    if (isLimited) requireNoPlaceholder(policy)
     const body = {
       name,
       description,

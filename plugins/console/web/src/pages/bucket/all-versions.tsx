@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer, ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatDate } from '../../parts/format.ts'
+import { formatBytes, formatMoment } from '../../parts/format.ts'
 import { useListing } from '../../parts/listing.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
@@ -135,7 +135,7 @@ interface RowProps {
 
 function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
   const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
-  const date = formatDate(lastModified)
+  const date = formatMoment(lastModified)
   const rights = useRights(bucket)
   const mayRead = rights.has('s3:GetObjectVersion')
   return (

@@ -1,12 +1,14 @@
-import { Button, Group, SimpleGrid, Switch } from '@mantine/core'
+import { Alert, Button, Group, SimpleGrid, Switch } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import { errorWithin, Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
+import { formatBytes } from '../../parts/format.ts'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
@@ -55,6 +57,10 @@ function Versioning({ bucket }: { bucket: string }) {
 
 function Quota({ bucket }: { bucket: string }) {
   const params = { bucket }
+  const { data: { size: stored = 0 } = {} } = useQuery({
+    queryKey: ['bucket', bucket],
+    queryFn: ({ signal }) => call('getBucket', { params, signal }),
+  })
   return (
     <BucketSetting
       bucket={bucket}
@@ -64,13 +70,16 @@ function Quota({ bucket }: { bucket: string }) {
       save={body => call('setBucketQuota', { params, body })}
     >
       {({ size }, change, _, errors) => (
-        <BytesInput
-          error={errors.size}
-          label={texts.bucket.quotaSize}
-          description={texts.bucket.quotaHint}
-          value={size}
-          onChange={bytes => change({ type: bytes === 0 ? '' : 'hard', size: bytes })}
-        />
+        <>
+          <BytesInput
+            error={errors.size}
+            label={texts.bucket.quotaSize}
+            description={texts.bucket.quotaHint}
+            value={size}
+            onChange={bytes => change({ type: bytes === 0 ? '' : 'hard', size: bytes })}
+          />
+          {size > 0 && size < stored && <Alert color="orange">{texts.bucket.quotaBelow(formatBytes(stored))}</Alert>}
+        </>
       )}
     </BucketSetting>
   )

@@ -44,6 +44,14 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   const create = async () => {
     if (made === undefined) {
       await call('createBucket', { body: bodyOf(form.getValues()) })
+      // With its encryption, or not at all.
+      try {
+        await setEncryption(name.trim(), encryption, tried.current)
+      } catch (error) {
+        if (!(await isTakenBack(name.trim()))) setMade(name.trim())
+        await queryClient.invalidateQueries({ queryKey: ['buckets'] })
+        throw error
+      }
       setMade(name.trim())
       await queryClient.invalidateQueries({ queryKey: ['buckets'] })
     }
@@ -127,9 +135,24 @@ interface Tried {
   tags: boolean
 }
 
-async function setRest(bucket: string, encryption: Encryption, tags: readonly Pair[], tried: Tried): Promise<void> {
+async function setEncryption(bucket: string, encryption: Encryption, tried: Tried): Promise<void> {
   tried.encryption ||= encryption.algorithm !== 'none'
   if (tried.encryption) await saveEncryption(bucket, encryption)
+}
+
+/** Whether the bucket that was made a moment ago is gone again. It is kept where somebody has stored something in it meanwhile. */
+async function isTakenBack(bucket: string): Promise<boolean> {
+  try {
+    await call('deleteBucket', { params: { bucket } })
+    return true
+  } catch {
+    // The failure that comes before it is told; the bucket is then listed, with a form for what is missing.
+    return false
+  }
+}
+
+async function setRest(bucket: string, encryption: Encryption, tags: readonly Pair[], tried: Tried): Promise<void> {
+  await setEncryption(bucket, encryption, tried)
   tried.tags ||= tags.length > 0
   if (tried.tags) await call('setBucketTags', { params: { bucket }, body: { tags: objectOf(tags) } })
 }

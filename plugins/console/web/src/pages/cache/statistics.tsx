@@ -57,7 +57,7 @@ export function Statistics({ distribution }: { distribution?: string }) {
 }
 
 /** Of no requests there is no share. */
-function hitRatioOf({ requests, hitRatio }: Stats): string {
+function hitRatioOf({ requests, hitRatio }: Pick<Stats, 'requests' | 'hitRatio'>): string {
   const lookedUp = Object.entries(requests).some(([result, count]) => result !== 'BYPASS' && count > 0)
   return lookedUp ? formatPercent(hitRatio) : '–'
 }
@@ -162,7 +162,7 @@ const nameOf = ({ distribution, host, path = '' }: { distribution: string; host:
 
 const hostColumns: Column<Stats['hosts'][number]>[] = [
   { title: words.host, render: ({ host, distribution }) => <Titled name={host} note={distribution} /> },
-  { title: words.ratio, isNumber: true, render: ({ hitRatio }) => formatPercent(hitRatio) },
+  { title: words.ratio, isNumber: true, render: hitRatioOf },
   { title: words.fromCache, isNumber: true, render: ({ bytesCache }) => formatBytes(bytesCache) },
   { title: words.fromOrigin, isNumber: true, render: ({ bytesOrigin }) => formatBytes(bytesOrigin) },
 ]
@@ -195,7 +195,7 @@ const nodeColumns: Column<Stats['nodes'][number]>[] = [
       />
     ),
   },
-  { title: words.ratio, isNumber: true, render: ({ hitRatio }) => formatPercent(hitRatio) },
+  { title: words.ratio, isNumber: true, render: hitRatioOf },
   { title: words.entries, isNumber: true, render: ({ entries }) => formatCount(entries) },
   {
     title: words.memory,

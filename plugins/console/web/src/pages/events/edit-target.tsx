@@ -52,12 +52,25 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
     notifications.show({ color: isApplied ? 'teal' : 'orange', message })
     await Promise.all([['notify-targets'], ['config']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
   }
+  // The server names a key by its subsystem: `notify_webhook:mine.endpoint`.
+  const fields = {
+    setErrors: (errors: Record<string, string>) =>
+      form.setErrors(
+        Object.fromEntries(
+          Object.entries(errors).map(([path, message]) => [
+            `settings.${path.slice(path.lastIndexOf('.') + 1)}`,
+            message,
+          ]),
+        ),
+      ),
+    isDirty: () => form.isDirty(),
+  }
   return (
     <FormDialog
       title={existing?.id ?? words.add}
       submit={texts.common.save}
       size="lg"
-      form={form}
+      form={fields}
       onSubmit={save}
       onClose={onClose}
     >

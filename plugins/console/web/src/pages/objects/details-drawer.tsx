@@ -7,7 +7,7 @@ import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatDate } from '../../parts/format.ts'
+import { formatBytes, formatMoment } from '../../parts/format.ts'
 import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -109,7 +109,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           {tab !== 'versions' && data === undefined && error === null && <Skeleton h={200} />}
           {versionId !== undefined && data !== undefined && tab !== 'versions' && (
             <Text size="sm" c="dimmed">
-              {texts.objects.versionOf(formatDate(data.lastModified))}
+              {texts.objects.versionOf(formatMoment(data.lastModified))}
             </Text>
           )}
           <Tabs.Panel value="details">
@@ -185,7 +185,7 @@ function Details({ details }: { details: ObjectDetails }) {
       <Facts
         facts={[
           [texts.common.size, sizeInFull(details.size)],
-          [texts.common.modified, formatDate(details.lastModified)],
+          [texts.common.modified, formatMoment(details.lastModified)],
           [texts.objects.type, details.contentType],
           [texts.objects.contentEncoding, details.contentEncoding],
           [texts.objects.contentLanguage, details.contentLanguage],

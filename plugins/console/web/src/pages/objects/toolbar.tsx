@@ -1,5 +1,13 @@
 import { Button, FileButton, Group, Text } from '@mantine/core'
-import { IconCopy, IconFileZip, IconFolderUp, IconForms, IconTrash, IconUpload } from '@tabler/icons-react'
+import {
+  IconCopy,
+  IconFileZip,
+  IconFolderPlus,
+  IconFolderUp,
+  IconForms,
+  IconTrash,
+  IconUpload,
+} from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { notifyFailure } from '../../parts/failure.tsx'
@@ -12,6 +20,7 @@ import type { Entry, Selection } from './entries.ts'
 
 const CopyEntries = lazy(async () => ({ default: (await import('./copy-entries.tsx')).CopyEntries }))
 const PostForm = lazy(async () => ({ default: (await import('../shares/post-form.tsx')).PostForm }))
+const NewFolder = lazy(async () => ({ default: (await import('./new-folder.tsx')).NewFolder }))
 const DeleteEntries = lazy(async () => ({ default: (await import('./delete-entries.tsx')).DeleteEntries }))
 
 export interface ToolbarProps {
@@ -22,7 +31,7 @@ export interface ToolbarProps {
 }
 
 export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
-  const [dialog, setDialog] = useState<'copy' | 'delete' | 'form'>()
+  const [dialog, setDialog] = useState<'copy' | 'delete' | 'folder' | 'form'>()
   const close = () => setDialog(undefined)
   const clear = () => onSelect(new Map())
   const rights = useRights(bucket, prefix)
@@ -42,6 +51,15 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
   return (
     <Group gap="xs">
       {mayWrite && <UploadButtons bucket={bucket} prefix={prefix} />}
+      {mayWrite && (
+        <Button
+          variant="default"
+          leftSection={<IconFolderPlus size={16} aria-hidden />}
+          onClick={() => setDialog('folder')}
+        >
+          {texts.objects.newFolder}
+        </Button>
+      )}
       {mayWrite && (
         <Button variant="default" leftSection={<IconForms size={16} aria-hidden />} onClick={() => setDialog('form')}>
           {texts.postForm.action}
@@ -83,6 +101,7 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
       )}
       <Suspense>
         {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
+        {dialog === 'folder' && <NewFolder bucket={bucket} prefix={prefix} onClose={close} />}
         {dialog === 'form' && <PostForm bucket={bucket} prefix={prefix} onClose={close} />}
         {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
       </Suspense>

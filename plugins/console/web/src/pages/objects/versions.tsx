@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatDate } from '../../parts/format.ts'
+import { formatBytes, formatMoment } from '../../parts/format.ts'
 import { useLongList } from '../../parts/long-list.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -71,7 +71,7 @@ interface RowProps {
 
 function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
   const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
-  const date = formatDate(lastModified)
+  const date = formatMoment(lastModified)
   const rights = useRights(bucket, key)
   const mayRead = rights.has('s3:GetObjectVersion')
   const mayWrite = rights.has('s3:PutObject')

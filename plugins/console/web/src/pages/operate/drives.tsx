@@ -1,5 +1,5 @@
 /** Every drive with its state, what is rebuilt on it, and how it is replaced. */
-import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Alert, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { IconReplace } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
@@ -26,6 +26,7 @@ export function DrivesPage() {
   const show = (path?: string) =>
     void navigate({ to: '/drives', search: path === undefined ? {} : { replace: path }, replace: true })
   const drives = data?.nodes.flatMap(node => node.disks) ?? []
+  const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   const chosen = drives.find(({ path }) => path === replace)
   const ofSet = (pool: number, set: number) => redundancy.data?.sets.find(one => one.pool === pool && one.set === set)
   return (
@@ -40,6 +41,7 @@ export function DrivesPage() {
       </div>
       {error !== null && data === undefined && <ProblemAlert error={error} onRetry={() => refetch()} />}
       {error === null && data === undefined && <Skeleton h={240} />}
+      {shared.length > 0 && <Alert color="orange">{words.sharedFileSystem(shared.join(', '))}</Alert>}
       {data?.pools.flatMap(pool =>
         pool.erasureSets.map(set => (
           <Section

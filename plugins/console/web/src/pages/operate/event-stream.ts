@@ -23,7 +23,16 @@ export function useEventStream<Line>(
   const [stream, setStream] = useState<EventStream<Line>>({ lines: [], dropped: 0, isOpen: false })
   const url = urlOf(operation, {}, withoutEmpty(query))
   const next = useRef(0)
+  /** What has come: a stream that is opened again may begin with the same lines. */
+  const seen = useRef(new Set<string>())
+  const asked = useRef(url)
   useEffect(() => {
+    if (asked.current !== url) {
+      // Another question has other lines.
+      asked.current = url
+      seen.current.clear()
+      setStream({ lines: [], dropped: 0, isOpen: false })
+    }
     if (isPaused) return
     let waiting: (Line & { id: number })[] = []
     let dropped = 0
@@ -41,6 +50,9 @@ export function useEventStream<Line>(
         call('getPermissions').catch(() => undefined)
       }
       source.addEventListener(event, ({ data }) => {
+        if (seen.current.has(data)) return
+        seen.current.add(data)
+        if (seen.current.size > 2 * keptMax) seen.current.delete(seen.current.values().next().value!)
         waiting.push({ ...JSON.parse(data), id: next.current++ })
         if (waiting.length > keptMax) waiting = waiting.slice(-keptMax)
       })

@@ -17,11 +17,7 @@ export interface LivePageProps<Line> {
   readonly filtersSet: number
   /** Why there may be no line, and what makes one. */
   readonly none: string
-  /** Told of lines that `isShown` leaves out, where nothing else is there. */
-  readonly leftOut?: (count: number) => string
   readonly columns: readonly Column<Line>[]
-  /** Default: every line. */
-  readonly isShown?: (line: Line) => boolean
 }
 
 export function LivePage<Line>({
@@ -32,13 +28,10 @@ export function LivePage<Line>({
   filters,
   filtersSet,
   none,
-  leftOut,
   columns,
-  isShown = () => true,
 }: LivePageProps<Line>) {
   const [isPaused, setPaused] = useState(false)
-  const { lines: all, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
-  const lines = all.filter(isShown)
+  const { lines, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
   return (
     <Stack>
       <Group justify="space-between">
@@ -61,7 +54,7 @@ export function LivePage<Line>({
         {dropped > 0 && ` ${texts.operate.dropped(formatCount(dropped))}`}
       </Text>
       {lines.length === 0 ? (
-        <Text c="dimmed">{all.length > 0 && leftOut !== undefined ? leftOut(all.length) : none}</Text>
+        <Text c="dimmed">{none}</Text>
       ) : (
         <ItemTable
           label={title}

@@ -9,6 +9,9 @@ import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
 
+/** As many as the page keeps. */
+const linesFirst = 500
+
 export function Logs() {
   const [level, setLevel] = useState('')
   const [component, setComponent] = useState('')
@@ -19,10 +22,9 @@ export function Logs() {
       title={texts.operate.logs}
       operation="streamLogs"
       event="log"
-      query={{ level, component: asked }}
+      query={{ level, component: asked, last: linesFirst, audit: hasAudit || asked === 'audit' }}
       filtersSet={countSet(level, component, hasAudit)}
       none={texts.operate.noLogLines}
-      leftOut={texts.operate.onlyAudit}
       filters={
         <>
           <NativeSelect
@@ -44,8 +46,6 @@ export function Logs() {
           />
         </>
       }
-      // Each request has an audit line: they would hide all others.
-      isShown={line => hasAudit || asked === 'audit' || line.component !== 'audit'}
       columns={columns}
     />
   )

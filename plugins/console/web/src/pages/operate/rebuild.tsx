@@ -13,9 +13,13 @@ export type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
 /** How much of a set has all of its shards. */
 export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
   if (redundancy === undefined) return null
-  const { bytes, belowBytes, belowRecords } = redundancy
+  const { records, bytes, belowBytes, belowRecords } = redundancy
   const label =
-    belowRecords === 0 ? words.steps.whole : words.steps.below(formatCount(belowRecords), formatBytes(belowBytes))
+    records === 0
+      ? words.steps.empty
+      : belowRecords === 0
+        ? words.steps.whole
+        : words.steps.below(formatCount(belowRecords), formatBytes(belowBytes))
   return (
     <Stack gap={4}>
       <Text size="sm">{label}</Text>

@@ -57,7 +57,7 @@ function factsOf(
     [texts.secrets.endpoint, s3?.endpoint],
     [texts.secrets.region, info.region],
     [words.deployment, info.deploymentId],
-    [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff],
+    [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff(securePortsOf(nodes))],
     ...tls.certificates.map(({ name, domains, notAfter }): [string, string] => [
       words.certificate(name),
       words.until(domains.join(', '), formatDate(notAfter)),
@@ -66,3 +66,7 @@ function factsOf(
     [words.telemetry, telemetry.enabled ? telemetry.endpoint : words.telemetryOff],
   ]
 }
+
+/** Distributions have certificates of their own, whether or not the server has one. */
+const securePortsOf = (nodes: ServerInfo['nodes']): string[] =>
+  nodes.flatMap(({ listeners }) => listeners.filter(({ secure }) => secure).map(({ port }) => String(port)))

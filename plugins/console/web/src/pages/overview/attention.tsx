@@ -64,10 +64,12 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
     redundancy === undefined || redundancy.isFull || redundancy.belowRecords === 0
       ? []
       : [texts.overview.below(redundancy.belowRecords, formatBytes(redundancy.belowBytes))]
+  const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   return [
     ...sets,
     ...lost.map(({ path, state, error }) => texts.overview.driveLost(path, state, error)),
     ...below,
+    ...(shared.length > 0 ? [texts.drives.sharedFileSystem(shared.join(', '))] : []),
     ...drives.filter(({ healing }) => healing).map(({ path }) => texts.overview.healing(path)),
   ]
 }

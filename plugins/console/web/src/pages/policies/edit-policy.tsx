@@ -7,6 +7,7 @@ import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
 import type { Policy } from './policies.tsx'
@@ -23,6 +24,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       // As text: the places in the server's answer are places in what stands here.
       const params = { name: name.trim() }
       if (policy === undefined && (await isTaken(params))) throw new Error(texts.policies.taken(params.name))
+      requireNoPlaceholder(text)
       const ifMatch = policy === undefined ? {} : { ifMatch: policy.etag }
       await call('putPolicy', { params, body: { document: text }, ...ifMatch })
       await queryClient.invalidateQueries({ queryKey: ['policies'] })

@@ -3,11 +3,10 @@ import { NumberInput, Select, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
-import { useMay } from '../../app/signed-in.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
-import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Provider } from './dns-providers.tsx'
+import { ProviderFields, type ProviderKind } from './provider-fields.tsx'
 
 const words = texts.publishing
 
@@ -30,12 +29,16 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
       ttl: (provider?.ttl ?? '') as number | '',
       propagationTimeout: provider?.propagationTimeout ?? '',
       settings: storedSettings(provider),
-      credentials: [] as readonly Pair[],
     },
   })
   const kinds = useKinds()
+  const kind = kinds.find(({ type }) => type === form.values.type)
   const save = async () => {
-    const { name, type, comment, ttl, propagationTimeout, settings, credentials } = form.getValues()
+    const { name, type, comment, ttl, propagationTimeout, settings } = form.getValues()
+    const isSecret = (field: string) => kind?.fields.find(one => one.name === field)?.secret === true
+    const given = Object.entries(settings).filter(([, value]) => value !== '')
+    const credentials = given.filter(([field]) => isSecret(field))
+    const rest = given.filter(([field]) => !isSecret(field))
     const body = {
       name: name.trim(),
       type,
@@ -43,8 +46,8 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
       ...(ttl !== '' && { ttl }),
       ...(propagationTimeout !== '' && { propagationTimeout }),
       ...(provider?.pollingInterval !== undefined && { pollingInterval: provider.pollingInterval }),
-      ...(settings.length > 0 && { [blockOf(type)]: objectOf(settings) }),
-      ...(credentials.length > 0 && { credentials: objectOf(credentials) }),
+      ...(rest.length > 0 && { [blockOf(type)]: Object.fromEntries(rest) }),
+      ...(credentials.length > 0 && { credentials: Object.fromEntries(credentials) }),
     }
     if (provider === undefined) await call('createDnsProvider', { body })
     else await call('putDnsProvider', { params: { name: provider.name }, body, ifMatch: provider.etag })
@@ -67,32 +70,25 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
           {...form.getInputProps('name')}
         />
       )}
-      {kinds.length > 0 ? (
-        <Select
-          label={texts.operate.type}
-          data={kinds}
-          required
-          allowDeselect={false}
-          {...form.getInputProps('type')}
+      <Select
+        label={texts.operate.type}
+        data={kinds.map(({ type }) => type)}
+        {...(kind !== undefined && { description: kind.description })}
+        required
+        allowDeselect={false}
+        {...form.getInputProps('type')}
+        // Settings of one kind say nothing to another.
+        onChange={type => form.setValues({ type: type ?? '', settings: {} })}
+      />
+      {kind !== undefined && (
+        <ProviderFields
+          kind={kind}
+          values={form.values.settings}
+          errors={form.errors}
+          hasCredentials={provider?.hasCredentials === true && provider.type === kind.type}
+          onChange={(name, value) => form.setFieldValue('settings', { ...form.values.settings, [name]: value })}
         />
-      ) : (
-        <TextInput label={texts.operate.type} required {...form.getInputProps('type')} />
       )}
-      <PairsInput
-        of={words.setting}
-        label={words.settings}
-        hint={words.settingsHint}
-        value={form.values.settings}
-        onChange={value => form.setFieldValue('settings', value)}
-      />
-      <PairsInput
-        of={words.credential}
-        label={words.credentials}
-        hint={provider?.hasCredentials === true ? words.credentialsKept : words.credentialsHint}
-        isSecret
-        value={form.values.credentials}
-        onChange={value => form.setFieldValue('credentials', value)}
-      />
       <NumberInput label={words.ttl} min={0} {...form.getInputProps('ttl')} />
       <TextInput label={words.propagation} {...form.getInputProps('propagationTimeout')} />
       <TextInput label={texts.common.description} {...form.getInputProps('comment')} />
@@ -100,22 +96,17 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
   )
 }
 
-function storedSettings(provider: Provider | undefined): readonly Pair[] {
-  if (provider === undefined) return []
-  const stored = pairsOf((provider as unknown as Record<string, object>)[blockOf(provider.type)])
-  return stored.map(([name, value]) => [name, String(value)])
+function storedSettings(provider: Provider | undefined): Record<string, string> {
+  if (provider === undefined) return {}
+  const stored = (provider as unknown as Readonly<Record<string, object | undefined>>)[blockOf(provider.type)] ?? {}
+  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, String(value)]))
 }
 
-/** The kinds that plugins provide; empty for whoever may not list plugins. */
-function useKinds(): string[] {
+/** The kinds that plugins provide. */
+function useKinds(): readonly ProviderKind[] {
   const { data = [] } = useQuery({
-    queryKey: ['names', 'dns-kinds'],
-    queryFn: async ({ signal }) => {
-      const { items } = await call('listPlugins', { query: { limit: 1000 }, signal })
-      const provided = items.flatMap(({ provides }) => provides)
-      return provided.filter(({ extensionPoint }) => extensionPoint === 'dns-provider').map(({ id }) => id)
-    },
-    enabled: useMay('admin:ServerInfo'),
+    queryKey: ['dns-kinds'],
+    queryFn: async ({ signal }) => (await call('listDnsProviders', { query: { limit: 1 }, signal })).kinds,
   })
   return data
 }

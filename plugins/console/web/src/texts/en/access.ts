@@ -33,6 +33,7 @@ export const groups = {
 }
 
 export const policies = {
+  placeholder: 'Replace BUCKET by the name of your bucket: as it is, the policy allows nothing.',
   title: 'Policies',
   create: 'Create policy',
   none: 'There is no policy.',
@@ -75,6 +76,8 @@ export const accessKeys = {
   rotateTitle: (key: string) => `A new secret key for ${key}?`,
   expiresAt: 'Expires',
   expiresHint: 'Empty: never',
+  disableTitle: (key: string) => `Disable access key ${key}?`,
+  disableText: 'Programs that use it are refused until it is enabled again.',
   deleteTitle: (key: string) => `Delete access key ${key}?`,
   deleteText: 'Programs that use it stop working.',
 }

@@ -42,9 +42,12 @@ export const drives = {
     wait: 'Wait until it is rebuilt',
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
-    whole: 'Everything is stored with full redundancy again.',
+    whole: 'Everything in this set is stored with full redundancy.',
+    empty: 'Nothing is stored in this set yet.',
     below: (records: string, bytes: string) => `Still missing: shards of ${records} versions and parts (${bytes}).`,
   },
+  sharedFileSystem: (paths: string) =>
+    `${paths} are on one file system: if it is lost, all of them are lost. Redundancy protects only drives with disks of their own.`,
   command: 'For example',
   all: 'All drives',
 }

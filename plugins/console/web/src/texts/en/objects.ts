@@ -1,5 +1,10 @@
 /** Objects, their uploads and shares. */
 export const objects = {
+  newFolder: 'New folder',
+  newFolderOpen: 'Open it',
+  newFolderNameless: 'The folder needs a name.',
+  newFolderHint:
+    'A folder is the beginning of the keys in it, and is there as long as something is in it. It opens now; upload something into it to keep it.',
   empty: 'Nothing is here yet. Drop files or folders on this page, or choose them.',
   emptyForReaders: 'Nothing is here.',
   emptyPrefix: (prefix: string) => `No key begins with “${prefix}”.`,
@@ -168,7 +173,8 @@ export const shares = {
   owner: 'Owner',
   state: 'State',
   lastUsed: 'Last used',
-  usedWithin: (date: string) => `within an hour after ${date}`,
+  usedThisHour: 'in this hour',
+  usedBetween: (from: string, until: string) => `between ${from} and ${until}`,
   revoke: 'Revoke',
   revoked: 'The link does not work any more.',
   all: 'Shares of everybody',

@@ -27,9 +27,7 @@ export const operate = {
   live: 'Live.',
   connecting: 'Connecting…',
   dropped: (count: string) => `${count} lines were left out, because there were too many.`,
-  noLogLines: 'No line yet: the last lines, and those that the server writes from now on, appear here by themselves.',
-  onlyAudit: (count: number) =>
-    `${count === 1 ? 'One line is an audit line' : `${count.toLocaleString('en')} lines are audit lines`}, one for each request. “Show audit lines” shows them; the page Audit searches them.`,
+  noLogLines: 'The server keeps no such line. New ones appear here as they are written.',
   noTraceLines:
     'No request yet. Requests that come from now on appear here by themselves, those of this console as well: open another page of it in another tab, or use an S3 client.',
   type: 'Type',

@@ -9,7 +9,10 @@ export const server = {
   started: 'Running since',
   node: 'Node',
   tls: 'TLS',
-  tlsOff: 'off: connections to this server are not encrypted',
+  tlsOff: (secure: readonly string[]) =>
+    secure.length === 0
+      ? 'off: connections to this server are not encrypted'
+      : `off for the S3 API and this console; on for distributions, port ${secure.join(', ')}`,
   tlsOn: (version: string) => `on, from ${version}`,
   certificate: (name: string) => `Certificate ${name}`,
   until: (domains: string, date: string) => `${domains}, until ${date}`,

@@ -1,0 +1,37 @@
+/** Opens a folder that is not there yet. Nothing is stored: a folder is the beginning of the keys in it. */
+import { Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useNavigate } from '@tanstack/react-router'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { texts } from '../../texts/index.ts'
+
+export interface NewFolderProps {
+  readonly bucket: string
+  /** The folder that it is in; empty or with a slash at its end. */
+  readonly prefix: string
+  readonly onClose: () => void
+}
+
+export function NewFolder({ bucket, prefix, onClose }: NewFolderProps) {
+  const navigate = useNavigate()
+  const form = useForm({ initialValues: { name: '' } })
+  const open = async () => {
+    const name = form.values.name.replace(/^\/+|\/+$/g, '')
+    if (name === '') throw new Error(texts.objects.newFolderNameless)
+    await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${name}/` } })
+  }
+  return (
+    <FormDialog
+      title={texts.objects.newFolder}
+      submit={texts.objects.newFolderOpen}
+      form={form}
+      onSubmit={open}
+      onClose={onClose}
+    >
+      <TextInput label={texts.common.name} required autoComplete="off" data-autofocus {...form.getInputProps('name')} />
+      <Text size="sm" c="dimmed">
+        {texts.objects.newFolderHint}
+      </Text>
+    </FormDialog>
+  )
+}

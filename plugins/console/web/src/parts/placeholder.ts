@@ -1,0 +1,7 @@
+/** What is to be replaced in the example that a new policy begins with. */
+import { texts } from '../texts/index.ts'
+
+/** Throws where the name of the bucket is still that of the example: such a policy allows nothing. */
+export function requireNoPlaceholder(policy: string): void {
+  if (/arn:aws:s3:::BUCKET\b/.test(policy)) throw new Error(texts.policies.placeholder)
+}
