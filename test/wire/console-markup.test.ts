@@ -200,6 +200,7 @@ if (withoutBrowser !== false) {
     await page.goto(`${url}/policies`)
     await page.getByRole('button', { name: 'Create policy' }).click()
     await dialog.getByLabel('Name').fill(image)
+    await dialog.locator('.cm-content').fill('{"Version": "2012-10-17", "Statement": []}')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog
       .getByText(/must|invalid/i)
