@@ -75,11 +75,40 @@ t.test('other files are unpacked only after the manifest is known to be genuine'
   t.match(strange, { message: /^more\/0: is not in manifest\.json/, unpacked: sizes })
 })
 
+/** Empty files without compression, called `0`, `1` and so on: a writer of archives would take a minute for so many. */
+function emptyFiles(count: number): Buffer {
+  const files: Buffer[] = []
+  const directory: Buffer[] = []
+  let at = 0
+  for (let index = 0; index < count; index++) {
+    const name = Buffer.from(`${index}`)
+    const header = Buffer.alloc(30)
+    header.writeUInt32LE(0x04034b50)
+    header.writeUInt16LE(name.length, 26)
+    const entry = Buffer.alloc(46)
+    entry.writeUInt32LE(0x02014b50)
+    entry.writeUInt16LE(name.length, 28)
+    entry.writeUInt32LE(at, 42)
+    files.push(header, name)
+    directory.push(entry, name)
+    at += header.length + name.length
+  }
+  const end = Buffer.alloc(22)
+  end.writeUInt32LE(0x06054b50)
+  end.writeUInt16LE(count, 8)
+  end.writeUInt16LE(count, 10)
+  end.writeUInt32LE(
+    directory.reduce((sum, { length }) => sum + length, 0),
+    12,
+  )
+  end.writeUInt32LE(at, 16)
+  return Buffer.concat([...files, ...directory, end])
+}
+
 t.test('files without a manifest are not unpacked, and their number is bounded', async t => {
-  const empty = (count: number) =>
-    writeZip(new Map(Array.from({ length: count }, (_, index) => [`${index}`, Buffer.alloc(0)])), now)
-  t.match(await refusalOf(await empty(filesMax)), { message: /no manifest\.json/, unpacked: [] })
-  t.match(await refusalOf(await empty(filesMax + 1)), { message: /more than 50000 files/, unpacked: [] })
+  t.same([...(await readZip(emptyFiles(2))).keys()], ['0', '1'])
+  t.match(await refusalOf(emptyFiles(filesMax)), { message: /no manifest\.json/, unpacked: [] })
+  t.match(await refusalOf(emptyFiles(filesMax + 1)), { message: /more than 50000 files/, unpacked: [] })
 })
 
 t.test('a long name is cut in what an import says', async t => {
