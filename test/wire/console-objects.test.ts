@@ -147,6 +147,7 @@ if (withoutBrowser !== false) {
       t.equal(await dialog.getByLabel('Value of tag 1').inputValue(), 'final')
     }
     await page.keyboard.press('Escape')
+    await question.waitFor()
     t.same(await accessibilityFlaws(page), [])
     await question.getByRole('button', { name: 'Stay here' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()

@@ -60,8 +60,10 @@ if (withoutBrowser !== false) {
       await isReleased
       await route.continue()
     })
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('ControlOrMeta+K')
     await page.getByRole('option', { name: 'photos' }).waitFor()
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
     const asked = page.waitForRequest(search)
     const answered = page.waitForResponse(search)
     await page.keyboard.type('pho')
