@@ -1,6 +1,6 @@
 /**
  * Schedules of clients, checkpoints, compaction, crashes, power losses, full disks and failing disks over simulated hardware,
- * checked against the invariants of `engine.ts`. ROUNDS and SEED repeat or extend a run. Those that have found a defect run always.
+ * checked against the invariants of `engine.ts`. ROUNDS and SEED repeat or extend a run. Seeds that have found a defect run always.
  */
 import { randomInt } from 'node:crypto'
 import { schedulesMsMax, testRounds, testSchedules } from 'svc/testing'
