@@ -6,6 +6,7 @@ import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { DeleteOutcome, ObjectsService } from 'svc/plugins/objects/api'
 import type { Static } from 'typebox'
 import type { BulkDeleteResult } from './admin/bulk-delete-schema.ts'
+import { mapInTurns } from './turns.ts'
 
 export interface Target {
   readonly key: string
@@ -41,9 +42,10 @@ export class BulkDelete {
   }
 
   async deleteAll(targets: readonly Target[]): Promise<void> {
-    const allowed = targets.filter(target => this.#mayDelete(target))
+    const decisions = await mapInTurns(targets, target => this.#mayDelete(target))
+    const allowed = targets.filter((_, index) => decisions[index])
     if (allowed.length === 0) return
-    const items = allowed.map(({ key, versionId }) => ({
+    const items = await mapInTurns(allowed, ({ key, versionId }) => ({
       key,
       versionId,
       bypassGovernance: versionId !== undefined && this.#mayBypass(key, versionId),

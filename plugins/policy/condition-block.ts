@@ -8,7 +8,8 @@
  *
  * ForAllValues tests each value of the request, ForAnyValue any of them. Without either, one matching value is a match, and a negated
  * operator gives the opposite of its positive one. If a key that has a single value gets several (two tags whose names differ in case
- * only), the right one is unknown: then the entry holds for a statement that denies, and does not for one that allows.
+ * only), the right one is unknown: then the entry holds for a statement that denies, and does not for one that allows. The same is true of a
+ * value that is too long to be compared with wildcards: a header may have 32 KiB, and a policy a thousand patterns.
  */
 
 import { findConditionKey } from './condition-keys.ts'
@@ -18,12 +19,16 @@ import type { JsonNode } from './json-reader.ts'
 import { kmsKeyIdCondition, kmsKeySpellings, normalizeKmsKey } from './kms-key-id.ts'
 import { type Expectation, type Operator, operators } from './operators.ts'
 import { type Problems, quote } from './problems.ts'
+import { isWorthRemembering, remembered } from './recent-matches.ts'
 import type { ConditionValues } from './template.ts'
 
 export type Quantifier = 'ForAllValues' | 'ForAnyValue' | undefined
 
 /** Keys that identify the caller or its address: a condition on one of them can limit a statement for everybody to a few callers. */
 const narrowingKeys = new Set(['aws:sourceip', 'aws:username', 'aws:userid', 'aws:principalarn', 'aws:groups'])
+
+/** Longest value that is compared with wildcards. Object keys have at most 1024 bytes, and browsers send a Referer of at most 4096. */
+export const patternTextMax = 4096
 
 export class Condition {
   /** As in the document: `ForAnyValue:StringLikeIfExists`. */
@@ -38,6 +43,9 @@ export class Condition {
   readonly #expected: readonly Expectation[]
   readonly #isList: boolean
   readonly #isKmsKey: boolean
+  readonly #hasVariables: boolean
+  /** See `patternCost`. */
+  readonly cost: number
 
   constructor(operatorName: string, parsed: ParsedOperator, keyName: string, expected: readonly Expectation[]) {
     this.operatorName = operatorName
@@ -49,6 +57,8 @@ export class Condition {
     this.#expected = expected
     this.#isList = findConditionKey(this.key)?.isList === true
     this.#isKmsKey = this.key === kmsKeyIdCondition
+    this.#hasVariables = expected.some(({ hasVariables }) => hasVariables === true)
+    this.cost = expected.reduce((sum, { cost = 0 }) => sum + cost, 0)
   }
 
   /** `isDeny`: the condition is part of a statement that denies. */
@@ -58,6 +68,7 @@ export class Condition {
     const { isNull, isNegated } = this.#operator
     if (isNull) return this.#agrees(isAbsent ? 'true' : 'false', request)
     if (isAbsent && this.#ifExists) return true
+    if (this.#operator.isPattern && given?.some(value => value.length > patternTextMax) === true) return isDeny
     switch (this.#quantifier) {
       case 'ForAllValues':
         // As on AWS: true without values, and if all values are empty.
@@ -95,6 +106,11 @@ export class Condition {
   }
 
   #agreesAs(value: string, request: ConditionValues): boolean {
+    if (this.#hasVariables || !isWorthRemembering(this.cost, value)) return this.#compare(value, request)
+    return remembered(this, value, () => this.#compare(value, request))
+  }
+
+  #compare(value: string, request: ConditionValues): boolean {
     for (const expectation of this.#expected) if (expectation.matches(value, request)) return true
     return false
   }

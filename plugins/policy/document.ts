@@ -64,6 +64,11 @@ export interface CompileOptions {
 /** UTF-8 bytes of a document, as AWS limits bucket policies. */
 export const documentBytesMax = 20 * 1024
 export const statementsMax = 200
+/**
+ * Cost of all patterns of a document (see `patternCost`), so that the worst key and the worst headers take some milliseconds. A thousand ARNs
+ * with a star in the middle of each would not fit into a document.
+ */
+export const patternCostMax = 1024
 
 const documentElements = ['Version', 'Id', 'Statement'] as const
 
@@ -109,6 +114,7 @@ function readPolicy(
   const options = { kind, bucket, catalogue, normalizeKey, variables: version === '2012-10-17' }
   const sids = new Set<string>()
   const statements: Statement[] = []
+  let patternCost = 0
   for (const [index, node] of nodes.entries()) {
     problems.statement = index
     problems.sid = undefined
@@ -121,6 +127,11 @@ function readPolicy(
     if (sid !== '' && sids.has(sid))
       problems.error(node.at, 'Sid', `The Sid ${quote(sid)} stands in another statement too.`)
     sids.add(sid)
+    patternCost += costOf(statement)
+    if (patternCost > patternCostMax) {
+      problems.error(node.at, 'Statement', tooManyPatterns)
+      break
+    }
     if (problems.hasErrors) continue
     const document = statementDocument(node)
     statements.push(Object.freeze({ ...statement, document, keys: keysOf(statement.conditions, document) }))
@@ -135,6 +146,12 @@ function readPolicy(
   })
   const isPublic = statements.some(statement => statement.isPublic)
   return { kind, document, json: JSON.stringify(document), statements: Object.freeze(statements), isPublic }
+}
+
+const tooManyPatterns = `Up to this statement the policy has too many wildcards: at most ${patternCostMax} texts between two * are allowed, and one with a ? counts 8 for each 32 characters.`
+
+function costOf({ resources, conditions }: Pick<Statement, 'resources' | 'conditions'>): number {
+  return conditions.reduce((sum, { cost }) => sum + cost, resources?.cost ?? 0)
 }
 
 function readVersion(node: JsonNode | undefined, root: JsonObject, problems: Problems): PolicyDocument['Version'] {

@@ -14,12 +14,18 @@ export interface Expectation {
   matches(value: string, request: ConditionValues): boolean
   /** The value stands for a fixed caller, or for a block of addresses that is small enough not to mean everybody. */
   readonly isNarrow?: boolean
+  /** The result depends on other values of the request, too. */
+  readonly hasVariables?: boolean
+  /** See `patternCost`. */
+  readonly cost?: number
 }
 
 export interface Operator {
   readonly name: string
   readonly isNegated: boolean
   readonly isNull: boolean
+  /** Its values have wildcards. */
+  readonly isPattern: boolean
   /** The parsed value, or a sentence with its problem. */
   readonly read: (text: string, variables: boolean) => Expectation | string
 }
@@ -42,9 +48,12 @@ function readString(fold: (text: string) => string): Operator['read'] {
     const { literal } = template
     if (literal !== undefined) {
       const expected = fold(literal)
-      return { isNarrow: true, matches: value => fold(value) === expected }
+      // Folding may make a text longer; one that is much longer is not folded for nothing.
+      const lengthMax = 4 * expected.length
+      return { isNarrow: true, matches: value => value.length <= lengthMax && fold(value) === expected }
     }
     return {
+      hasVariables: true,
       matches(value, request) {
         const parts = template.resolve(request)
         return parts !== undefined && fold(value) === fold(parts.join(''))
@@ -75,6 +84,8 @@ function readLike(text: string, variables: boolean): Expectation | string {
   const pattern = patternOf(template)
   return {
     isNarrow: template.literal !== undefined,
+    hasVariables: template.hasVariables,
+    cost: template.cost,
     matches: (value, request) => pattern(request)?.matches(value) ?? false,
   }
 }
@@ -85,15 +96,19 @@ function readArn(text: string, variables: boolean): Expectation | string {
   const parts = splitArn(text)
   if (parts === undefined) return `${quote(text)} is no ARN: it has six parts with colons between them.`
   const patterns: ((request: ConditionValues) => WildcardPattern | undefined)[] = []
-  let isNarrow = true
+  let [isNarrow, hasVariables, cost] = [true, false, 0]
   for (const part of parts) {
     const template = readTemplate(part, { wildcards: true, variables })
     if (typeof template === 'string') return template
     isNarrow &&= template.literal !== undefined
+    hasVariables ||= template.hasVariables
+    cost += template.cost
     patterns.push(patternOf(template))
   }
   return {
     isNarrow,
+    hasVariables,
+    cost,
     matches(value, request) {
       const given = splitArn(value)
       return given?.every((part, index) => patterns[index](request)?.matches(part) ?? false) ?? false
@@ -142,7 +157,10 @@ const base64Form = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}
 function readBinary(text: string): Expectation | string {
   if (!base64Form.test(text)) return `${quote(text)} is not Base64.`
   const expected = Buffer.from(text, 'base64')
-  return { matches: value => base64Form.test(value) && Buffer.from(value, 'base64').equals(expected) }
+  return {
+    matches: value =>
+      value.length === text.length && base64Form.test(value) && Buffer.from(value, 'base64').equals(expected),
+  }
 }
 
 function readAddressBlock(text: string): Expectation | string {
@@ -186,9 +204,10 @@ const rows: readonly Row[] = [
 export const operators: ReadonlyMap<string, Operator> = new Map(
   [
     ...rows.flatMap(([name, read, negatedName]): Operator[] => {
-      const positive = { name, read, isNegated: false, isNull: false }
+      const isPattern = read === readLike || read === readArn
+      const positive = { name, read, isNegated: false, isNull: false, isPattern }
       return negatedName === undefined ? [positive] : [positive, { ...positive, name: negatedName, isNegated: true }]
     }),
-    { name: 'Null', read: readBool, isNegated: false, isNull: true },
+    { name: 'Null', read: readBool, isNegated: false, isNull: true, isPattern: false },
   ].map(operator => [operator.name, operator]),
 )

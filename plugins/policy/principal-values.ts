@@ -12,9 +12,9 @@ export function principalValues(identity: Identity | undefined, key: string): re
   if (identity === undefined) return undefined
   switch (key) {
     case 'aws:username':
-      return [userNameOf(identity)]
+    // Not the access key: its name may be chosen by whoever makes it, also as that of a user who is gone.
     case 'aws:userid':
-      return [identity.accessKey]
+      return [userNameOf(identity)]
     case 'aws:principalarn':
       return [`arn:aws:iam:::user/${userNameOf(identity)}`]
     case 'aws:groups':

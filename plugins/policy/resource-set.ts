@@ -4,6 +4,7 @@ import type { NormalizeKey } from './config.ts'
 import { type PlacedText, readTexts } from './elements.ts'
 import type { JsonNode } from './json-reader.ts'
 import { type Problems, quote } from './problems.ts'
+import { isWorthRemembering, remembered } from './recent-matches.ts'
 import { type ConditionValues, readTemplate, type Template } from './template.ts'
 import { anyRun, type PatternPart, WildcardPattern } from './wildcards.ts'
 
@@ -66,6 +67,15 @@ export class Resource {
     return parts !== undefined && new WildcardPattern(parts).matches(request.subject)
   }
 
+  get hasVariables(): boolean {
+    return this.#template.hasVariables
+  }
+
+  /** See `patternCost`. */
+  get cost(): number {
+    return this.#template.cost
+  }
+
   /** Whether it can match any resource of this action. */
   couldCover({ action }: ActionEntry): boolean {
     const { parts } = this.#template
@@ -85,13 +95,24 @@ export class Resource {
 export class ResourceSet {
   readonly isNegated: boolean
   readonly list: readonly Resource[]
+  /** See `patternCost`. */
+  readonly cost: number
+  readonly #hasVariables: boolean
 
   constructor(list: readonly Resource[], isNegated: boolean) {
     this.list = list
     this.isNegated = isNegated
+    this.cost = list.reduce((sum, { cost }) => sum + cost, 0)
+    this.#hasVariables = list.some(({ hasVariables }) => hasVariables)
   }
 
   matches(request: ResourceRequest): boolean {
+    if (this.cost === 0 || this.#hasVariables || !isWorthRemembering(this.cost, request.subject))
+      return this.#compare(request)
+    return remembered(this, request.subject, () => this.#compare(request))
+  }
+
+  #compare(request: ResourceRequest): boolean {
     for (const resource of this.list) if (resource.matches(request)) return !this.isNegated
     return this.isNegated
   }

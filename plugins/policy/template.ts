@@ -4,7 +4,7 @@
  * documents they are plain text. Source: AWS "IAM policy elements: Variables and tags".
  */
 import { findConditionKey } from './condition-keys.ts'
-import { type PatternPart, splitWildcards, WildcardPattern } from './wildcards.ts'
+import { type PatternPart, patternCost, splitWildcards, WildcardPattern } from './wildcards.ts'
 
 export interface Variable {
   /** Lower case. */
@@ -55,6 +55,11 @@ export class Template {
       resolved.push(value)
     }
     return resolved
+  }
+
+  /** See `patternCost`. */
+  get cost(): number {
+    return patternCost(this.parts)
   }
 
   pattern(): WildcardPattern {

@@ -1,6 +1,7 @@
 import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
-import { BulkDelete as Deletion, listPageSize } from '../bulk-delete.ts'
+import { BulkDelete as Deletion, listPageSize, type Target } from '../bulk-delete.ts'
 import { deletedTags } from '../deleted-tags.ts'
+import { someInTurns } from '../turns.ts'
 import { BulkDelete, BulkDeleteResult } from './bulk-delete-schema.ts'
 
 export default defineAdminOperation({
@@ -35,18 +36,17 @@ export default defineAdminOperation({
     )
     if (targets.length + folders.length === 0)
       throw adminErrors.invalid_argument('The request names no objects and no folders.')
-    if (!folders.every(mayList)) throw adminErrors.access_denied()
+    if (await someInTurns(folders, prefix => !mayList(prefix))) throw adminErrors.access_denied()
 
-    const mayDeleteAny = targets.some(({ key, versionId }) =>
+    const mayDelete = ({ key, versionId }: Target) =>
       request.isAllowed(
         versionId === undefined && !allVersions ? 's3:DeleteObject' : 's3:DeleteObjectVersion',
         bucket,
         key,
         { versionId },
-      ),
-    )
+      )
     // Callers who may do nothing in the bucket do not learn whether it exists.
-    if (folders.length > 0 || mayDeleteAny) await objects.getBucket(bucket)
+    if (folders.length > 0 || (await someInTurns(targets, mayDelete))) await objects.getBucket(bucket)
 
     const deletion = new Deletion(request, objects, bucket, bypassGovernance)
     await deletion.deleteAll(targets.filter(({ versionId }) => versionId !== undefined || !allVersions))

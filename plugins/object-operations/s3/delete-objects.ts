@@ -12,6 +12,7 @@ import {
   type XmlValue,
 } from 'svc/plugins/s3/api'
 import { deletedTags } from '../deleted-tags.ts'
+import { mapInTurns } from '../turns.ts'
 
 const keysMax = 1000
 const keyBytesMax = 1024
@@ -55,11 +56,12 @@ export default defineS3Operation({
       ...item,
       bypassGovernance: item.versionId !== undefined && mayBypassGovernance(request, item.key, item.versionId),
     })
-    const refusals = items.map(item => refusalOf(request, item))
+    const refusals = await mapInTurns(items, item => refusalOf(request, item))
     const allowed = items.filter((_, index) => refusals[index] === undefined)
     // Callers who may delete nothing in the bucket do not learn whether it exists.
     const { bucket, origin } = request
-    const results = allowed.length === 0 ? [] : await objects.deleteObjects(bucket, allowed.map(toDelete), origin)
+    const results =
+      allowed.length === 0 ? [] : await objects.deleteObjects(bucket, await mapInTurns(allowed, toDelete), origin)
     let next = 0
     const outcomes = items.map((item, index) => refusals[index] ?? describe(item, results[next++]!))
     request.note(deletedTags(items.flatMap(({ key }, index) => (outcomes[index]!.Deleted === undefined ? [] : [key]))))

@@ -376,7 +376,9 @@ const conditionRows: [string, string, unknown, readonly string[] | undefined, bo
   ['ForAnyValue:StringEquals', 'aws:groups', 'math', undefined, true],
   ['ForAnyValue:StringEquals', 'aws:groups', 'arts', undefined, false],
   ['StringEquals', 'aws:username', 'ada', undefined, true],
-  ['StringEquals', 'aws:userid', 'ADAKEY', undefined, true],
+  ['StringEquals', 'aws:userid', 'ada', undefined, true],
+  // The name of the access key: anybody may have chosen it.
+  ['StringEquals', 'aws:userid', 'ADAKEY', undefined, false],
   ['StringEquals', 'aws:PrincipalType', 'AccessKey', undefined, true],
   ['StringEquals', 'jwt:team', 'blue', undefined, true],
   ['StringEquals', 'aws:SourceVpc', 'vpc-1', undefined, false],
@@ -389,6 +391,45 @@ t.test('conditions: each operator, with present and absent values', async t => {
     const values = given === undefined ? {} : { [key.toLowerCase()]: given }
     const name = `${operator} ${key} ${JSON.stringify(expected)}: ${JSON.stringify(given)}`
     t.equal(holds({ [operator]: { [key]: expected } }, values), result, name)
+  }
+})
+
+t.test('a value that is too long for wildcards holds for a deny and not for an allow', async () => {
+  for (const [length, isLong] of [
+    [4096, false],
+    [4097, true],
+  ] as const) {
+    const values = () => ({ 'aws:referer': ['x'.repeat(length)] })
+    const decide = (...statements: object[]) =>
+      decision({ ...readingCat, conditions: values }, { identity: { granted: setOf(statements) } })
+    for (const operator of ['StringLike', 'ForAnyValue:StringLike', 'ForAllValues:StringLike', 'StringLikeIfExists']) {
+      const Condition = { [operator]: { 'aws:Referer': '*x*' } }
+      assert.equal(decide({ Action: '*', Condition }), !isLong, operator)
+      assert.equal(decide({ Action: '*' }, { Effect: 'Deny', Action: '*', Condition }), false, operator)
+      const other = { [operator]: { 'aws:Referer': '*y*' } }
+      assert.equal(decide({ Action: '*' }, { Effect: 'Deny', Action: '*', Condition: other }), !isLong, operator)
+    }
+    const unlike = { StringNotLike: { 'aws:Referer': '*y*' } }
+    assert.equal(decide({ Action: '*', Condition: unlike }), !isLong)
+    const equal = { StringEquals: { 'aws:Referer': 'x'.repeat(length) } }
+    assert.equal(decide({ Action: '*', Condition: equal }), true, 'without wildcards the length does not matter')
+  }
+})
+
+t.test('what was compared last is remembered, and for this text only', async () => {
+  const patterns = Array.from({ length: 200 }, (_, index) => `*<${index}>*`)
+  const granted = setOf({
+    Action: '*',
+    Resource: patterns.slice(0, 50).map(pattern => `arn:aws:s3:::zoo/${pattern}`),
+    Condition: { StringLike: { 'aws:UserAgent': patterns } },
+  })
+  for (let round = 0; round < 300; round++) {
+    const [agent, key] = [(round * 7) % 250, (round * 3) % 60]
+    const filler = 'x'.repeat(round % 90)
+    const conditions = () => ({ 'aws:useragent': [`${filler}<${agent}>${filler}`] })
+    const request = { ...readingCat, bucket: 'zoo', key: `${filler}<${key}>${filler}`, conditions }
+    for (let again = 0; again < 2; again++)
+      assert.equal(decision(request, { identity: { granted } }), agent < 200 && key < 50, `round ${round}`)
   }
 })
 

@@ -377,6 +377,29 @@ t.test('sizes, counts and depths are bounded', async () => {
   assert.match(problemsOf('{"a":'.repeat(4_000))[0].message, /nested deeper than 16 levels/)
 })
 
+t.test('what its patterns cost is bounded', async () => {
+  const withPatterns = (patterns: readonly string[]) =>
+    statement({ Condition: { StringLike: { 'aws:UserAgent': patterns } } })
+  const many = (count: number, pattern: string) => withPatterns(new Array(count).fill(pattern))
+  const resources = (count: number, resource: string) => statement({ Resource: new Array(count).fill(resource) })
+  for (const [allowed, tooMany] of [
+    [many(1024, '*a*'), many(1025, '*a*')],
+    [many(128, '*a?*'), many(129, '*a?*')],
+    [many(64, `*${'?'.repeat(33)}*`), many(65, `*${'?'.repeat(33)}*`)],
+    [withPatterns(['*'.concat('a*'.repeat(1000))]), withPatterns(['*'.concat('a*'.repeat(1000)), '*a*'.repeat(25)])],
+    [resources(512, 'arn:aws:s3:::b/*a*b*'), resources(513, 'arn:aws:s3:::b/*a*b*')],
+    [many(1, `*?${variable('aws:username')}*`), many(2, `*?${variable('aws:username')}*`)],
+  ] as const) {
+    assert.equal(policy.compile(allowed, { kind: 'identity' }).errors, undefined)
+    const { errors } = policy.compile(tooMany, { kind: 'identity' })
+    assert.match(errors?.[0]?.message ?? '', /too many wildcards: at most 1024/, JSON.stringify(tooMany).slice(0, 300))
+  }
+  // The beginning and the end of a pattern cost nothing.
+  assert.ok(policy.compile(many(2400, 'a?*'), { kind: 'identity' }).policy)
+  const parts = { Version: '2012-10-17', Statement: [many(600, '*a*'), many(600, '*a*')].flatMap(one => one.Statement) }
+  assert.match(problemsOf(parts)[0].message, /too many wildcards/, 'all statements count together')
+})
+
 t.test('keys that are special to objects have no effect', async () => {
   for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const text = JSON.stringify(statement({})).replace('"Effect"', `${JSON.stringify(key)}:{"isPublic":true},"Effect"`)
@@ -393,13 +416,13 @@ t.test('keys that are special to objects have no effect', async () => {
 })
 
 t.test('hostile documents and requests take bounded time', async () => {
-  const text = 'a'.repeat(16_384)
+  const text = 'a'.repeat(4096)
   const patterns = [
     `${'*a'.repeat(1000)}*b`,
     `${'a*'.repeat(1000)}b`,
     `*${'?a'.repeat(1000)}b*`,
     `*${'a'.repeat(1000)}?${'a'.repeat(900)}b*`,
-    `${'*?'.repeat(1000)}b`,
+    `${'*?'.repeat(128)}b`,
     `*${'aaaaaaaab'.repeat(200)}*`,
   ]
   const deny = patterns.map(pattern => ({
@@ -408,17 +431,16 @@ t.test('hostile documents and requests take bounded time', async () => {
     Condition: { StringLike: { 'aws:Referer': pattern } },
   }))
   const startedMs = performance.now()
-  for (const some of [deny.slice(0, 3), deny.slice(3)]) {
-    const granted = setOf([{ Action: '*' }, ...some])
+  for (const one of deny) {
+    const granted = setOf([{ Action: '*' }, one])
     const request = { ...readingCat, key: text.slice(0, 1024), conditions: () => ({ 'aws:referer': [text] }) }
     for (let round = 0; round < 5; round++) assert.equal(decision(request, { identity: { granted } }), true)
   }
-  const resources = patterns.map(pattern => `arn:aws:s3:::${pattern.slice(0, 1000)}Z`)
-  const granted = setOf({ Action: '*', Resource: resources })
-  assert.equal(
-    decision({ ...readingCat, bucket: 'a'.repeat(63), key: `${text.slice(0, 1000)}c` }, { identity: { granted } }),
-    false,
-  )
+  for (const pattern of patterns) {
+    const granted = setOf({ Action: '*', Resource: `arn:aws:s3:::${pattern.slice(0, 1000)}Z` })
+    const request = { ...readingCat, bucket: 'a'.repeat(63), key: `${text.slice(0, 1000)}c` }
+    assert.equal(decision(request, { identity: { granted } }), false)
+  }
   for (const bad of [
     '"'.repeat(20_000),
     `{"${'\\u00e9'.repeat(3000)}":${'['.repeat(9)}`,
