@@ -149,13 +149,17 @@ export class SetTransaction implements Transaction {
 
   #putWithBodyOf(key: RecordKey, value: Uint8Array, from: RecordKey, blobs: readonly string[]): void {
     const source = this.#tx.get(from)
-    const head = source === undefined ? plainHead : headOf(source.value)
-    if (head.body === 'none') throw new Error('the record that a body is taken from has none')
-    const whole = wholeOf(source!.value)
+    if (source === undefined) throw new Error('bodyOf names a record that does not exist')
+    const head = headOf(source.value)
+    if (head.body === 'none') {
+      this.#write(key, encodeRecord(this.#headOfBlobs(blobs), value), undefined, blobs)
+      return
+    }
+    const whole = wholeOf(source.value)
     const record = encodeRecord(head, value, whole === undefined ? undefined : Buffer.from(whole))
     if (head.body === 'whole') this.#write(key, record, undefined, blobs)
     // The leader may be a drive that lacks its shard.
-    else this.#write(key, record, bodyBeside(from), blobs, source!.body === undefined ? undefined : from)
+    else this.#write(key, record, bodyBeside(from), blobs, source.body === undefined ? undefined : from)
   }
 
   #write(

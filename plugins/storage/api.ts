@@ -50,8 +50,9 @@ export interface PutOptions {
   /** Body to store beside the record, at most `inlineBytesMax` bytes. */
   readonly body?: Uint8Array
   /**
-   * Takes over the body of the record stored under this key (possibly the same key). When the keys differ, that record
-   * must be deleted or overwritten in the same transaction: a body belongs to one record.
+   * Takes over the body of the record stored under this key (possibly the same key), which must exist; where it has none, this record
+   * gets none. When the keys differ, a record with a body must be deleted or overwritten in the same transaction: a body belongs to one
+   * record.
    */
   readonly bodyOf?: RecordKey
   /** Ids of the blobs that the record references; replaces the former list. Several records may reference one blob. */

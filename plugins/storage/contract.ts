@@ -315,6 +315,10 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     await t.rejects(steps(backend, [{ put: 'c', bodyOf: 'b' }]), 'a body belongs to one record')
     await t.rejects(steps(backend, [{ put: 'c', bodyOf: 'nobody' }]))
     t.strictSame(await list(backend), ['b=kept'])
+    await steps(backend, [{ put: 'plain', value: 'v' }])
+    await steps(backend, [{ put: 'moved', value: 'w', bodyOf: 'plain' }, { delete: 'plain' }])
+    t.equal((await backend.get(key('moved')))!.body, undefined, 'a record without a body gives none')
+    t.strictSame(await list(backend), ['b=kept', 'moved=w'])
   },
 
   'counters and entries follow from the records': async (t, { backend }) => {
