@@ -13,6 +13,7 @@ import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
+import { AuditEntry } from './audit-entry.tsx'
 
 const words = texts.operate
 
@@ -31,6 +32,7 @@ const nothing = { user: '', action: '', bucket: '', requestId: '', since: '', un
 export function Audit() {
   const [shown, setShown] = useState<keyof typeof queriesOf>('changes')
   const [given, setGiven] = useState(nothing)
+  const [opened, setOpened] = useState<Entry>()
   const [{ since, until, ...fields }] = useDebouncedValue(given, 300)
   const query = {
     ...withoutEmpty({ ...fields, since: timeOf(since), until: timeOf(until) }),
@@ -44,7 +46,7 @@ export function Audit() {
       onChange={event => setGiven({ ...given, [name]: event.currentTarget.value.trim() })}
     />
   )
-  return (
+  const list = (
     <ListPage
       title={words.audit}
       actions={
@@ -84,7 +86,15 @@ export function Audit() {
       columns={columns}
       idOf={({ requestId, time }) => `${requestId} ${time}`}
       none={words.noRecords}
+      isDense
+      onOpen={setOpened}
     />
+  )
+  return (
+    <>
+      {list}
+      {opened !== undefined && <AuditEntry entry={opened} onClose={() => setOpened(undefined)} />}
+    </>
   )
 }
 

@@ -53,6 +53,8 @@ export const operate = {
   noRecords: 'No record matches. Show everything, or widen the time.',
   auditHint:
     'Requests since the start of the server, at most the last 10,000, the newest first. Older ones, and those before a restart, are only where an audit target of the settings (audit_webhook) has sent them.',
+  auditEntry: (operation: string, status: number) => `${operation}: ${status}`,
+  asJson: 'As JSON',
   shown: 'Show',
   auditShown: { changes: 'changes and refusals', errors: 'only errors', all: 'everything, reads as well' },
   from: 'From',
