@@ -41,6 +41,7 @@ export const lifecycle = {
   uploads: (days: number) => `uploads that were never completed are removed after ${counted(days, 'day')}`,
   disabled: '(disabled)',
   preview: 'What would they delete now?',
+  previewDraft: 'What would this rule delete now?',
   wouldDo: (counts: {
     readonly deleted: number
     readonly deleteMarkers: number
