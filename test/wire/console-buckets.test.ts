@@ -327,7 +327,7 @@ if (withoutBrowser !== false) {
 
   t.test('what a rule would delete is counted before it is saved', async t => {
     await admin.call('POST', '/buckets', { name: 'trial', versioning: true })
-    await admin.call('POST', '/buckets/trial/objects/delete', { objects: [{ key: 'gone' }] })
+    await admin.call('DELETE', '/buckets/trial/objects', { objects: [{ key: 'gone' }] })
     const { page, flaws } = await browser.open(t, {}, /404 GET .*lifecycle/)
     await signIn(page, '/buckets/trial?tab=lifecycle')
     await page.getByRole('button', { name: 'Add rule' }).click()

@@ -278,11 +278,8 @@ if (skip !== false) {
       await button.focus()
       await page.keyboard.press('Enter')
       const dialog = page.getByRole('dialog')
-      await dialog
-        .getByRole('rowheader', { name: 'requestId' })
-        .or(dialog.getByText('requestId', { exact: true }))
-        .waitFor()
-      const { items } = await call('GET', '/audit/search?action=listUsers&limit=1')
+      await dialog.getByText('requestId', { exact: true }).waitFor()
+      const { items } = await call('GET', '/audit?action=listUsers&limit=1')
       for (const value of [items[0].requestId, items[0].userAgent, items[0].path]) {
         await dialog.getByRole('cell', { name: value, exact: true }).waitFor()
       }
@@ -291,7 +288,7 @@ if (skip !== false) {
       t.same(await accessibilityFlaws(page), [])
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
-      t.ok(await button.evaluate('one => one === document.activeElement'), 'the focus is where it was')
+      await button.and(page.locator(':focus')).waitFor()
       await refused.getByRole('cell').nth(4).click()
       await dialog.waitFor()
       t.same(flaws, [])
