@@ -9,24 +9,27 @@ import { texts } from '../../texts/index.ts'
 const words = texts.operate
 
 export interface AuditEntryProps {
-  readonly entry: Answer<'searchAudit'>['items'][number]
+  /** Undefined while none is open: a panel that stays gives the focus back when it closes. */
+  readonly entry: Answer<'searchAudit'>['items'][number] | undefined
   readonly onClose: () => void
 }
 
 export function AuditEntry({ entry, onClose }: AuditEntryProps) {
   return (
     <Drawer
-      opened
+      opened={entry !== undefined}
       onClose={onClose}
       position="right"
       size="lg"
-      title={shownText(words.auditEntry(entry.api, entry.status))}
+      title={entry && shownText(words.auditEntry(entry.api, entry.status))}
       closeButtonProps={{ 'aria-label': texts.common.close }}
     >
-      <Stack>
-        <Facts facts={factsOf(entry)} />
-        <Copyable label={words.asJson} text={JSON.stringify(entry, undefined, 2)} />
-      </Stack>
+      {entry !== undefined && (
+        <Stack>
+          <Facts facts={factsOf(entry)} />
+          <Copyable label={words.asJson} text={JSON.stringify(entry, undefined, 2)} />
+        </Stack>
+      )}
     </Drawer>
   )
 }

@@ -10,6 +10,7 @@ import { countSet, Filters } from '../../parts/filters.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Name } from '../../parts/name.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
@@ -93,7 +94,7 @@ export function Audit() {
   return (
     <>
       {list}
-      {opened !== undefined && <AuditEntry entry={opened} onClose={() => setOpened(undefined)} />}
+      <AuditEntry entry={opened} onClose={() => setOpened(undefined)} />
     </>
   )
 }
@@ -123,14 +124,22 @@ const columns: Column<Entry>[] = [
     // Of what is in no bucket the path says which it is.
     render: ({ bucket = '', object = '', path, tags }) => (
       <Titled
-        name={bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`}
+        name={
+          <span className="long-path">
+            <Name>{bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`}</Name>
+          </span>
+        }
         note={objectsOf(tags as Readonly<Record<string, string | undefined>>)}
       />
     ),
   },
   {
     title: words.user,
-    render: ({ identity }) => identity.user || identity.accessKey || words.anonymous,
+    render: ({ identity }) => (
+      <span className="long-word">
+        <Name>{identity.user || identity.accessKey || words.anonymous}</Name>
+      </span>
+    ),
   },
   { title: words.client, render: ({ clientIp }) => clientIp },
   {
