@@ -1,5 +1,5 @@
-import { createTheme, Drawer, Input, Modal, Notification, Popover, TagsInput, Tooltip } from '@mantine/core'
-import { namedPill, withUnseenNote } from '../parts/unseen-note.tsx'
+import { createTheme, Drawer, Modal, Notification, Popover, Tooltip } from '@mantine/core'
+import { withUnseenNote } from '../parts/with-unseen-note.tsx'
 import { texts } from '../texts/index.ts'
 
 export const theme = createTheme({
@@ -12,8 +12,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } } }),
-    TagsInput: TagsInput.extend({ defaultProps: { renderPill: namedPill } }),
-    InputWrapper: Input.Wrapper.extend({ defaultProps: { inputContainer: withUnseenNote } }),
+    // By its name: the first load has no fields.
+    InputWrapper: { defaultProps: { inputContainer: withUnseenNote } },
     // Whatever is on the page is within one of its landmarks.
     Popover: Popover.extend({ defaultProps: { portalProps: { target: '#content' } } }),
     Tooltip: Tooltip.extend({ defaultProps: { portalProps: { target: '#content' } } }),

@@ -11,7 +11,8 @@ const plain = /^[ -~]*$/
 /** Whether it may stand in a sentence as it is. */
 export const isPlain = (text: string): boolean => plain.test(text) || !(hidden.test(text) || rightToLeft.test(text))
 
-const nameOf = (character: string) => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+export const nameOf = (character: string) =>
+  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** Pieces of the text; those at odd places are names of characters, such as `U+202E`. */
 export function piecesOf(text: string): string[] {
@@ -27,22 +28,4 @@ export function shownText(text: string): string {
     .map((piece, index) => (index % 2 === 0 ? piece : `[${piece}]`))
     .join('')
   return rightToLeft.test(named) ? `\u2068${named}\u2069` : named
-}
-
-/** What nobody sees in a field: also joiners where nothing joins, spaces of other widths, and fillers. */
-const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
-const joiner = /\u200c|\u200d|\ufe0e|\ufe0f/u
-const ofAscii = /[ -~]/u
-
-/** The characters of a value that its field does not show, as `U+200B`, each once. Those of lines are none in a text of several lines. */
-export function unseenIn(value: string, hasLines: boolean): string[] {
-  if (plain.test(value)) return []
-  const characters = [...value]
-  const found = characters.filter((character, index) => {
-    if (!unseen.test(character) || (hasLines && /[\n\r\t]/.test(character))) return false
-    // Persian, Indic scripts and emoji need them between their letters.
-    const before = characters[index - 1] ?? ' '
-    return !joiner.test(character) || ofAscii.test(before)
-  })
-  return [...new Set(found)].map(nameOf)
 }
