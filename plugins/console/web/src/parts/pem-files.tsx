@@ -2,11 +2,19 @@
 import { Button, FileButton, Text } from '@mantine/core'
 import { IconFileUpload } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
-import { texts } from '../texts/index.ts'
+import { pem as words } from '../texts/en/pem.ts'
 import { type Pem, pemBytesMax, pemOf } from './pem.ts'
 import { shownText } from './shown-text.ts'
 
-const words = texts.publishing
+const zone = {
+  display: 'flex',
+  flexWrap: 'wrap',
+  gap: '8px 12px',
+  alignItems: 'center',
+  padding: 12,
+  border: '1px dashed var(--mantine-color-default-border)',
+  borderRadius: 'var(--mantine-radius-md)',
+} as const
 
 export interface PemFilesProps {
   /** What is empty was in none of the files. */
@@ -45,7 +53,7 @@ export function PemFiles({ onRead }: PemFilesProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: files are dropped on it; the button beside does the same
     <div
       className="pem-files"
-      data-dragged={isOver || undefined}
+      style={isOver ? { ...zone, background: 'var(--mantine-primary-color-light)' } : zone}
       onDragEnter={over}
       onDragOver={over}
       onDragLeave={() => setOver(false)}

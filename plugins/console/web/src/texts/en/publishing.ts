@@ -31,15 +31,6 @@ export const publishing = {
   uploadCertificate: 'Upload certificate',
   replaceCertificate: 'Replace',
   replaceTitle: (id: string) => `Replace certificate ${id}`,
-  chooseFiles: 'Choose files',
-  dropPem: 'Or drop the files of the certificate and its key here (PEM), or paste them below.',
-  pemRead: (hasCertificate: boolean, hasKey: boolean) =>
-    hasCertificate && hasKey
-      ? 'The certificate and the key are below.'
-      : hasCertificate
-        ? 'The certificate is below. Its key is in another file.'
-        : 'The key is below. The certificate is in another file.',
-  noPem: (names: string) => `Neither a certificate nor a key in PEM: ${names}`,
   chain: 'Certificate chain (PEM, its own certificate first)',
   privateKey: 'Private key (PEM)',
   addProvider: 'Add DNS provider',
