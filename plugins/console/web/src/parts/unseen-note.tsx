@@ -25,7 +25,14 @@ export function UnseenNote({ value, hasLines, hasEnds }: UnseenNoteProps) {
   ]
   if (said.length === 0) return null
   return (
-    <Text component="div" size="xs" role="status" className="hidden-note">
+    <Text
+      component="div"
+      size="xs"
+      role="status"
+      className="hidden-note"
+      mt={4}
+      style={{ display: 'flex', gap: 4, alignItems: 'center' }}
+    >
       <IconEyeOff size={14} aria-hidden style={{ flexShrink: 0 }} />
       {words.has(said)}
     </Text>

@@ -136,7 +136,7 @@ const columns: Column<Entry>[] = [
   {
     title: words.user,
     render: ({ identity }) => (
-      <span className="long-word">
+      <span style={{ display: 'inline-block', minWidth: '6rem', maxWidth: '14rem', overflowWrap: 'anywhere' }}>
         <Name>{identity.user || identity.accessKey || words.anonymous}</Name>
       </span>
     ),
