@@ -11,6 +11,7 @@ export {
   parseDuration,
   parseSize,
   parseText,
+  schemaWords,
   suggest,
   writeValue,
 } from './config/index.ts'

@@ -67,6 +67,7 @@ export const RemoteConfig = Type.Object({
     default: 'transit',
     description: 'Mount path of the transit engine.',
     pattern: '^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$',
+    errorMessage: 'must be words of letters, digits, dots, underscores and hyphens, with slashes between them',
   }),
   namespace: Type.Optional(Type.String({ description: 'Namespace of the transit engine, if any.' })),
   timeoutMs: Type.Integer({

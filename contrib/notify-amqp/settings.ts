@@ -17,6 +17,7 @@ export const AmqpSettings = Type.Object({
   exchange_type: Type.String({
     default: 'topic',
     pattern: '^[a-z][a-z0-9-]*$',
+    errorMessage: 'must be lower-case letters, digits and hyphens, and begin with a letter',
     description: 'Type of the exchange: `topic`, `direct`, `fanout`, `headers`, or of a plugin of the broker.',
   }),
   routing_key: Type.String({ default: '', description: 'Routing key of every message.' }),

@@ -62,6 +62,9 @@ export interface KeySchema {
   readonly secret?: boolean
   readonly environmentOnly?: boolean
   readonly positional?: boolean
+  readonly pattern?: string
+  /** Beside `pattern`: what the value must be, as a sentence without subject. */
+  readonly errorMessage?: string
   readonly check?: (value: unknown) => string | undefined
 }
 

@@ -85,6 +85,18 @@ export function schemaProblems(schema: TSchema, value: unknown): readonly { path
   return errors.map(({ instancePath, message }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message }))
 }
 
+/** What the declaration wants, in its own words where it has a pattern; else what the library says. */
+export function schemaWords(
+  { keyword, schemaPath, message }: { readonly keyword: string; readonly schemaPath: string; readonly message: string },
+  schema: object,
+): string {
+  if (keyword !== 'pattern') return message
+  let node: unknown = schema
+  for (const step of schemaPath.split('/').slice(1))
+    node = (node as Readonly<Record<string, unknown>> | undefined)?.[step]
+  return (node as KeySchema | undefined)?.errorMessage ?? message
+}
+
 /** The problems of a value, as sentences without subject that never repeat a secret. */
 export function checkValue(key: ConfigurationKey, value: unknown): readonly string[] {
   const schema = key.schema as KeySchema
@@ -98,7 +110,7 @@ export function checkValue(key: ConfigurationKey, value: unknown): readonly stri
     const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
     // For an entry that is none of several texts, TypeBox only lists the texts.
     const listed = error.keyword === 'const' || error.keyword === 'anyOf' ? choices(schema.items as KeySchema) : []
-    return `${place}${listed.length > 0 ? `must be one of ${listed.join(', ')}` : error.message}${shown}`
+    return `${place}${listed.length > 0 ? `must be one of ${listed.join(', ')}` : schemaWords(error, schema)}${shown}`
   })
   if (errors.length > 0) return [...new Set(errors)]
   const problem = schema.check?.(value)

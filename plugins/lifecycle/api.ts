@@ -48,8 +48,11 @@ export interface LifecycleService {
   ): Promise<Lifecycle>
   /** Applies the rules now, independently of the next scheduled run. Throws `conflict` while they are being applied. */
   run(bucket: string): Promise<LifecycleRunResult>
-  /** What that would do now. Changes nothing, and counts also while the rules are being applied. */
-  preview(bucket: string): Promise<LifecycleRunResult>
+  /**
+   * What that would do now. Changes nothing, and counts also while the rules are being applied. With a draft, which passed
+   * `checkLifecycleRules`: what these rules would do in place of the stored ones. Then every version is read.
+   */
+  preview(bucket: string, draft?: readonly LifecycleRule[]): Promise<LifecycleRunResult>
   /** When a newest version will expire, and by which rule. */
   expirationOf(
     version: Pick<ObjectVersion, 'bucket' | 'key' | 'modifiedMs' | 'sizeBytes' | 'tags'>,

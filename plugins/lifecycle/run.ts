@@ -11,6 +11,7 @@ import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsSer
 import { noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
+import type { ReadyRules } from './ready-rules.ts'
 
 /** Versions that are removed in one commit: it blocks other commits for half a millisecond. */
 const expiriesPerCommit = 64
@@ -35,6 +36,8 @@ export interface RunOptions {
   now(): number
   /** Counts what a run would do, and does nothing. */
   readonly isPreview?: boolean
+  /** Of a preview: rules that are not stored. They have no index, so that every version is looked at. */
+  readonly draft?: ReadyRules
   onAction?(action: LifecycleAction): void
 }
 
@@ -53,6 +56,7 @@ export function createRun({
   bucket,
   now,
   isPreview = false,
+  draft,
   onAction,
 }: RunOptions): LifecycleRun {
   const startMs = now()
@@ -65,6 +69,12 @@ export function createRun({
   let lagMs = 0
 
   const begin = async (): Promise<boolean> => {
+    if (draft !== undefined) {
+      await objects.getBucket(bucket)
+      rules = { ...draft, etag: '' }
+      result.buckets = 1
+      return false
+    }
     rules = await configurations.ready.get(bucket)
     const index = await matchIndex(objects, bucket, rules)
     if (rules === undefined) return true
@@ -129,6 +139,20 @@ export function createRun({
     return true
   }
 
+  /** One page of all versions, in place of those that the index finds. */
+  const lookOn = async (rules: ReadyRules): Promise<boolean> => {
+    const { needsTags: withTags, newerMax } = rules
+    const page = await objects.listAges({ bucket, after, withTags, withLocks: true, newerMax })
+    const due = page.entries.filter(({ kind, key, day }) =>
+      rules.ranges(kind, startMs).some(({ prefix, lastDay }) => day <= lastDay && key.startsWith(prefix)),
+    )
+    result.versions += due.length
+    await preview(due)
+    after = page.next
+    if (after === undefined) kindIndex = kinds.indexOf('upload')
+    return false
+  }
+
   const act = async (entries: readonly DueEntry[]): Promise<boolean> => {
     const expiries: Expiry[] = []
     const uploads: DueEntry[] = []
@@ -162,6 +186,7 @@ export function createRun({
       lagMs = 0
       if (rules === undefined) return begin()
       if (building !== undefined) return buildOn(building)
+      if (draft !== undefined && kindIndex === 0) return lookOn(draft)
       const kind = kinds[kindIndex]
       if (kind === undefined) return true
       const ranges = rules.ranges(kind, startMs)

@@ -476,6 +476,9 @@ export interface DueRequest {
 }
 
 /** A version or upload that matches one of the ranges. */
+/** Without a kind and ranges: of all versions. */
+export type AgesRequest = Pick<DueRequest, 'bucket' | 'after' | 'withTags' | 'withLocks' | 'newerMax'>
+
 export interface DueEntry {
   readonly kind: DueKind
   readonly key: string
@@ -648,6 +651,8 @@ export interface ObjectsService {
    * One page of the entries that are old enough. Uploads are always in the index; versions only if the bucket's `dueIndex` is on.
    */
   listDue(request: DueRequest): MaybePromise<DuePage>
+  /** The same of every version, without the index: one page of all of them, whatever their age and kind, by key, newest first. */
+  listAges(request: AgesRequest): MaybePromise<DuePage>
   /**
    * Removes up to 256 versions in one commit: as a delete without version id (`current`), or permanently. Locks are respected.
    * Resolves with an outcome per version.

@@ -17,7 +17,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Derive, StorageService } from 'svc/plugins/storage/api'
 import { recordTable as table } from 'svc/plugins/storage/api'
-import type { DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
+import type { AgesRequest, DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
 import type { UploadDocument } from './commit.ts'
 import { behind, bucketRange, escapeKey, unescapeKey, uploadKey } from './keys.ts'
 import {
@@ -245,7 +245,7 @@ async function readVersionEntry(
 }
 
 function versionEntry(
-  { kind, withTags, withLocks }: DueRequest,
+  { kind, withTags, withLocks }: Pick<DueRequest, 'kind' | 'withTags' | 'withLocks'>,
   key: string,
   day: number,
   value: Uint8Array,
@@ -273,6 +273,37 @@ function countBetween(storage: StorageService, newest: Buffer, at: Buffer, max: 
     while (count < max && cursor.next()) count++
     return count
   })
+}
+
+/** One page of the walk over all versions. Those that have no age, such as a delete marker above older versions, are left out. */
+export async function listAges(storage: StorageService, request: AgesRequest): Promise<DuePage> {
+  const { bucket, after, withTags, withLocks, newerMax = 0 } = request
+  const [start, end] = bucketRange(table.object, bucket)
+  const keyAt = start.length
+  const page = await storage.scan(after === undefined ? start : behind(after), end, cursor => {
+    const found: { readonly at: Buffer; readonly entry: DueEntry }[] = []
+    for (let steps = 1; cursor.next(); steps++) {
+      const { key: at, value } = cursor
+      const keyEnd = at.indexOf(0, keyAt)
+      const age = ageOf(value, keyEnd === at.length - 1)
+      if (age !== undefined) {
+        const key = unescapeKey(at, keyAt, keyEnd)
+        const about = { kind: age.kind, ...(withTags && { withTags }), ...(withLocks && { withLocks }) }
+        found.push({ at: Buffer.from(at), entry: versionEntry(about, key, age.day, value) })
+      }
+      if (steps >= stepsMax) return { found, next: Buffer.from(at) }
+    }
+    return { found, next: undefined }
+  })
+  const entries: DueEntry[] = []
+  for (const { at, entry } of page.found) {
+    if (newerMax === 0 || entry.kind !== 'noncurrent') entries.push(entry)
+    else {
+      const newest = at.subarray(0, at.indexOf(0, keyAt) + 1)
+      entries.push({ ...entry, newerCount: await countBetween(storage, newest, at, newerMax) })
+    }
+  }
+  return { entries, next: page.next }
 }
 
 /**

@@ -20,7 +20,7 @@ import { type BucketDocument, createBucketReader, toBucket } from './bucket-docu
 import { deleteObjects } from './bulk-delete.ts'
 import type { UploadDocument } from './commit.ts'
 import { copyObject } from './copy.ts'
-import { listDue, listUnindexed } from './due.ts'
+import { listAges, listDue, listUnindexed } from './due.ts'
 import { listEncrypted } from './encrypted.ts'
 import { noSuchVersion, objectErrors } from './errors.ts'
 import { type ObjectEventName, packOrigin } from './events.ts'
@@ -549,6 +549,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     },
 
     listDue: request => listDue(storage, request),
+
+    listAges: request => listAges(storage, request),
 
     async expire(bucket, expiries, origin) {
       const args = { bucket, expiries, origin: packOrigin(origin) }

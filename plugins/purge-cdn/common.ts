@@ -8,10 +8,23 @@ export const scheme = Type.Enum(['https', 'http', 'both'], {
 })
 
 export const secret = (description: string) =>
-  Type.String({ secret: true, minLength: 1, maxLength: 4096, pattern: '^[\\x21-\\x7e]+$', description })
+  Type.String({
+    secret: true,
+    minLength: 1,
+    maxLength: 4096,
+    pattern: '^[\\x21-\\x7e]+$',
+    errorMessage: 'must be letters, digits and signs of ASCII, without spaces',
+    description,
+  })
 
 export const zone = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$', description })
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9_-]+$',
+    errorMessage: 'must be letters, digits, underscores and hyphens',
+    description,
+  })
 
 /** A tag as headers and lists can have it; the same in answers and in purges. */
 export const tagOf = (tag: string): string => tag.toWellFormed().replaceAll(/[^\x21-\x7e]|,/gu, encodeURIComponent)

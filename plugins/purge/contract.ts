@@ -37,6 +37,12 @@ const host = site.hosts[0]!
 const never = () => new AbortController().signal
 const origin = `https://${host}`
 
+/** Whoever gives a value that does not match is told in words what is wanted. */
+const patternsWithoutWords = ({ kind }: PurgeWebhookSubject): readonly string[] =>
+  Object.entries(kind.settings.properties as Readonly<Record<string, { pattern?: string; errorMessage?: string }>>)
+    .filter(([, { pattern, errorMessage }]) => pattern !== undefined && errorMessage === undefined)
+    .map(([name]) => name)
+
 function connect(t: Test, { kind }: PurgeWebhookSubject, settings: Readonly<Record<string, unknown>>): PurgeWebhook {
   const webhook = kind.connect(settings as never, createTestContext(t))
   t.teardown(() => webhook.close())
@@ -95,6 +101,10 @@ export const purgeWebhookContract: ContractSuite<PurgeWebhookSubject> = contract
         t.same(await left(cdn, selected), [], `${name}${isSoft ? ', soft' : ''}`)
       }
     }
+  },
+
+  'what a pattern of its settings wants is told in words': (t, subject) => {
+    t.same(patternsWithoutWords(subject), [])
   },
 
   'one URL costs no other copy': async (t, subject) => {

@@ -11,6 +11,7 @@ export function declareRegion(settings: SettingsService, { region }: Pick<AuthSi
       name: Type.String({
         default: region,
         pattern: '^[a-z0-9-]{1,64}$',
+        errorMessage: 'must be 1 to 64 lower-case letters, digits and hyphens',
         description: 'Name of the region. The default is the effective one; to change that, start with --region.',
       }),
       comment: Type.String({ default: '', maxLength: 1024, description: 'For people.' }),

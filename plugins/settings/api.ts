@@ -31,7 +31,7 @@ export interface SubsystemDeclaration<Schema extends TObject> {
    * `format: 'duration' | 'size' | 'list'` accepts `5s`, `64MiB` and `a,b` like the configuration. `secret: true` is sealed at rest and
    * masked in answers. `secretQuery: true` does that to user, password and query of a URL. `destination: true` is for keys that determine
    * where secrets of the subsystem are sent, or how the connection is protected (address, TLS): a change of such a key drops stored
-   * secrets, which have to be sent again in the same request. Operators write every value as a string (`on` and `off` for booleans).
+   * secrets, which have to be sent again in the same request. Beside a `pattern`, `errorMessage` says what it wants. Operators write every value as a string (`on` and `off` for booleans).
    */
   readonly keys: Schema
   /** May exist several times, by id (`notify_webhook:backup`). Default: once. */

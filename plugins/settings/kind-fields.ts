@@ -1,4 +1,5 @@
 /** Settings of something that has a kind (a DNS provider, a purge webhook): the schema of the kind declares them, and which are secret. */
+import { schemaWords } from 'svc/kernel'
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
@@ -53,7 +54,7 @@ export function completeFields(
     ([name, field]): FieldProblem[] => {
       if (!Object.hasOwn(complete, name)) return required.has(name) ? [{ name, within: '', message: undefined }] : []
       const [error] = Value.Errors(field, complete[name])
-      return error === undefined ? [] : [{ name, within: error.instancePath, message: error.message }]
+      return error === undefined ? [] : [{ name, within: error.instancePath, message: schemaWords(error, field) }]
     },
   )
   return { complete, problems }

@@ -39,6 +39,8 @@ interface KeyFacts {
   readonly description?: string
   readonly secretQuery?: boolean
   readonly destination?: boolean
+  readonly pattern?: string
+  readonly errorMessage?: string
 }
 
 /** The value of a text, and its stored form; or the problem: a sentence without subject and secrets. */
@@ -56,6 +58,9 @@ export function createSubsystem(name: string, declaration: SubsystemDeclaration<
     const facts = schema as KeyFacts
     if (!namePattern.test(property) || facts.default === undefined || !facts.description) {
       throw new TypeError(`settings: ${name}.${property} needs a name in snake_case, a default and a description`)
+    }
+    if (facts.pattern !== undefined && facts.errorMessage === undefined) {
+      throw new TypeError(`settings: ${name}.${property} needs the words of its pattern (errorMessage)`)
     }
     keys.set(property, {
       name: property,

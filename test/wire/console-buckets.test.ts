@@ -324,4 +324,47 @@ if (withoutBrowser !== false) {
       t.same(flaws, [])
     },
   )
+
+  t.test('what a rule would delete is counted before it is saved', async t => {
+    await admin.call('POST', '/buckets', { name: 'trial', versioning: true })
+    await admin.call('DELETE', '/buckets/trial/objects', { objects: [{ key: 'gone' }] })
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*lifecycle/)
+    await signIn(page, '/buckets/trial?tab=lifecycle')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const dialog = page.getByRole('dialog')
+    const count = dialog.getByRole('button', { name: 'What would this rule delete now?' })
+    await dialog.getByLabel('Remove delete markers that no version is left below').check()
+    await dialog.getByLabel('Keys that begin with').fill('other/')
+    await count.click()
+    await dialog.getByText('Nothing is old enough now.').waitFor()
+    await dialog.getByLabel('Keys that begin with').fill('go')
+    await dialog.getByText('Nothing is old enough now.').waitFor({ state: 'detached' })
+    await count.click()
+    await dialog.getByText('1 version or delete marker would be deleted for good').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
+    t.same(flaws, [])
+  })
+
+  t.test('what cannot be seen in a name is said at its field', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets')
+    await page.getByRole('button', { name: 'Create bucket' }).click()
+    const dialog = page.getByRole('dialog')
+    const name = dialog.getByRole('textbox', { name: 'Name' })
+    const note = dialog.locator('.hidden-note')
+    await name.fill('pho\u200btos\u202e')
+    await note
+      .getByText('This has a space without width (U+200B), a mark that turns the text around (U+202E).')
+      .waitFor()
+    await name.fill(' photos ')
+    await note.getByText('This has a space at the beginning, a space at the end.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    // A joiner within an emoji, and letters that others have.
+    await name.fill('\u{1f469}\u200d\u{1f680} fotoalb\u00fcm')
+    await note.waitFor({ state: 'detached' })
+    await name.fill('photos')
+    t.equal(await note.count(), 0)
+    t.same(flaws, [])
+  })
 }

@@ -354,4 +354,31 @@ if (withoutBrowser !== false) {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'two', exact: true }).waitFor({ state: 'detached' })
   })
+
+  t.test('a link works until a date, and names the file as one wishes', async t => {
+    const { page, flaws } = await browser.open(t, { timezoneId: 'Asia/Kolkata' })
+    await admin.call('POST', '/buckets/photos/objects/upload?key=until.txt', 'until')
+    await signIn(page, '/buckets/photos')
+    await page.getByRole('button', { name: 'until.txt', exact: true }).click()
+    await page.getByRole('button', { name: 'Share' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share until.txt' })
+    await dialog.getByLabel('The link works for').selectOption('until a date and time')
+    const date = dialog.getByLabel('Until')
+    const localOf = (ms: number) => new Date(ms + 5.5 * 3_600_000).toISOString().slice(0, 16)
+    await date.fill(localOf(Date.now() + 8 * 86_400_000))
+    // No link works for longer.
+    await date.and(page.locator(':out-of-range')).waitFor()
+    const endsMs = Math.floor(Date.now() / 60_000) * 60_000 + 3 * 3_600_000
+    await date.fill(localOf(endsMs))
+    await dialog.getByLabel('Name of the file').fill('other name.txt')
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Make link' }).click()
+    const answer = await fetch(await dialog.getByLabel('Link', { exact: true }).inputValue())
+    t.match(answer.headers.get('content-disposition'), 'other name.txt')
+    const { items } = await admin.call('GET', '/shares')
+    const { expiresAt } = items.find(({ key }: { key: string }) => key === 'until.txt')
+    // Of whole seconds, from when it was asked for.
+    t.ok(Math.abs(Date.parse(expiresAt) - endsMs) <= 60_000, expiresAt)
+    t.same(flaws, [])
+  })
 }

@@ -263,4 +263,35 @@ if (skip !== false) {
     t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
   })
+
+  t.test(
+    'an entry of the audit opens with all that it has, by keyboard and by pointer, and no column is cut',
+    async t => {
+      const { page, flaws } = await browser.open(t, { viewport: { width: 1440, height: 900 } })
+      await fetch(`${url}/api/v1/users`)
+      await signIn(page, '/audit')
+      const refused = row(page, /listUsers/)
+      await refused.waitFor()
+      const cut = `[...document.querySelectorAll('.items .mantine-ScrollArea-viewport')].map(one => one.scrollWidth - one.clientWidth)`
+      t.same(await page.evaluate(cut), [0], 'every column is in view')
+      const button = refused.getByRole('button')
+      await button.focus()
+      await page.keyboard.press('Enter')
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('requestId', { exact: true }).waitFor()
+      const { items } = await call('GET', '/audit?action=listUsers&limit=1')
+      for (const value of [items[0].requestId, items[0].userAgent, items[0].path]) {
+        await dialog.getByRole('cell', { name: value, exact: true }).waitFor()
+      }
+      t.same(JSON.parse((await dialog.getByLabel('As JSON', { exact: true }).textContent())!), items[0])
+      await dialog.getByRole('button', { name: 'Copy' }).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await button.and(page.locator(':focus')).waitFor()
+      await refused.getByRole('cell').nth(4).click()
+      await dialog.waitFor()
+      t.same(flaws, [])
+    },
+  )
 }

@@ -1,8 +1,10 @@
 /** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
@@ -392,6 +394,48 @@ if (withoutBrowser !== false) {
     await page.getByLabel('Seconds').first().fill('1')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByText('GET', { exact: true }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('a certificate comes from files, chosen or dropped, of which each may have any part', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/certificates')
+    await page.getByRole('button', { name: 'Upload certificate' }).click()
+    const dialog = page.getByRole('dialog')
+    const block = (label: string, text: string) => `-----BEGIN ${label}-----\n${text}\n-----END ${label}-----`
+    const [own, middle, key] = [
+      block('CERTIFICATE', 'b3du'),
+      block('CERTIFICATE', 'bWlk'),
+      block('EC PRIVATE KEY', 'a2V5'),
+    ]
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, 'chain.pem'), `subject: own\r\n${own.replaceAll('\n', '\r\n')}\r\n${middle}\n`)
+    writeFileSync(join(folder, 'all.pem'), `${key}\n${own}\n`)
+    writeFileSync(join(folder, 'binary.cer'), Buffer.from([0x30, 0x82, 1, 1]))
+    const chain = dialog.getByLabel('Certificate chain')
+    const privateKey = dialog.getByLabel('Private key')
+    const choose = (name: string) => dialog.locator('input[type=file]').setInputFiles(join(folder, name))
+    await choose('chain.pem')
+    await dialog.getByText('The certificate is below. Its key is in another file.').waitFor()
+    t.equal(await chain.inputValue(), `${own}\n${middle}`)
+    t.equal(await privateKey.inputValue(), '')
+    await choose('binary.cer')
+    await dialog.getByText('Neither a certificate nor a key in PEM: binary.cer').waitFor()
+    t.equal(await chain.inputValue(), `${own}\n${middle}`)
+    t.same(await accessibilityFlaws(page), [])
+
+    const { x, y, width, height } = (await dialog.locator('.pem-files').boundingBox())!
+    const devtools = await page.context().newCDPSession(page)
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      await devtools.send('Input.dispatchDragEvent', {
+        type,
+        x: x + width / 2,
+        y: y + height / 2,
+        data: { items: [], files: [join(folder, 'all.pem')], dragOperationsMask: 1 },
+      })
+    }
+    await dialog.getByText('The certificate and the key are below.').waitFor()
+    t.same([await chain.inputValue(), await privateKey.inputValue()], [own, key])
     t.same(flaws, [])
   })
 }

@@ -82,7 +82,7 @@ if (withoutBrowser !== false) {
   t.test('settings are reset, and replaced as one document after a look at what differs', async t => {
     const read = async () => (await admin.call('GET', '/config')) as Record<string, Record<string, string>>
     await admin.call('PATCH', '/config/ratelimit', { settings: { s3_ip: '700' } })
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, {}, /400 POST .*config.import/)
     const dialog = page.getByRole('dialog')
     await signIn(page, '/settings?open=ratelimit')
     await page.getByLabel('s3_ip', { exact: true }).waitFor()
@@ -96,6 +96,22 @@ if (withoutBrowser !== false) {
     const editor = dialog.locator('.cm-content')
     await editor.waitFor()
     const wanted = await read()
+    const faulty = { ...wanted, region: { ...wanted.region, name: 'No region' }, logger: { level: 'loud' } }
+    const lines = JSON.stringify(faulty, undefined, 2).split('\n')
+    await editor.fill(lines.join('\n'))
+    await dialog.getByRole('button', { name: 'Look at the changes' }).click()
+    for (const [text, flaw] of [
+      ['"name": "No region"', 'region.name must be 1 to 64 lower-case letters, digits and hyphens'],
+      ['"level": "loud"', 'logger.level must be one of'],
+    ] as const) {
+      const line = lines.findIndex(one => one.includes(text)) + 1
+      await dialog.getByText(`Line ${line}, column 5: ${flaw}`).waitFor()
+    }
+    t.same(await dialog.locator('.cm-lintRange-error, .cm-lintPoint-error').count(), 2, 'both are marked in the text')
+    t.same(await accessibilityFlaws(page), [])
+    await editor.fill('{ "logger": }')
+    await dialog.getByRole('button', { name: 'Look at the changes' }).click()
+    await dialog.getByText(/^Line 1, column 13: This is no JSON/).waitFor()
     wanted.ratelimit = { ...wanted.ratelimit, s3_ip: '800' }
     await editor.fill(JSON.stringify(wanted))
     await dialog.getByRole('button', { name: 'Look at the changes' }).click()

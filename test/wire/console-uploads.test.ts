@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { filesIn, keysOf, startConsole } from './console.ts'
+import { eventually, filesIn, keysOf, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -201,4 +201,64 @@ if (withoutBrowser !== false) {
     await page.getByText('4 of 4 done').waitFor()
     t.equal(await text(), 'changed')
   })
+
+  t.test(
+    'a pause lets the parts under way arrive, and the panel keeps no row of the list from being pressed',
+    async t => {
+      const bytes = Buffer.alloc(70 * 1024 ** 2, 'paused ')
+      writeFileSync(join(folder, 'paused.bin'), bytes)
+      for (let row = 10; row < 40; row++)
+        await admin.call('POST', `/buckets/archive/objects/upload?key=rows/${row}`, 'x')
+      const { page, flaws } = await browser.open(t)
+      await signIn(page, '/buckets/archive?prefix=rows/')
+      await page.getByRole('button', { name: '10', exact: true }).waitFor()
+      const begun: string[] = []
+      let goOn = () => {}
+      const isReleased = new Promise<void>(done => {
+        goOn = done
+      })
+      await page.route(/\/parts\/\d+/, async route => {
+        begun.push(/parts\/(\d+)/.exec(route.request().url())![1]!)
+        await isReleased
+        await route.continue()
+      })
+      await filesIn(page).setInputFiles(join(folder, 'paused.bin'))
+      await eventually('three parts are under way', async () => begun.length === 3)
+      await page.getByRole('button', { name: 'Pause rows/paused.bin' }).click()
+      await page.getByText('pausing: parts arrive').waitFor()
+
+      const panel = page.locator('.upload-panel')
+      const lastIsPressed = `(() => {
+      scrollTo(0, document.documentElement.scrollHeight)
+      const last = [...document.querySelectorAll('.object-info')].at(-1)
+      const { x, y, width, height } = last.getBoundingClientRect()
+      return last.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+    })()`
+      for (const [width, height] of [
+        [1440, 700],
+        [360, 740],
+      ] as const) {
+        await page.setViewportSize({ width, height })
+        await eventually(
+          `the last row is free at ${width} px`,
+          async () => (await page.evaluate(lastIsPressed)) === true,
+        )
+      }
+      await panel.getByRole('button', { name: 'Show less of the uploads' }).click()
+      await panel.locator('.upload-rows').waitFor({ state: 'detached' })
+      await eventually('the last row is free', async () => (await page.evaluate(lastIsPressed)) === true)
+      t.same(await accessibilityFlaws(page), [])
+      await panel.getByRole('button', { name: 'Show the uploads' }).click()
+      await panel.locator('.upload-rows').waitFor()
+
+      goOn()
+      await panel.getByText('paused', { exact: true }).waitFor()
+      t.same(begun.toSorted(), ['1', '2', '3'], 'nothing more begins')
+      await page.getByRole('button', { name: 'Go on rows/paused.bin' }).click()
+      await page.getByText('1 of 1 done').waitFor()
+      t.same(begun.toSorted(), ['1', '2', '3', '4', '5'], 'what was under way is not sent again')
+      t.equal(await storedDigest('rows/paused.bin'), digestOf(bytes))
+      t.same(flaws, [])
+    },
+  )
 }

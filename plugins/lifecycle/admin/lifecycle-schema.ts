@@ -1,6 +1,13 @@
+import { invalidRules } from 'svc/plugins/admin/api'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
-import { type LifecycleFilter, type LifecycleRule, type LifecycleRuleProblem, predicatesOf } from '../rules.ts'
+import {
+  checkLifecycleRules,
+  type LifecycleFilter,
+  type LifecycleRule,
+  type LifecycleRuleProblem,
+  predicatesOf,
+} from '../rules.ts'
 
 const Days = Type.Optional(Type.Integer())
 const storageClass = Type.Optional(Type.String({ maxLength: 64 }))
@@ -58,8 +65,16 @@ export const LifecycleRunResult = Type.Object(
 
 type AdminRule = Static<typeof Rule>
 
+/** The rules of a request in their stored form. Throws `invalid_configuration` with the problems of each. */
+export function readRules(rules: readonly AdminRule[]): readonly LifecycleRule[] {
+  const wanted = rules.map(readRule)
+  const problems = [...transitionProblems(rules), ...checkLifecycleRules(wanted)]
+  if (problems.length === 0) return wanted
+  throw invalidRules(problems.map(({ index, code, message }) => ({ rule: index, id: rules[index]?.id, code, message })))
+}
+
 /** The stored form of a rule from a request. A missing id becomes the empty text. */
-export function readRule({
+function readRule({
   id = '',
   enabled,
   filter,
@@ -87,7 +102,7 @@ function readFilter({ tags: map = {}, ...plain }: NonNullable<AdminRule['filter'
 }
 
 /** Transitions cannot be stored. */
-export function transitionProblems(rules: readonly AdminRule[]): readonly LifecycleRuleProblem[] {
+function transitionProblems(rules: readonly AdminRule[]): readonly LifecycleRuleProblem[] {
   return rules.flatMap(({ transitions = [], noncurrentTransitions = [] }, index) =>
     transitions.length + noncurrentTransitions.length === 0
       ? []

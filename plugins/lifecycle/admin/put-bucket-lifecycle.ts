@@ -1,6 +1,5 @@
-import { BucketParameters, defineAdminOperation, invalidRules, replyWith } from 'svc/plugins/admin/api'
-import { checkLifecycleRules } from '../rules.ts'
-import { describeLifecycle, Lifecycle, readRule, transitionProblems } from './lifecycle-schema.ts'
+import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { describeLifecycle, Lifecycle, readRules } from './lifecycle-schema.ts'
 
 export default defineAdminOperation({
   id: 'putBucketLifecycle',
@@ -18,13 +17,7 @@ export default defineAdminOperation({
   uses: ['lifecycle', 'objects'],
   async handle({ params: { bucket }, body, ifMatch }, { lifecycle, objects }) {
     await objects.getBucket(bucket)
-    const wanted = body.rules.map(readRule)
-    const problems = [...transitionProblems(body.rules), ...checkLifecycleRules(wanted)]
-    if (problems.length > 0) {
-      throw invalidRules(
-        problems.map(({ index, code, message }) => ({ rule: index, id: body.rules[index]?.id, code, message })),
-      )
-    }
+    const wanted = readRules(body.rules)
     const { transitionMinimum } = await lifecycle.configuration(bucket)
     const { rules, etag } = await lifecycle.replace(bucket, wanted, { ifMatch, transitionMinimum })
     return replyWith(describeLifecycle(rules), { etag })

@@ -1,6 +1,6 @@
-import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { LifecycleRunResult } from './lifecycle-schema.ts'
+import { Lifecycle, LifecycleRunResult, readRules } from './lifecycle-schema.ts'
 
 export default defineAdminOperation({
   id: 'runBucketLifecycle',
@@ -12,13 +12,25 @@ export default defineAdminOperation({
   authorize: ['s3:PutLifecycleConfiguration'],
   params: BucketParameters,
   body: Type.Object(
-    { dryRun: Type.Optional(Type.Boolean({ description: 'Changes nothing.' })) },
+    {
+      dryRun: Type.Optional(Type.Boolean({ description: 'Changes nothing.' })),
+      draft: Type.Optional(
+        Type.Object(Lifecycle.properties, {
+          additionalProperties: false,
+          description:
+            'Of a dry run: counted instead of the rules that are stored, and not stored. Reads the record of every version.',
+        }),
+      ),
+    },
     { $id: 'LifecycleRun', additionalProperties: false },
   ),
   bodyOptional: true,
   response: LifecycleRunResult,
-  errors: ['bucket_not_found', 'conflict'],
+  errors: ['bucket_not_found', 'conflict', 'invalid_configuration'],
   uses: ['lifecycle'],
-  handle: ({ params: { bucket }, body }, { lifecycle }) =>
-    body?.dryRun === true ? lifecycle.preview(bucket) : lifecycle.run(bucket),
+  handle({ params: { bucket }, body: { dryRun = false, draft } = {} }, { lifecycle }) {
+    if (draft === undefined) return dryRun ? lifecycle.preview(bucket) : lifecycle.run(bucket)
+    if (!dryRun) throw adminErrors.invalid_argument('/draft: is only counted: send dryRun as well.')
+    return lifecycle.preview(bucket, readRules(draft.rules))
+  },
 })

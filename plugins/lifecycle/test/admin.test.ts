@@ -72,6 +72,23 @@ t.test('rules are applied on demand', async t => {
   const dry = await signed({ method: 'POST', path: `${path}/run`, body: { dryRun: true } })
   t.match(dry, { status: 200, json: { ...nothing, buckets: 1, versions: 1, deleted: 1 } })
   t.equal((await objects.usage('aging')).deleteMarkers, 1, 'a dry run deletes nothing')
+  const draft = { rules: [] as object[] }
+  const trial = (rules: readonly object[], more: object = { dryRun: true }) =>
+    signed({ method: 'POST', path: `${path}/run`, body: { ...more, draft: { ...draft, rules } } })
+  const stored = (await signed({ path })).json
+  const { dueIndex } = await objects.getBucket('aging')
+  t.same((await trial([])).json, { ...nothing, buckets: 1 }, 'rules that are not stored count, the stored ones do not')
+  const marker = { enabled: true, expiration: { expiredObjectDeleteMarker: true } }
+  t.match((await trial([marker])).json, { buckets: 1, versions: 1, deleted: 1 })
+  t.same((await trial([{ ...marker, filter: { prefix: 'other/' } }])).json, { ...nothing, buckets: 1 })
+  const old = { enabled: true, expiration: { days: 1 }, abortIncompleteUpload: { daysAfterInitiation: 1 } }
+  t.same((await trial([old])).json, { ...nothing, buckets: 1 }, 'nothing is old enough')
+  const wrong = await trial([{ enabled: true }])
+  t.match(wrong.json, { code: 'invalid_configuration', ruleErrors: [{ rule: 0, message: /action/ }] })
+  t.equal((await trial([marker], {})).json.code, 'invalid_argument', 'a draft is not applied')
+  t.same((await signed({ path })).json, stored)
+  t.same((await objects.getBucket('aging')).dueIndex, dueIndex)
+  t.equal((await objects.usage('aging')).deleteMarkers, 1)
   const sums = { ...nothing }
   for (let tries = 0; tries < 100 && sums.deleted === 0 && (await objects.usage('aging')).deleteMarkers > 0; tries++) {
     const { status, json } = await run()

@@ -10,6 +10,7 @@ const Settings = Type.Object({
     maxLength: 512,
     destination: true,
     pattern: '^https?://[^/?#@]+/?$',
+    errorMessage: 'must be https:// and a host, without a path',
     description: 'The host of the API credentials: `https://akab-….purge.akamaiapis.net`.',
   }),
   clientToken: secret('Client token of the API credentials.'),
@@ -18,6 +19,7 @@ const Settings = Type.Object({
   cpCode: Type.Optional(
     Type.String({
       pattern: '^\\d{1,12}$',
+      errorMessage: 'must be a number of at most 12 digits',
       description: 'Content provider code: needed for everything that is no single URL and no tag.',
     }),
   ),

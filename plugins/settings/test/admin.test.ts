@@ -25,6 +25,11 @@ const probe = definePlugin({
         enable && endpoint === '' ? [{ key: 'endpoint', problem: 'must be set where it is enabled' }] : [],
       removalProblem: id => (used.has(id) ? `A bucket still sends to ${id}.` : undefined),
     })
+    const pattern = { pattern: '^[a-z]+$', errorMessage: 'must be lower-case letters' }
+    services.settings.declare('pigment', {
+      description: 'What a test paints with.',
+      keys: Type.Object({ color: Type.String({ default: 'red', ...pattern, description: 'For people.' }) }),
+    })
   },
 })
 const allow = (...actions: string[]) => [{ Effect: 'Allow', Action: actions }]
@@ -138,6 +143,9 @@ t.test('problems are reported by subsystem and key, nothing is stored, and no se
   }
   const wrong = await patch('probe:one', { enable: 'on', endpoint: '' })
   t.match(wrong.json, { code: 'invalid_argument', errors: [{ element: 'probe:one.endpoint' }] })
+  const { json: unmatched } = await patch('pigment', { color: 'Light red' })
+  t.match(unmatched.detail, /^pigment\.color must be lower-case letters, not "Light red"/)
+  t.notMatch(JSON.stringify(unmatched), 'pattern', 'what is wanted is told in words')
   for (const wrongBody of [{}, { settings: { enable: true } }, { settings: {}, more: 1 }, [], { settings: 'x' }]) {
     const path = `${config}/probe:one`
     t.equal(

@@ -461,6 +461,8 @@ t.test('an invalid declaration of a subsystem is a defect of its plugin', async 
   ]
   for (const keys of wrong)
     t.throws(() => service.declare('wrong', { description: 'x', keys }), /needs a name in snake_case/)
+  const wordless = Type.Object({ code: Type.String({ default: 'a', description: 'x', pattern: '^[a-z]$' }) })
+  t.throws(() => service.declare('wrong', { description: 'x', keys: wordless }), /words of its pattern/)
   t.throws(
     () => service.declare('wrong', { description: 'x', keys: Type.Object({ key }), notApplied: ['other'] }),
     /no key other/,

@@ -34,7 +34,7 @@ whenSessionEnds(() => {
   // What the next one sees has to be what the next one may see.
   queryClient.clear()
   setSession(undefined)
-  uploadQueue.pauseAll()
+  uploadQueue.stopAll()
   replacing.discard()
   queryClient.setQueryData(sessionQuery.queryKey, null)
   void router.invalidate()
@@ -56,7 +56,7 @@ async function adoptOrLeave(): Promise<boolean> {
     queryClient.setQueryData(sessionQuery.queryKey, other.adopt())
     return true
   }
-  uploadQueue.pauseAll()
+  uploadQueue.stopAll()
   replacing.discard()
   otherUser.show(other.user)
   queryClient.clear()

@@ -1,4 +1,5 @@
 import { createTheme, Drawer, Modal, Notification, Popover, Tooltip } from '@mantine/core'
+import { withUnseenNote } from '../parts/with-unseen-note.tsx'
 import { texts } from '../texts/index.ts'
 
 export const theme = createTheme({
@@ -11,6 +12,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } } }),
+    // By its name: the first load has no fields.
+    InputWrapper: { defaultProps: { inputContainer: withUnseenNote } },
     // Whatever is on the page is within one of its landmarks.
     Popover: Popover.extend({ defaultProps: { portalProps: { target: '#content' } } }),
     Tooltip: Tooltip.extend({ defaultProps: { portalProps: { target: '#content' } } }),

@@ -5,6 +5,7 @@ import { useElementSize } from '@mantine/hooks'
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { texts } from '../texts/index.ts'
+import { formatClock } from './format.ts'
 
 export interface Line {
   readonly label: string
@@ -18,8 +19,7 @@ const colours = ['#0c8599', '#e8590c', '#7048e8', '#2f9e44']
 const height = 140
 const dotsMax = 10
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const hour = (seconds: number) => clock.format(seconds * 1000)
+const hour = (seconds: number) => formatClock(new Date(seconds * 1000))
 
 /** Rounded, neighbours may be the same: then it is said once. */
 const distinct = (labels: readonly string[]) => labels.map((label, index) => (label === labels[index - 1] ? '' : label))
@@ -47,7 +47,7 @@ export function Chart({ label, lines, format }: ChartProps) {
         // Room above the peak: a line at the very edge looks cut off.
         scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max || 1) * 1.1] } },
         axes: [
-          { ...axis, space: 64, size: 28, values: (_, ticks) => ticks.map(hour) },
+          { ...axis, space: 76, size: 28, values: (_, ticks) => ticks.map(hour) },
           { ...axis, size: 64, values: (_, ticks) => distinct(ticks.map(format)) },
         ],
         series: [

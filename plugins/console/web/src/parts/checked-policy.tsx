@@ -1,11 +1,12 @@
 /** A policy as JSON with what the server says of it, each finding at its line. */
 import type { CompletionResult } from '@codemirror/autocomplete'
-import { Alert, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
+import { Findings } from './findings.tsx'
 import { type Finding, JsonEditor } from './json-editor.tsx'
 import { completePolicy } from './policy-completion.ts'
 
@@ -38,13 +39,7 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, isEx
           {texts.policies.example}
         </Text>
       )}
-      {findings.map(({ line, column, message, isError }) => (
-        <Alert key={`${line} ${column} ${message}`} color={isError ? 'red' : 'yellow'} p="xs">
-          <Text size="sm">
-            {texts.policies.place(line, column)}: {message}
-          </Text>
-        </Alert>
-      ))}
+      <Findings findings={findings} />
     </Stack>
   )
 }

@@ -1,5 +1,6 @@
 /** A table of items: a row each, and on a phone a card each, with the title of a column before its value. */
 import { Group, Skeleton, Table, VisuallyHidden } from '@mantine/core'
+import { IconChevronRight } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { named } from './name.tsx'
 
@@ -20,6 +21,8 @@ export interface ItemTableProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
   readonly isLoading?: boolean
+  /** Shows all of an item: a click on its row, or on its first cell, which is a button then. */
+  readonly onOpen?: (item: Item) => void
   /** Less space between rows, for lists that grow every second. */
   readonly isDense?: boolean
   /** Pixels: a window that is wider than a phone scrolls a table that has less. */
@@ -28,7 +31,7 @@ export interface ItemTableProps<Item> {
 
 /** Elements that a phone lays out as blocks are no table to a screen reader unless they say so. */
 export function ItemTable<Item>(props: ItemTableProps<Item>) {
-  const { label, items, columns, idOf, isLoading = false, isDense = false, minWidth = 640 } = props
+  const { label, items, columns, idOf, isLoading = false, isDense = false, minWidth = 640, onOpen } = props
   return (
     <Table.ScrollContainer className="items" minWidth={minWidth} scrollAreaProps={focusable}>
       <Table
@@ -63,9 +66,15 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
               </Table.Tr>
             ))}
           {items.map(item => (
-            <Table.Tr role="row" key={idOf(item)}>
+            <Table.Tr role="row" key={idOf(item)} {...(onOpen !== undefined && openBy(() => onOpen(item)))}>
               {columns.map((column, index) => (
-                <Cell key={column.title} index={index + 1} column={column} item={item} />
+                <Cell
+                  key={column.title}
+                  index={index + 1}
+                  column={column}
+                  item={item}
+                  {...(index === 0 && onOpen !== undefined && { onOpen: () => onOpen(item) })}
+                />
               ))}
             </Table.Tr>
           ))}
@@ -75,14 +84,24 @@ export function ItemTable<Item>(props: ItemTableProps<Item>) {
   )
 }
 
+/** The button of the first cell is for keyboards and screen readers; a pointer may press anywhere. Whoever selects text wants to copy it. */
+const openBy = (open: () => void) => ({
+  className: 'item-opens',
+  onClick: ({ target }: { readonly target: EventTarget }) => {
+    const isOther = target instanceof Element && target.closest('a, button, input') !== null
+    if (!isOther && getSelection()?.isCollapsed !== false) open()
+  },
+})
+
 interface CellProps<Item> {
   /** Of the column, from 1: a phone leaves empty cells out, and those after them have to stay below their heads. */
   readonly index: number
   readonly column: Column<Item>
   readonly item: Item
+  readonly onOpen?: () => void
 }
 
-function Cell<Item>({ index, column: { title, isNumber, isActions, render }, item }: CellProps<Item>) {
+function Cell<Item>({ index, column: { title, isNumber, isActions, render }, item, onOpen }: CellProps<Item>) {
   if (isActions === true) {
     return (
       <Table.Td role="cell" aria-colindex={index} className="item-actions">
@@ -99,7 +118,13 @@ function Cell<Item>({ index, column: { title, isNumber, isActions, render }, ite
       data-title={title}
       {...(isNumber === true && { className: 'item-number' })}
     >
-      {named(render(item))}
+      {onOpen === undefined ? (
+        named(render(item))
+      ) : (
+        <button type="button" className="object-open" aria-haspopup="dialog" onClick={onOpen}>
+          <IconChevronRight size={14} aria-hidden className="object-icon" /> {named(render(item))}
+        </button>
+      )}
     </Table.Td>
   )
 }

@@ -24,6 +24,8 @@ export interface JsonEditorProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly findings?: readonly Finding[]
+  /** Somebody has asked for the findings: the first is brought into view, and typing goes on there. */
+  readonly leadsToFindings?: boolean
   readonly isReadOnly?: boolean
   /** What may stand at a place of the text, offered while one types. */
   readonly complete?: (text: string, at: number) => CompletionResult | null
@@ -41,7 +43,7 @@ const highlighting = syntaxHighlighting(
 const none: readonly Finding[] = []
 
 export function JsonEditor(props: JsonEditorProps) {
-  const { label, value, onChange, findings = none, isReadOnly = false, complete } = props
+  const { label, value, onChange, findings = none, isReadOnly = false, leadsToFindings = false, complete } = props
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const tell = useRef(onChange)
@@ -83,8 +85,14 @@ export function JsonEditor(props: JsonEditorProps) {
   }, [id, isReadOnly])
   useEffect(() => {
     const editor = view.current
-    if (editor !== null) editor.dispatch(setDiagnostics(editor.state, diagnosticsOf(editor.state, findings)))
-  }, [findings])
+    if (editor === null) return
+    const diagnostics = diagnosticsOf(editor.state, findings)
+    editor.dispatch(setDiagnostics(editor.state, diagnostics))
+    if (!leadsToFindings || diagnostics.length === 0) return
+    const first = Math.min(...diagnostics.map(({ from }) => from))
+    editor.dispatch({ selection: { anchor: first }, effects: EditorView.scrollIntoView(first, { y: 'center' }) })
+    editor.focus()
+  }, [findings, leadsToFindings])
   return (
     <div>
       <InputLabel id={id}>{label}</InputLabel>
@@ -98,6 +106,6 @@ function diagnosticsOf(state: EditorState, findings: readonly Finding[]): Diagno
   return findings.map(({ line, column, message, isError }) => {
     const { from, to } = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines))
     const start = Math.min(from + Math.max(column - 1, 0), to)
-    return { from: start, to: Math.max(start, to), message, severity: isError ? 'error' : 'warning' }
+    return { from: start, to, message, severity: isError ? 'error' : 'warning' }
   })
 }

@@ -27,13 +27,17 @@ export interface ListPageProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
   readonly none: string
+  /** Shows all of an item. */
+  readonly onOpen?: (item: Item) => void
+  /** Smaller letters, for rows of many columns. */
+  readonly isDense?: boolean
   /** Milliseconds for each page that is shown, of a list that changes by itself; how soon may depend on what is listed. */
   readonly refetchInterval?: number | ((items: readonly Item[]) => number | false)
 }
 
 export function ListPage<Item>(props: ListPageProps<Item>) {
   const { title, actions, head, queryKey, load, hasFilter = false, columns, idOf, none, refetchInterval } = props
-  const { isPart = false } = props
+  const { isPart = false, onOpen, isDense = false } = props
   const [prefix, setPrefix] = useState('')
   const [asked] = useDebouncedValue(prefix.trim(), 200)
   const list = useLongList({
@@ -66,7 +70,15 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
       {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
       {list.toPrevious}
       {!isEmpty && (list.error === null || items.length > 0) && (
-        <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />
+        <ItemTable
+          label={title}
+          items={items}
+          columns={columns}
+          idOf={idOf}
+          isLoading={list.isPending}
+          isDense={isDense}
+          {...(onOpen !== undefined && { onOpen })}
+        />
       )}
       {list.toNext}
     </Stack>

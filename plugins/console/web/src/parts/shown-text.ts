@@ -11,13 +11,14 @@ const plain = /^[ -~]*$/
 /** Whether it may stand in a sentence as it is. */
 export const isPlain = (text: string): boolean => plain.test(text) || !(hidden.test(text) || rightToLeft.test(text))
 
+export const nameOf = (character: string) =>
+  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+
 /** Pieces of the text; those at odd places are names of characters, such as `U+202E`. */
 export function piecesOf(text: string): string[] {
   return text
     .split(new RegExp(`(${hidden.source})`, 'u'))
-    .map((piece, index) =>
-      index % 2 === 0 ? piece : `U+${piece.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`,
-    )
+    .map((piece, index) => (index % 2 === 0 ? piece : nameOf(piece)))
 }
 
 /** For sentences and attributes, which have no elements. What is written from right to left is isolated: the sentence around it stays as it is. */

@@ -1,3 +1,5 @@
 /** `1 object`, `2,000 objects`. */
+import { formatCount } from '../parts/format.ts'
+
 export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+  `${formatCount(count)} ${count === 1 ? one : many}`

@@ -1,4 +1,5 @@
 /** Everything that the console says, in English. */
+import { formatCount } from '../parts/format.ts'
 import { counted } from './counted.ts'
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
@@ -179,7 +180,7 @@ export const en = {
     setState: (pool: number, set: number, state: string) =>
       `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
-      `${records.toLocaleString('en')} objects (${bytes}) have fewer copies or shards than they should. They are repaired while the drives that they need work.`,
+      `${formatCount(records)} objects (${bytes}) have fewer copies or shards than they should. They are repaired while the drives that they need work.`,
     chart: 'A chart of the last hour',
     counted:
       '“S3” counts requests to the S3 API, “Distributions” requests to published domains. Requests to a distribution in s3 mode count in both, those of this console in neither. The charts start anew when the server restarts.',

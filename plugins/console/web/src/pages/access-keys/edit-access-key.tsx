@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form'
 import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { localInput } from '../../parts/local-time.ts'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
@@ -109,9 +110,4 @@ function titleOf(props: EditAccessKeyProps): string {
   return props.user === '' ? words.create : words.createFor(props.user)
 }
 
-/** As the input of a local date and time wants it: to the minute. */
-function localOf(time: string | null | undefined): string {
-  if (time == null) return ''
-  const date = new Date(time)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
+const localOf = (time: string | null | undefined) => (time == null ? '' : localInput(Date.parse(time)))

@@ -6,10 +6,12 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { LifecycleRule } from './lifecycle.tsx'
+import { LifecyclePreview } from './lifecycle-preview.tsx'
 
 const words = texts.lifecycle
 
 export interface EditLifecycleRuleProps {
+  readonly bucket: string
   /** Absent for a new one. */
   readonly rule?: LifecycleRule
   /** Index that the rule has, or gets, among the rules: errors of the server name it. */
@@ -88,7 +90,7 @@ function ruleOf(values: Values): LifecycleRule {
   }
 }
 
-export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
+export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
   const save = async () => {
     await onSave(ruleOf(form.getValues()))
@@ -152,6 +154,13 @@ export function EditLifecycleRule({ rule, place, onSave, onChanged, onClose }: E
         />
       </Fieldset>
       <Switch label={words.enabled} {...form.getInputProps('enabled', { type: 'checkbox' })} />
+      {/* Of what is typed now; one that is disabled is looked at before it is enabled. */}
+      <LifecyclePreview
+        key={JSON.stringify(form.values)}
+        bucket={bucket}
+        label={words.previewDraft}
+        draft={[{ ...ruleOf(form.values), enabled: true }]}
+      />
     </FormDialog>
   )
 }

@@ -1,5 +1,5 @@
 /** What is deleted by itself, and when: each rule in words, with a form; all of them as JSON too. */
-import { Accordion, Alert, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
+import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
@@ -8,13 +8,13 @@ import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
+import { LifecyclePreview } from './lifecycle-preview.tsx'
 import { lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
 
 const JsonEditor = lazy(async () => ({ default: (await import('../../parts/json-editor.tsx')).JsonEditor }))
@@ -80,10 +80,11 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           })}
         />
       ))}
-      {mayChange && rules.length > 0 && <Preview bucket={bucket} />}
+      {mayChange && rules.length > 0 && <LifecyclePreview bucket={bucket} label={words.preview} />}
       {mayChange && <AsJson rules={rules} onSave={save} onChanged={onChanged} />}
       {open?.dialog === 'add' && (
         <EditLifecycleRule
+          bucket={bucket}
           place={rules.length}
           onSave={rule => save([...rules, rule])}
           onChanged={onChanged}
@@ -92,6 +93,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
       )}
       {open?.dialog === 'edit' && (
         <EditLifecycleRule
+          bucket={bucket}
           rule={rules[open.index]!}
           place={open.index}
           onSave={rule => save(rules.with(open.index, rule))}
@@ -148,30 +150,6 @@ function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
         </Accordion.Panel>
       </Accordion.Item>
     </Accordion>
-  )
-}
-
-/** Shows what the stored rules would delete now. */
-function Preview({ bucket }: { bucket: string }) {
-  const preview = useMutation({
-    mutationFn: () => call('runBucketLifecycle', { params: { bucket }, body: { dryRun: true } }),
-  })
-  return (
-    <Stack gap="xs" align="flex-start">
-      <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
-        {words.preview}
-      </Button>
-      {preview.error !== null && <ProblemAlert error={preview.error} />}
-      {preview.data !== undefined && (
-        <Alert color={preview.data.deleted > 0 ? 'orange' : 'gray'} role="status">
-          <List size="sm">
-            {words.wouldDo(preview.data).map(effect => (
-              <List.Item key={effect}>{effect}</List.Item>
-            ))}
-          </List>
-        </Alert>
-      )}
-    </Stack>
   )
 }
 

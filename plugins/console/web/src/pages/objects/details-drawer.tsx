@@ -7,7 +7,7 @@ import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatMoment } from '../../parts/format.ts'
+import { formatBytes, formatCount, formatMoment } from '../../parts/format.ts'
 import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -218,6 +218,6 @@ function Section({ title, of }: { title: string; of: object | undefined }) {
 
 /** Rounded, and exact where that is not the same. */
 function sizeInFull(size: number): string {
-  const exact = `${size.toLocaleString('en')} B`
+  const exact = `${formatCount(size)} B`
   return size < 1024 ? exact : `${formatBytes(size)} (${exact})`
 }

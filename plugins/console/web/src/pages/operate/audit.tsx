@@ -10,9 +10,11 @@ import { countSet, Filters } from '../../parts/filters.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Name } from '../../parts/name.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
+import { AuditEntry } from './audit-entry.tsx'
 
 const words = texts.operate
 
@@ -31,6 +33,7 @@ const nothing = { user: '', action: '', bucket: '', requestId: '', since: '', un
 export function Audit() {
   const [shown, setShown] = useState<keyof typeof queriesOf>('changes')
   const [given, setGiven] = useState(nothing)
+  const [opened, setOpened] = useState<Entry>()
   const [{ since, until, ...fields }] = useDebouncedValue(given, 300)
   const query = {
     ...withoutEmpty({ ...fields, since: timeOf(since), until: timeOf(until) }),
@@ -44,7 +47,7 @@ export function Audit() {
       onChange={event => setGiven({ ...given, [name]: event.currentTarget.value.trim() })}
     />
   )
-  return (
+  const list = (
     <ListPage
       title={words.audit}
       actions={
@@ -84,7 +87,15 @@ export function Audit() {
       columns={columns}
       idOf={({ requestId, time }) => `${requestId} ${time}`}
       none={words.noRecords}
+      isDense
+      onOpen={setOpened}
     />
+  )
+  return (
+    <>
+      {list}
+      <AuditEntry entry={opened} onClose={() => setOpened(undefined)} />
+    </>
   )
 }
 
@@ -113,14 +124,22 @@ const columns: Column<Entry>[] = [
     // Of what is in no bucket the path says which it is.
     render: ({ bucket = '', object = '', path, tags }) => (
       <Titled
-        name={bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`}
+        name={
+          <span className="long-path">
+            <Name>{bucket === '' ? path : object === '' ? bucket : `${bucket}/${object}`}</Name>
+          </span>
+        }
         note={objectsOf(tags as Readonly<Record<string, string | undefined>>)}
       />
     ),
   },
   {
     title: words.user,
-    render: ({ identity }) => identity.user || identity.accessKey || words.anonymous,
+    render: ({ identity }) => (
+      <span style={{ display: 'inline-block', minWidth: '6rem', maxWidth: '14rem', overflowWrap: 'anywhere' }}>
+        <Name>{identity.user || identity.accessKey || words.anonymous}</Name>
+      </span>
+    ),
   },
   { title: words.client, render: ({ clientIp }) => clientIp },
   {

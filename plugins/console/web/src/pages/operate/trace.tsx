@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { TraceLine } from '../../../../../trace/api.ts'
 import { countSet } from '../../parts/filters.tsx'
-import { formatBytes, formatTime } from '../../parts/format.ts'
+import { formatBytes, formatSeconds, formatTime } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
@@ -64,7 +64,7 @@ const columns: Column<TraceLine>[] = [
     title: texts.operate.request,
     render: ({ method, path }) => <div className="long-path">{`${method} ${path}`}</div>,
   },
-  { title: texts.operate.duration, isNumber: true, render: ({ durationMs }) => `${durationMs.toFixed(1)} ms` },
+  { title: texts.operate.duration, isNumber: true, render: ({ durationMs }) => formatSeconds(durationMs / 1000) },
   {
     title: texts.operate.bytes,
     isNumber: true,

@@ -2,6 +2,7 @@ import { Textarea, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { PemFiles } from '../../parts/pem-files.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.publishing
@@ -33,6 +34,12 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
       {replaced === undefined && (
         <TextInput label={texts.common.name} required autoComplete="off" data-autofocus {...form.getInputProps('id')} />
       )}
+      <PemFiles
+        onRead={({ certificate, privateKey }) => {
+          if (certificate !== '') form.setFieldValue('certificate', certificate)
+          if (privateKey !== '') form.setFieldValue('privateKey', privateKey)
+        }}
+      />
       <Textarea
         label={words.chain}
         required

@@ -2,11 +2,14 @@
 import { Alert, Button, Code, Group, Stack, Table, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Findings } from '../../parts/findings.tsx'
 import { FormModal } from '../../parts/form-modal.tsx'
-import { JsonEditor } from '../../parts/json-editor.tsx'
+import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
+import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
 import { Reasons } from '../../parts/question.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
@@ -33,7 +36,7 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
   const [text, setText] = useState(initial)
   const [wanted, setWanted] = useState<Config>()
   const looking = useMutation({
-    async mutationFn() {
+    async mutationFn(text: string) {
       const config = parsed(text)
       // The server refuses before anything is shown that it would refuse.
       await call('importConfig', { query: { mode: 'replace', dryRun: true }, body: config })
@@ -49,6 +52,8 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
       onClose()
     },
   })
+  const failure = saving.error ?? looking.error
+  const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])
   return (
     <FormModal title={words.wholeTitle} size="xl" onClose={onClose}>
       {() => (
@@ -56,17 +61,27 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
           <Text size="sm" c="dimmed">
             {words.wholeHint}
           </Text>
-          {looking.error !== null && <ProblemAlert error={looking.error} />}
-          {saving.error !== null && <ProblemAlert error={saving.error} />}
+          {failure !== null && (findings.length === 0 || wanted !== undefined) && <ProblemAlert error={failure} />}
           {wanted === undefined ? (
-            <JsonEditor label={words.wholeLabel} value={text} onChange={setText} />
+            <>
+              <JsonEditor
+                label={words.wholeLabel}
+                value={text}
+                onChange={setText}
+                findings={findings}
+                leadsToFindings
+              />
+              <Stack gap="xs" role="alert">
+                <Findings findings={findings} />
+              </Stack>
+            </>
           ) : (
             <Differences differences={differencesOf(stored, wanted)} />
           )}
           <Unsaved isDirty={text !== initial && !saving.isSuccess} isQuiet />
           <Group justify="flex-end" className="dialog-buttons">
             {wanted === undefined ? (
-              <Button onClick={() => looking.mutate()} loading={looking.isPending}>
+              <Button onClick={() => looking.mutate(text)} loading={looking.isPending}>
                 {words.look}
               </Button>
             ) : (
@@ -94,8 +109,20 @@ function parsed(text: string): Config {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Error(words.notJson((error as Error).message))
+    throw new SyntaxError(words.notJson((error as Error).message))
   }
+}
+
+/** What was sent stands at its lines: the server names a key of a subsystem as `notify_webhook:name.endpoint`. */
+function findingsOf(error: unknown, text: string): readonly Finding[] {
+  if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
+  if (!(error instanceof Problem)) return []
+  return error.fields
+    .filter(({ field }) => field !== '')
+    .map(({ field, message }) => {
+      const path = field.replace(/^\//, '').split(/[./]/)
+      return { ...placeOf(text, path), message: `${path.join('.')} ${message}`, isError: true }
+    })
 }
 
 function differencesOf(stored: Config, wanted: Config): Difference[] {

@@ -6,7 +6,7 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
-import { expiries } from '../../parts/expiries.ts'
+import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
@@ -35,7 +35,7 @@ export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrl
       method,
       bucket,
       key,
-      expiresInSeconds: Number(expiresInSeconds),
+      expiresInSeconds: secondsOf(expiresInSeconds),
       ...(isOfVersion && { versionId }),
       ...(method === 'GET' && fileName !== '' && { responseHeaders: { contentDisposition: attachment(fileName) } }),
     }
@@ -50,7 +50,7 @@ export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrl
       </Text>
       <NativeSelect label={words.method} data={choicesOf(words.methods)} {...form.getInputProps('method')} />
       <TextInput label={words.key} required {...form.getInputProps('key')} />
-      <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
+      <ExpiryInput label={words.expiry} {...form.getInputProps('expiresInSeconds')} />
       {method === 'GET' && <TextInput label={words.fileName} {...form.getInputProps('fileName')} />}
       {made !== undefined && <Made made={made} />}
     </FormDialog>

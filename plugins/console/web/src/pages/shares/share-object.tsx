@@ -1,10 +1,11 @@
-import { Alert, Button, Center, CopyButton, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Center, CopyButton, Group, Stack, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { IconCopy, IconDownload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { QRCodeSVG } from 'qrcode.react'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { expiries } from '../../parts/expiries.ts'
+import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
@@ -19,16 +20,17 @@ export interface ShareObjectProps {
 
 export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObjectProps) {
   const queryClient = useQueryClient()
-  const [expiresIn, setExpiresIn] = useState('86400')
-  const [description, setDescription] = useState('')
+  const form = useForm({ initialValues: { expiresInSeconds: '86400', filename: '', description: '' } })
   const [url, setUrl] = useState<string>()
   const create = async () => {
+    const { expiresInSeconds, filename, description } = form.getValues()
     const share = await call('createShare', {
       params: { bucket },
       body: {
         key: objectKey,
-        expiresInSeconds: Number(expiresIn),
+        expiresInSeconds: secondsOf(expiresInSeconds),
         ...(versionId !== undefined && { versionId }),
+        ...(filename !== '' && { filename }),
         ...(description !== '' && { description }),
       },
     })
@@ -40,23 +42,15 @@ export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObje
     <FormDialog
       title={texts.shares.createTitle(objectKey)}
       {...(url === undefined && { submit: texts.shares.make })}
-      isDirty={description !== ''}
+      form={form}
       onSubmit={create}
       onClose={onClose}
     >
       {url === undefined ? (
         <>
-          <NativeSelect
-            label={texts.shares.expiry}
-            data={[...expiries, { label: texts.shares.expiries.month, value: '2592000' }]}
-            value={expiresIn}
-            onChange={event => setExpiresIn(event.currentTarget.value)}
-          />
-          <TextInput
-            label={texts.shares.description}
-            value={description}
-            onChange={event => setDescription(event.currentTarget.value)}
-          />
+          <ExpiryInput label={texts.shares.expiry} {...form.getInputProps('expiresInSeconds')} />
+          <TextInput label={texts.shares.fileName} {...form.getInputProps('filename')} />
+          <TextInput label={texts.shares.description} {...form.getInputProps('description')} />
         </>
       ) : (
         <MadeLink url={url} name={objectKey} />

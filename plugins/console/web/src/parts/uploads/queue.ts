@@ -169,11 +169,17 @@ class UploadQueue {
     this.#settle()
   }
 
-  /** Nothing goes on until somebody says so, or, for a session that has ended, signs in and says so. */
+  /** Nothing more begins until somebody says so. */
   pauseAll(): void {
     this.#isHeld = true
     // Those that wait first: none of them takes the place of one that is paused.
     for (const upload of [...this.#waiting, ...this.#sending]) upload.pause()
+  }
+
+  /** For a session that has ended: nothing of it goes on until somebody signs in and says so. */
+  stopAll(): void {
+    this.#isHeld = true
+    for (const upload of [...this.#waiting, ...this.#sending, ...this.#paused]) upload.stop()
   }
 
   /** Resumes paused uploads and retries failed ones. */

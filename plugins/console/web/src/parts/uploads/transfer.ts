@@ -8,6 +8,8 @@ export interface Transfer {
   readonly body: Blob
   readonly contentType: string
   readonly signal: AbortSignal
+  /** Aborted: it does not begin any more. What is under way goes on. */
+  readonly hold: AbortSignal
   onProgress(sentBytes: number): void
 }
 
@@ -24,6 +26,7 @@ export async function send<T>(transfer: Transfer): Promise<T> {
   if (largeUnderWay < largeAtOnce) largeUnderWay++
   else await new Promise<void>(resolve => largeWaiting.push(resolve))
   try {
+    if (transfer.hold.aborted) throw new DOMException('', 'AbortError')
     return await sendNow(transfer)
   } finally {
     const next = largeWaiting.shift()
@@ -32,7 +35,8 @@ export async function send<T>(transfer: Transfer): Promise<T> {
   }
 }
 
-function sendNow<T>({ method, url, body, contentType, signal, onProgress }: Transfer): Promise<T> {
+function sendNow<T>(transfer: Transfer): Promise<T> {
+  const { method, url, body, contentType, signal, onProgress } = transfer
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
@@ -57,8 +61,7 @@ function sendNow<T>({ method, url, body, contentType, signal, onProgress }: Tran
         // The next attempt has the token of the session that the page has then.
         if (isOtherSession(request.getResponseHeader('x-session-id'))) {
           const isOwn = await adoptSessionOf(request.getResponseHeader('x-session-id')).catch(() => false)
-          if (isOwn && problem.status === 403)
-            return resolve(sendNow({ method, url, body, contentType, signal, onProgress }))
+          if (isOwn && problem.status === 403) return resolve(sendNow(transfer))
         }
         return reject(problem)
       }
@@ -78,8 +81,8 @@ function sendNow<T>({ method, url, body, contentType, signal, onProgress }: Tran
 const pausesMs = [1000, 2000, 4000, 8000]
 
 /**
- * Tries again what the server could not do just now, a few times, and what did not reach it, until it does. `onUnreachable` is called each
- * time before the pause, and ends it all by throwing.
+ * Tries again what the server could not do just now, a few times, and what did not reach it, until it does; not once the signal is aborted.
+ * `onUnreachable` is called each time before the pause, and ends it all by throwing.
  */
 export async function withRetries<T>(
   signal: AbortSignal,
@@ -93,6 +96,7 @@ export async function withRetries<T>(
       if (!(error instanceof Problem)) throw error
       if (error.status === 0) await onUnreachable()
       else if (!(error.status === 429 || error.status >= 500) || tries >= pausesMs.length) throw error
+      signal.throwIfAborted()
       await pause(pausesMs[Math.min(tries, pausesMs.length - 1)]!, signal)
     }
   }

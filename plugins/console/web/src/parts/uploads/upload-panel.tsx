@@ -1,8 +1,8 @@
 /** Uploads of this page, at its lower edge, on every page. */
 import { Alert, Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core'
-import { IconBan, IconPlayerPause, IconPlayerPlay, IconX } from '@tabler/icons-react'
+import { IconBan, IconChevronDown, IconChevronUp, IconPlayerPause, IconPlayerPlay, IconX } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { useSyncExternalStore } from 'react'
+import { type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { formatBytes } from '../format.ts'
@@ -13,35 +13,74 @@ import type { Interruption } from './interrupted.ts'
 import { type Snapshot, uploadQueue } from './queue.ts'
 import { UploadRows } from './upload-rows.tsx'
 
+const gapPx = 12
+
+/** Whether only the sum is shown: kept when the panel goes and comes. On a phone the list would fill the window. */
+let isFoldedNow = matchMedia('(max-width: 48em)').matches
+
 export function UploadPanel() {
   const snapshot = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
+  const [isFolded, setFolded] = useState(isFoldedNow)
+  const panel = useRef<HTMLDivElement>(null)
+  useRoomFor(panel)
   const { files, ended, cancelled, interrupted, bytes, sentBytes } = snapshot
   if (files === 0 && interrupted === undefined) return null
-  const title = texts.uploads.title(ended - cancelled, cancelled, files)
+  const title = files > 0 ? texts.uploads.title(ended - cancelled, cancelled, files) : interruptedWords(interrupted)
+  const fold = () => {
+    isFoldedNow = !isFolded
+    setFolded(isFoldedNow)
+  }
   return (
-    <Paper withBorder shadow="md" p="sm" className="upload-panel">
+    <Paper ref={panel} withBorder shadow="md" p="sm" className="upload-panel">
       <Stack gap="xs" role="region" aria-label={title}>
-        {interrupted !== undefined && <Interrupted {...interrupted} />}
+        <Group justify="space-between" wrap="nowrap">
+          <Text fw={600} size="sm" truncate>
+            {title}
+          </Text>
+          <Group gap={2} wrap="nowrap">
+            {files > 0 && <Tools {...snapshot} />}
+            <Tool
+              size="sm"
+              label={isFolded ? texts.uploads.unfold : texts.uploads.fold}
+              icon={isFolded ? IconChevronUp : IconChevronDown}
+              onClick={fold}
+            />
+          </Group>
+        </Group>
+        {interrupted !== undefined && !isFolded && <Interrupted {...interrupted} hasTitle={files > 0} />}
         {files > 0 && (
           <>
-            <Group justify="space-between" wrap="nowrap">
-              <Text fw={600} size="sm" truncate>
-                {title}
-              </Text>
-              <Tools {...snapshot} />
-            </Group>
             <ProgressBar
               value={bytes === 0 ? (cancelled < files ? 100 : 0) : (sentBytes / bytes) * 100}
               aria-label={`${formatBytes(sentBytes)} / ${formatBytes(bytes)}`}
               transitionDuration={0}
             />
             <Figures {...snapshot} />
-            <UploadRows count={snapshot.listed} version={snapshot.version} />
+            {!isFolded && <UploadRows count={snapshot.listed} version={snapshot.version} />}
           </>
         )}
       </Stack>
     </Paper>
   )
+}
+
+const interruptedWords = (interrupted: Interruption | undefined) => texts.uploads.interrupted(interrupted?.count ?? 0)
+
+/** The page has so much room at its end that nothing of it stays below the panel. */
+function useRoomFor(panel: RefObject<HTMLDivElement | null>): void {
+  useEffect(() => {
+    const { style } = document.documentElement
+    const element = panel.current
+    if (element === null) return
+    const observer = new ResizeObserver(() => {
+      style.setProperty('--uploads-height', `${element.offsetHeight + 2 * gapPx}px`)
+    })
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      style.removeProperty('--uploads-height')
+    }
+  }, [panel])
 }
 
 function Figures({ bytes, sentBytes, bytesPerSecond, failed, sending, cut }: Snapshot) {
@@ -86,9 +125,9 @@ function Tools({ waiting, sending, paused, failed }: Snapshot) {
 }
 
 /** Uploads that a reload has interrupted. */
-function Interrupted({ count, keys, buckets }: Interruption) {
+function Interrupted({ count, keys, buckets, hasTitle }: Interruption & { readonly hasTitle: boolean }) {
   return (
-    <Alert color="yellow" p="xs" title={texts.uploads.interrupted(count)}>
+    <Alert color="yellow" p="xs" {...(hasTitle && { title: texts.uploads.interrupted(count) })}>
       <Stack gap={6}>
         <Text size="xs">{texts.uploads.chooseAgain}</Text>
         <Text size="xs" truncate>

@@ -45,7 +45,16 @@ export function UploadRows({ count }: { readonly count: number; readonly version
 function Row({ row }: { readonly row: Upload | Ended | undefined }) {
   if (row === undefined) return null
   if (!(row instanceof Upload)) return <EndedRow row={row} />
-  return <OpenRow upload={row} state={row.state} sentBytes={row.sentBytes} isCut={row.isCut} anew={row.anew} />
+  return (
+    <OpenRow
+      upload={row}
+      state={row.state}
+      isEnding={row.isEnding}
+      sentBytes={row.sentBytes}
+      isCut={row.isCut}
+      anew={row.anew}
+    />
+  )
 }
 
 const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonly row: Ended }) {
@@ -63,12 +72,18 @@ const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonl
 })
 
 /** The current state is passed as properties, so that only rows that change are drawn again. */
-type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'sentBytes' | 'isCut' | 'anew'>
+type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'isEnding' | 'sentBytes' | 'isCut' | 'anew'>
 
-const OpenRow = memo(function OpenRow({ upload, state, isCut, anew }: OpenRowProps) {
+const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, anew }: OpenRowProps) {
   const { key } = upload
   const isUnderWay = state === 'sending' || state === 'waiting'
-  const progress = isCut ? texts.uploads.cut : state === 'sending' ? progressOf(upload) : wordsOf(upload)
+  const progress = isEnding
+    ? texts.uploads.ending
+    : isCut
+      ? texts.uploads.cut
+      : state === 'sending'
+        ? progressOf(upload)
+        : wordsOf(upload)
   const words = withReason(progress, anew)
   return (
     <>

@@ -28,6 +28,13 @@ class BeginsAnew extends Error {
   }
 }
 
+interface Signals {
+  /** Ends what is under way. */
+  readonly signal: AbortSignal
+  /** Lets nothing more begin. */
+  readonly hold: AbortSignal
+}
+
 export class Upload {
   readonly bucket: string
   readonly key: string
@@ -50,6 +57,12 @@ export class Upload {
   /** Set while the server cannot be reached, and the upload goes on trying. */
   isCut = false
   #abort: AbortController | undefined
+  /** Aborted by a pause: nothing more begins, and what is under way arrives. */
+  #hold: AbortController | undefined
+  /** Until the latest run has ended. */
+  #running: Promise<void> | undefined
+  #runs = 0
+  #isSending = false
   #rate: Rate | undefined
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
@@ -91,30 +104,62 @@ export class Upload {
     return this.#rate.of(this.sentBytes)
   }
 
+  /** Whether it is paused, and what was under way then has not arrived yet. */
+  get isEnding(): boolean {
+    return this.state === 'paused' && this.#isSending
+  }
+
   /** Never rejects: the outcome is in `state` and `error`. */
-  async run(): Promise<void> {
-    const abort = new AbortController()
-    this.#abort = abort
+  run(): Promise<void> {
     this.error = undefined
     this.#become('sending')
+    this.#running = this.#runAfter(this.#running, ++this.#runs)
+    return this.#running
+  }
+
+  /** What was under way when it was paused is not sent again beside itself. */
+  async #runAfter(earlier: Promise<void> | undefined, run: number): Promise<void> {
+    await earlier
+    if (this.state !== 'sending' || this.#runs !== run) return
+    const abort = new AbortController()
+    const hold = new AbortController()
+    this.#abort = abort
+    this.#hold = hold
+    this.#isSending = true
     try {
-      await (this.sizeBytes > singleBytesMax ? this.#sendParts(abort.signal) : this.#sendWhole(abort.signal))
-      if (!abort.signal.aborted) this.#become('done')
+      const signals = { signal: abort.signal, hold: hold.signal }
+      const isWhole = await (this.sizeBytes > singleBytesMax ? this.#sendParts(signals) : this.#sendWhole(signals))
+      if (isWhole && !abort.signal.aborted) this.#become('done')
     } catch (error) {
-      // Whoever paused or cancelled has set the state.
-      if (abort.signal.aborted) return
+      // Whoever paused or cancelled has set the state; what failed meanwhile is sent again when it goes on.
+      if (abort.signal.aborted || hold.signal.aborted) return
       // Other parts of this run must not go on beside those of the next one.
       abort.abort()
       this.error = error
       this.#become('failed')
+    } finally {
+      this.#isSending = false
+      if (hold.signal.aborted) this.#dropPartial()
+      this.#onChange(false)
     }
   }
 
-  /** Pauses the upload. Parts that have arrived are kept; bytes of the current request are lost. */
+  /** What is under way arrives: nothing that was sent is sent again. */
   pause(): void {
     if (this.state !== 'waiting' && this.state !== 'sending') return
     this.#become('paused')
+    this.#hold?.abort()
+  }
+
+  /** Pauses at once. Parts that have arrived are kept; bytes of the current requests are lost. */
+  stop(): void {
+    if (this.state !== 'waiting' && this.state !== 'sending' && !this.isEnding) return
+    this.#become('paused')
     this.#abort?.abort()
+    this.#dropPartial()
+  }
+
+  #dropPartial(): void {
     for (const part of this.#sent?.keys() ?? []) if (this.#parts?.has(part) !== true) this.#sent?.delete(part)
   }
 
@@ -174,8 +219,9 @@ export class Upload {
   }
 
   /** Name, size and date may be those of another file: its bytes decide. Throws `BeginsAnew`. */
-  async #verifyArrived(signal: AbortSignal): Promise<void> {
+  async #verifyArrived({ signal, hold }: Signals): Promise<void> {
     for (const [number, checksum] of this.#unverified) {
+      if (hold.aborted) return
       let found: string
       try {
         found = await crc64NvmeOf(this.#partOf(number), signal)
@@ -204,28 +250,32 @@ export class Upload {
     this.#onChange(true)
   }
 
-  async #sendWhole(signal: AbortSignal): Promise<void> {
+  /** Resolves with whether all of it has arrived. */
+  async #sendWhole(signals: Signals): Promise<boolean> {
     const { bucket, key, file } = this
     const contentType = file.type || 'application/octet-stream'
-    await this.#persist(signal, () =>
+    await this.#persist(signals, () =>
       send({
         method: 'POST',
         url: urlOf('uploadObject', { bucket }, { key }),
         body: file,
         contentType,
-        signal,
+        ...signals,
         onProgress: bytes => this.#progress(1, bytes),
       }),
     )
+    return true
   }
 
-  async #sendParts(signal: AbortSignal): Promise<void> {
+  /** Resolves with whether all of it has arrived, and is one object. */
+  async #sendParts(signals: Signals): Promise<boolean> {
+    const { signal, hold } = signals
     for (let begunAnew = 0; ; begunAnew++) {
       try {
-        return await this.#tryParts(signal)
+        return await this.#tryParts(signals)
       } catch (error) {
         const why = isGone(error) ? 'givenUp' : error instanceof BeginsAnew ? error.why : undefined
-        if (why === undefined || signal.aborted || begunAnew === begunAnewMax) throw error
+        if (why === undefined || signal.aborted || hold.aborted || begunAnew === begunAnewMax) throw error
         const uploadId = this.#uploadId
         this.#forget(why)
         if (uploadId !== undefined && why !== 'givenUp') await this.#abandon(uploadId)
@@ -234,22 +284,28 @@ export class Upload {
   }
 
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
-  async #tryParts(signal: AbortSignal): Promise<void> {
+  async #tryParts({ signal, hold }: Signals): Promise<boolean> {
     const { bucket, key, sizeBytes } = this
     const uploadId = await this.#begin()
     // Without the signal: an upload that has begun has to be known, to be aborted or continued.
-    if (this.state === 'cancelled') return this.#abandon(uploadId)
+    if (this.state === 'cancelled') {
+      await this.#abandon(uploadId)
+      return false
+    }
     signal.throwIfAborted()
     const count = Math.ceil(sizeBytes / this.#partBytes)
     const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts?.has(number))
     const failure = new AbortController()
-    const either = AbortSignal.any([signal, failure.signal])
+    const signals = { signal: AbortSignal.any([signal, failure.signal]), hold }
     const work = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {
-      for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
-        await this.#sendPart(uploadId, number, either)
+      for (let number = missing.shift(); number !== undefined && !hold.aborted; number = missing.shift()) {
+        await this.#sendPart(uploadId, number, signals).catch(error => {
+          // The others arrive.
+          if (!hold.aborted) throw error
+        })
       }
     })
-    work.push(this.#verifyArrived(either))
+    work.push(this.#verifyArrived(signals))
     try {
       await Promise.all(work)
     } catch (error) {
@@ -257,22 +313,24 @@ export class Upload {
       await Promise.allSettled(work)
       throw error
     }
+    if (hold.aborted) return false
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
-    await this.#persist(signal, () =>
+    await this.#persist({ signal, hold }, () =>
       call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
     )
+    return true
   }
 
-  async #sendPart(uploadId: string, number: number, signal: AbortSignal): Promise<void> {
+  async #sendPart(uploadId: string, number: number, signals: Signals): Promise<void> {
     const { bucket, key } = this
     const body = this.#partOf(number)
-    const { etag } = await this.#persist(signal, () =>
+    const { etag } = await this.#persist(signals, () =>
       send<{ etag: string }>({
         method: 'PUT',
         url: urlOf('uploadPart', { bucket, uploadId, partNumber: String(number) }, { key }),
         body,
         contentType: 'application/octet-stream',
-        signal,
+        ...signals,
         onProgress: bytes => this.#progress(number, bytes),
       }),
     )
@@ -286,14 +344,14 @@ export class Upload {
   }
 
   /** Repeats the work while the server cannot be reached. A file that can no longer be read ends the upload. */
-  async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #persist<T>({ signal, hold }: Signals, work: () => Promise<T>): Promise<T> {
     const cut = (isCut: boolean) => {
       if (this.isCut === isCut) return
       this.isCut = isCut
       this.#onChange(false)
     }
     try {
-      return await withRetries(signal, work, async () => {
+      return await withRetries(AbortSignal.any([signal, hold]), work, async () => {
         await requireReadable(this.file)
         cut(true)
       })

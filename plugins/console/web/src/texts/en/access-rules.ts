@@ -1,3 +1,5 @@
+import { formatCount } from '../../parts/format.ts'
+
 const replacesPresets = 'It replaces the rules whose names begin with preset-, and keeps all others.'
 
 /** Access rules of a bucket. */
@@ -58,7 +60,7 @@ export const accessRules = {
   shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
   ifLimits: ', within its conditions',
   ifRestrictions: ', within its restrictions',
-  more: (count: number) => `${count.toLocaleString('en')} more actions`,
+  more: (count: number) => `${formatCount(count)} more actions`,
   closesTitle: 'When you save this, requests without credentials are refused (403) here:',
   closesNothing: 'Nothing opens this bucket to everybody now, so nobody is refused by it.',
   closesUnknown:
@@ -78,7 +80,7 @@ export const accessRules = {
   effects: { allow: 'allows', deny: 'denies' },
   verbs: { allow: 'allows', deny: 'forbids' },
   priority: 'Number (the lowest decides)',
-  numbered: (priority: number) => `number ${priority.toLocaleString('en')}`,
+  numbered: (priority: number) => `number ${formatCount(priority)}`,
   principals: 'Who',
   principalsHint: '* is everybody, also without credentials; otherwise names of users, or group:NAME.',
   actions: 'What',

@@ -1,4 +1,6 @@
 /** Uploads in progress and all versions of a bucket, simple access in its policy, forms that upload. */
+import { formatCount } from '../../parts/format.ts'
+
 export const bucketUploads = {
   title: 'Uploads in progress',
   hint: 'Begun in parts and not completed, by this console or any other program. Their parts take space until they are completed or given up.',
@@ -9,7 +11,7 @@ export const bucketUploads = {
   abort: (key: string) => `Give up the upload of ${key}`,
   abortTitle: 'Give up this upload?',
   abortText: (key: string, size: string, parts: number) =>
-    `${size} in ${parts.toLocaleString('en')} ${parts === 1 ? 'part' : 'parts'} of ${key} are deleted. Whoever is sending it gets an error. What is stored under the key stays.`,
+    `${size} in ${formatCount(parts)} ${parts === 1 ? 'part' : 'parts'} of ${key} are deleted. Whoever is sending it gets an error. What is stored under the key stays.`,
   abortAction: 'Give up',
 }
 

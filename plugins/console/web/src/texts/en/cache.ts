@@ -1,4 +1,6 @@
 /** The cache: statistics, purges, inspection, policies, settings, purge webhooks. */
+import { formatCount } from '../../parts/format.ts'
+
 export const cache = {
   title: 'Cache',
   tabs: {
@@ -90,7 +92,7 @@ export const cachePurge = {
   wouldHit: (count: number, isSoft: boolean) =>
     count === 0
       ? 'Nothing that is cached now.'
-      : `${count.toLocaleString('en')} cached ${count === 1 ? 'answer' : 'answers'} would be ${isSoft ? 'expired' : 'dropped'}.`,
+      : `${formatCount(count)} cached ${count === 1 ? 'answer' : 'answers'} would be ${isSoft ? 'expired' : 'dropped'}.`,
   submit: 'Purge',
   sent: (id: string) => `${id} is in force.`,
   confirmTitle: 'Purge everything?',
@@ -105,15 +107,14 @@ export const cachePurge = {
   removed: 'Removed',
   states: { 'in-progress': 'in progress', completed: 'done', failed: 'failed' },
   nodeStates: { pending: 'waits', done: 'done', failed: 'failed', offline: 'not reachable' },
-  nodeState: (node: string, state: string, removed: number) =>
-    `${node}: ${state}, ${removed.toLocaleString('en')} removed`,
+  nodeState: (node: string, state: string, removed: number) => `${node}: ${state}, ${formatCount(removed)} removed`,
   everything: 'everything',
   softly: 'kept as expired',
   ofDomain: (domain: string) => `domain ${domain}`,
   ofPath: (path: string) => `path ${path}`,
   ofPattern: (type: string, pattern: string) => `${type} ${pattern}`,
   ofTag: (tag: string) => `tag ${tag}`,
-  andMore: (count: number) => `and ${count.toLocaleString('en')} more`,
+  andMore: (count: number) => `and ${formatCount(count)} more`,
 }
 
 export const cacheWarmup = {
@@ -134,7 +135,7 @@ export const cacheWarmup = {
   warmups: 'Warm-ups',
   none: 'You have begun none. Those that you begin are shown here until you sign out, at most for an hour after their end.',
   states: { 'in-progress': 'under way', completed: 'done', failed: 'failed', aborted: 'ended by a stop of the server' },
-  progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${total.toLocaleString('en')} pages`,
+  progress: (done: number, total: number) => `${formatCount(done)} of ${formatCount(total)} pages`,
   fetched: 'Fetched',
   hits: 'Were there',
   skipped: 'Not for the cache',
@@ -285,14 +286,14 @@ export const cacheSettings = {
   failing: 'failing',
   notAsked: 'nothing sent yet',
   queue: (queued: number, delivered: number, failed: number) =>
-    `${queued.toLocaleString('en')} waiting, ${delivered.toLocaleString('en')} delivered, ${failed.toLocaleString('en')} given up`,
+    `${formatCount(queued)} waiting, ${formatCount(delivered)} delivered, ${formatCount(failed)} given up`,
   lastError: (error: string) => `Last error: ${error}`,
   widened: (text: string) => `More was purged than was asked for: ${text}`,
   owesAll: 'Purges were given up: everything is purged there with the next delivery.',
   lastSuccess: (date: string) => `Last delivery: ${date}`,
   notSaved: 'Not saved yet.',
   test: 'Test',
-  testWorked: (id: string, status: number, ms: number) => `${id} answered ${status} in ${ms.toLocaleString('en')} ms.`,
+  testWorked: (id: string, status: number, ms: number) => `${id} answered ${status} in ${formatCount(ms)} ms.`,
   testFailed: (error: string) => `The test failed: ${error}`,
   saved: 'The settings of the cache are saved.',
   effective: 'What counts at',

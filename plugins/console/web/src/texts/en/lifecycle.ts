@@ -1,4 +1,5 @@
 /** Lifecycle rules of a bucket. */
+import { formatCount } from '../../parts/format.ts'
 import { counted } from '../counted.ts'
 
 export const lifecycle = {
@@ -37,10 +38,11 @@ export const lifecycle = {
   expiresOn: (date: string) => `are deleted on ${date}`,
   lonelyMarkers: 'delete markers that no version is left below are removed',
   noncurrent: (days: number, kept: number) =>
-    `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${kept.toLocaleString('en')}`}`,
+    `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,
   uploads: (days: number) => `uploads that were never completed are removed after ${counted(days, 'day')}`,
   disabled: '(disabled)',
   preview: 'What would they delete now?',
+  previewDraft: 'What would this rule delete now?',
   wouldDo: (counts: {
     readonly deleted: number
     readonly deleteMarkers: number

@@ -1,4 +1,6 @@
 /** Objects, their uploads and shares. */
+import { formatCount } from '../../parts/format.ts'
+
 export const objects = {
   newFolder: 'New folder',
   newFolderOpen: 'Open it',
@@ -14,28 +16,27 @@ export const objects = {
   download: 'Download',
   share: 'Share',
   details: 'Details',
-  selected: (count: number) => `${count.toLocaleString('en')} selected`,
+  selected: (count: number) => `${formatCount(count)} selected`,
   sort: 'Sort by this column',
-  sortWithin: (count: number) => `Sort by this column, each ${count.toLocaleString('en')} rows by themselves`,
+  sortWithin: (count: number) => `Sort by this column, each ${formatCount(count)} rows by themselves`,
   cutOff: (count: number) =>
-    `The first ${count.toLocaleString('en')} are listed. There are more: filter by the beginning of their names.`,
+    `The first ${formatCount(count)} are listed. There are more: filter by the beginning of their names.`,
   selectAll: 'Select all that are loaded',
   select: (key: string) => `Select ${key}`,
   deleteTitle: (count: number, first: string) =>
-    count === 1 ? `Delete ${first}?` : `Delete ${count.toLocaleString('en')} entries?`,
+    count === 1 ? `Delete ${first}?` : `Delete ${formatCount(count)} entries?`,
   deleteText: (objects: number, folders: number) =>
     [
-      objects > 0 && `${objects.toLocaleString('en')} ${objects === 1 ? 'object' : 'objects'}`,
+      objects > 0 && `${formatCount(objects)} ${objects === 1 ? 'object' : 'objects'}`,
       folders > 0 &&
-        `${folders.toLocaleString('en')} ${folders === 1 ? 'folder' : 'folders'} with everything in ${folders === 1 ? 'it' : 'them'}`,
+        `${formatCount(folders)} ${folders === 1 ? 'folder' : 'folders'} with everything in ${folders === 1 ? 'it' : 'them'}`,
     ]
       .filter(Boolean)
       .join(' and '),
   deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored.',
   deleteForGood: 'The bucket keeps no old versions: this cannot be undone.',
-  deleted: (count: number) => `${count.toLocaleString('en')} deleted.`,
-  deleteFailed: (count: number, first: string) =>
-    `${count.toLocaleString('en')} could not be deleted. The first: ${first}`,
+  deleted: (count: number) => `${formatCount(count)} deleted.`,
+  deleteFailed: (count: number, first: string) => `${formatCount(count)} could not be deleted. The first: ${first}`,
   folder: 'folder',
   root: 'All objects',
   type: 'Content type',
@@ -81,7 +82,7 @@ export const objects = {
   deleteMarkerText: (key: string) => `${key} is there again then: this is what says that it is deleted.`,
   lookForVersions: (key: string) => `Look for old versions of an object with the name “${key}”`,
   copy: 'Copy or move',
-  copyTitle: (count: number) => `Copy or move ${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}`,
+  copyTitle: (count: number) => `Copy or move ${formatCount(count)} ${count === 1 ? 'entry' : 'entries'}`,
   copyOne: (key: string) => `Copy, move or rename ${key}`,
   toBucket: 'To bucket',
   toFolder: 'Into folder',
@@ -89,9 +90,9 @@ export const objects = {
   toKey: 'New key',
   move: 'Move: remove it here when it is there',
   overwrite: 'Replace what has the same key there',
-  copied: (count: number) => `${count.toLocaleString('en')} done.`,
-  copying: (done: number, all: number) => `${done.toLocaleString('en')} of ${all.toLocaleString('en')}`,
-  copyFailed: (count: number, first: string) => `${count.toLocaleString('en')} failed. The first: ${first}`,
+  copied: (count: number) => `${formatCount(count)} done.`,
+  copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
+  copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   sameKey: 'That is where it is already.',
   openFolder: 'Open a folder',
   openFolderHint: 'With the folders above it. You may list a part of a bucket without the rest.',
@@ -110,16 +111,15 @@ export const uploads = {
   look: (files: number) =>
     files === 1
       ? 'Looking whether the file exists already…'
-      : `Looking which of ${files.toLocaleString('en')} files exist already…`,
+      : `Looking which of ${formatCount(files)} files exist already…`,
   lookCut: 'There is no connection to the server. The upload waits for it.',
-  replaceTitle: (count: number) =>
-    count === 1 ? 'Replace 1 object?' : `Replace ${count.toLocaleString('en')} objects?`,
+  replaceTitle: (count: number) => (count === 1 ? 'Replace 1 object?' : `Replace ${formatCount(count)} objects?`),
   replaceText: (bucket: string) => `${bucket} keeps no old versions: what is replaced is gone.`,
   replaceCancel: 'Upload nothing',
-  skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : count.toLocaleString('en')}`,
+  skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : formatCount(count)}`,
   replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),
   title: (done: number, cancelled: number, all: number) =>
-    `Uploads: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} done${cancelled === 0 ? '' : `, ${cancelled.toLocaleString('en')} cancelled`}`,
+    `Uploads: ${formatCount(done)} of ${formatCount(all)} done${cancelled === 0 ? '' : `, ${formatCount(cancelled)} cancelled`}`,
   rate: (rate: string) => `${rate}/s`,
   pause: 'Pause',
   resume: 'Go on',
@@ -127,13 +127,12 @@ export const uploads = {
   pauseAll: 'Pause all',
   resumeAll: 'Go on with all',
   cancelAll: 'Cancel all that have not arrived',
-  failed: (count: number) => `${count.toLocaleString('en')} failed`,
+  failed: (count: number) => `${formatCount(count)} failed`,
   retry: 'Try again',
   clear: 'Clear what is done',
   unreadable: (count: number, first: string) =>
-    `${count.toLocaleString('en')} could not be read, and are not uploaded. The first: ${first}`,
-  interrupted: (count: number) =>
-    `${count.toLocaleString('en')} ${count === 1 ? 'upload was' : 'uploads were'} interrupted`,
+    `${formatCount(count)} could not be read, and are not uploaded. The first: ${first}`,
+  interrupted: (count: number) => `${formatCount(count)} ${count === 1 ? 'upload was' : 'uploads were'} interrupted`,
   chooseAgain: 'Choose the same files or the same folder again in the same place: what has arrived is not sent again.',
   goTo: (bucket: string) => `Go to ${bucket}`,
   forget: 'Give up',
@@ -145,6 +144,9 @@ export const uploads = {
   },
   waiting: 'waiting',
   paused: 'paused',
+  ending: 'pausing: parts arrive',
+  fold: 'Show less of the uploads',
+  unfold: 'Show the uploads',
   done: 'done',
   cancelled: 'cancelled',
 }
@@ -183,7 +185,10 @@ export const shares = {
   revokeText: (key: string) => `Whoever has the link to ${key} cannot use it from now on.`,
   createTitle: (key: string) => `Share ${key}`,
   expiry: 'The link works for',
-  expiries: { hour: '1 hour', day: '1 day', week: '7 days', month: '30 days' },
+  expiries: { hour: '1 hour', day: '1 day', week: '7 days', until: 'until a date and time' },
+  expiryDate: 'Until',
+  expiryBounds: (days: number) => `By the clock of this browser, at most ${days} days from now.`,
+  fileName: 'Name of the file when it is saved (empty: that of the object)',
   description: 'Note (only you and administrators see it)',
   make: 'Make link',
   link: 'Link',

@@ -1,4 +1,6 @@
 /** Operation, events and encryption keys. */
+import { formatCount, formatSeconds } from '../../parts/format.ts'
+
 export const operate = {
   decidedBy: (what: string) => `Refused by ${what}`,
   copiedFrom: (source: string) => `from ${source}`,
@@ -53,6 +55,8 @@ export const operate = {
   noRecords: 'No record matches. Show everything, or widen the time.',
   auditHint:
     'Requests since the start of the server, at most the last 10,000, the newest first. Older ones, and those before a restart, are only where an audit target of the settings (audit_webhook) has sent them.',
+  auditEntry: (operation: string, status: number) => `${operation}: ${status}`,
+  asJson: 'As JSON',
   shown: 'Show',
   auditShown: { changes: 'changes and refusals', errors: 'only errors', all: 'everything, reads as well' },
   from: 'From',
@@ -118,7 +122,7 @@ export const events = {
   reason: 'Reason',
   retryAll: 'Send all again',
   discardAll: 'Discard all',
-  discardTitle: (count: number) => `Discard ${count.toLocaleString('en')} events?`,
+  discardTitle: (count: number) => `Discard ${formatCount(count)} events?`,
   discardText: (id: string) => `They will never reach ${id}. The objects stay.`,
   noneGivenUp: 'Nothing was given up.',
   replay: 'Replay',
@@ -129,7 +133,7 @@ export const events = {
   replayed: (count: number) =>
     count === 0
       ? 'No kept event fits: nothing is sent again.'
-      : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} queued.`,
+      : `${formatCount(count)} ${count === 1 ? 'event is' : 'events are'} queued.`,
   from: 'From (empty: the beginning)',
   to: 'Until (empty: now)',
   bucket: 'Bucket',
@@ -162,9 +166,9 @@ export const keys = {
     readonly failed: number
     readonly firstError: string
   }) => [
-    `${(counts.versions + counts.uploads).toLocaleString('en')} versions and uploads with keys of this server looked at`,
-    `${counts.resealed.toLocaleString('en')} wrapped again`,
-    ...(counts.failed > 0 ? [`${counts.failed.toLocaleString('en')} failed: ${counts.firstError}`] : []),
+    `${formatCount(counts.versions + counts.uploads)} versions and uploads with keys of this server looked at`,
+    `${formatCount(counts.resealed)} wrapped again`,
+    ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed: ${counts.firstError}`] : []),
   ],
   default: 'default',
   notConfigured:
@@ -212,7 +216,8 @@ export const tools = {
   write: 'write',
   read: 'read',
   rate: (rate: string) => `${rate}/s`,
-  latency: (p50: number, p99: number) => `half within ${p50.toFixed(1)} ms, 99 of 100 within ${p99.toFixed(1)} ms`,
+  latency: (p50: number, p99: number) =>
+    `half within ${formatSeconds(p50 / 1000)}, 99 of 100 within ${formatSeconds(p99 / 1000)}`,
   chart: 'Rates of the speed test',
   profileTitle: 'Profile',
   profileHint:

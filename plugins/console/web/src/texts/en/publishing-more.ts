@@ -1,4 +1,6 @@
 /** Distributions as files, and who answers a host. */
+import { formatCount } from '../../parts/format.ts'
+
 export const distributionArchive = {
   export: 'Export',
   import: 'Import',
@@ -65,7 +67,7 @@ export const eventQueues = {
   discard: (id: string) => `Discard the queue of ${id}`,
   discardTitle: (id: string) => `Discard the queue of ${id}?`,
   discardText: (events: number) =>
-    `${events.toLocaleString('en')} ${events === 1 ? 'event' : 'events'} will never be delivered. The objects stay.`,
+    `${formatCount(events)} ${events === 1 ? 'event' : 'events'} will never be delivered. The objects stay.`,
   none: 'Every queue has its target.',
 }
 

@@ -1,4 +1,6 @@
 /** Distributions, certificates, DNS providers and key groups. */
+import { formatSeconds } from '../../parts/format.ts'
+
 export const publishing = {
   distributions: 'Distributions',
   noneOfBucket: 'The bucket is published on no domain.',
@@ -44,6 +46,7 @@ export const publishing = {
   noDnsProviders:
     'There is no DNS provider. Wildcard certificates need one: the authority asks for a record in the DNS.',
   domain: 'Domain',
-  testWorked: (record: string, ms: number) => `Published, seen and removed at ${record} in ${ms.toFixed(0)} ms.`,
+  testWorked: (record: string, ms: number) =>
+    `Published, seen and removed at ${record} in ${formatSeconds(ms / 1000)}.`,
   testFailed: (step: string, error: string) => `Failed at step “${step}”: ${error}`,
 }
