@@ -120,7 +120,31 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Close' }).click()
     await dialog.waitFor({ state: 'detached' })
 
-    await page.getByLabel('Block public access in every bucket').click({ force: true })
+    const everywhere = page.getByLabel('Block public access in every bucket')
+    await everywhere.click({ force: true })
+    await page.getByText('Nothing is open to everybody now').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    for (let index = 0; index < 12; index++) {
+      const name = `open-${String(index).padStart(2, '0')}`
+      await admin.call('POST', '/buckets', { name })
+      await admin.call('PUT', `/buckets/${name}/access`, { prefix: '', preset: 'download' })
+    }
+    const publish = (id: string, more: object) =>
+      admin.call('POST', '/distributions', {
+        id,
+        aliases: [`${id}.example.test`],
+        origin: { bucket: 'open-00' },
+        ...more,
+      })
+    await publish('shown', {})
+    await publish('members', { defaultBehavior: { access: 'authenticated' } })
+    await everywhere.click({ force: true })
+    const closed = page.getByRole('alert').filter({ hasText: 'nobody gets in without credentials any more' })
+    await closed.getByText('open-09').waitFor()
+    await closed.getByText('and 2 more').waitFor()
+    await closed.getByText('shown (shown.example.test)').waitFor()
+    t.equal(await closed.getByText('members').count(), 0, 'its visitors have credentials')
+    t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Save' }).first().click()
     await page.getByText('Block public access everywhere: Saved.').waitFor()
     t.match(await admin.call('GET', '/access/block-public'), { enabled: true })
