@@ -328,7 +328,7 @@ t.test('elements without an effect are accepted with a warning', async () => {
     )
   }
   assert.deepEqual(policy.compile(statement({}), { kind: 'identity' }).warnings, [])
-  for (const Resource of ['arn:aws:s3:::b/KEY', 'arn:aws:s3:::*/BUCKET', 'arn:aws:s3:::${aws:userId}/*'])
+  for (const Resource of ['arn:aws:s3:::b/KEY', 'arn:aws:s3:::*/BUCKET', `arn:aws:s3:::$\{aws:userId}/*`])
     assert.deepEqual(policy.compile(statement({ Resource }), { kind: 'identity' }).warnings, [], Resource)
   const { Version: _, ...old } = ofBucket({ Resource: 'arn:aws:s3:::*' })
   const taken = policy.compile(old, { kind: 'bucket', bucket: 'b' })
