@@ -12,7 +12,6 @@ import type { AccessRule } from './rule.ts'
 import type { RuleSet } from './rule-set.ts'
 
 export { accessRuleErrors } from './errors.ts'
-export { AccessOpening, openingOfStatement } from './openings.ts'
 export type { AccessRoute, AccessRouteFinder, PublicRoute } from './points.ts'
 export type { AccessRuleProblem } from './problems.ts'
 export { widthOf } from './regexes.ts'

@@ -1,6 +1,6 @@
-import { AccessOpening, openingOfStatement } from 'svc/plugins/access-rules/api'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { AccessOpening, openingOfStatement } from '../openings.ts'
 
 const Problem = Type.Object(
   {
