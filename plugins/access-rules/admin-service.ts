@@ -10,7 +10,7 @@ import { type Opening, openingsOf } from './openings.ts'
 import type { AccessRoute, AccessRouteFinder } from './points.ts'
 import type { AccessRule } from './rule.ts'
 import { unknownPrincipals } from './unknown-principals.ts'
-import { warningsOf } from './warnings.ts'
+import { publicWarningOf, warningsOf } from './warnings.ts'
 
 export interface RulesView {
   readonly bucket: string
@@ -73,6 +73,7 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
         openings: openingsOf(bucket, {
           policy,
           rules: set?.publicAt(nowMs) ?? [],
+          warningOf: rule => publicWarningOf(set?.ordered ?? [], rule, context),
           routes: (await routes()?.publicRoutes(bucket)) ?? [],
           isPublicBlocked: isBlocked,
         }),

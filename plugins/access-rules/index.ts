@@ -15,6 +15,7 @@ import setAccessPreset from './admin/set-access-preset.ts'
 import setBlockPublic from './admin/set-block-public.ts'
 import setBucketBlockPublic from './admin/set-bucket-block-public.ts'
 import testAccessRules from './admin/test-access-rules.ts'
+import validatePolicy from './admin/validate-policy.ts'
 import { createAccessRulesAdmin } from './admin-service.ts'
 import './api.ts'
 import { AccessRulesConfig } from './config.ts'
@@ -31,6 +32,7 @@ const operations = [
   setBlockPublic,
   setBucketBlockPublic,
   testAccessRules,
+  validatePolicy,
 ]
 
 /** The first is the detail. */

@@ -1,48 +1,50 @@
 /** Everything that opens a bucket to callers without credentials, whoever decides: rules, statements, lists, distributions. */
 import type { PolicyService, PublicStatement, StatementDocument } from 'svc/plugins/policy/api'
+import { type Static, Type } from 'typebox'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { PublicRoute } from './points.ts'
 import { type ActionClass, actionClasses } from './rule.ts'
 
-export interface Opening {
-  source: 'access-rule' | 'bucket-policy' | 'acl' | 'distribution'
-  /** The id of the rule or of the distribution; of a statement its Sid, else its index; empty of the list. */
-  name: string
-  /** Classes of actions, then single actions that are of none of these. */
-  actions: string[]
-  /** Patterns of keys; empty: every key. */
-  keys: string[]
-  /** Conditions, or restrictions of the distribution, have to hold as well. */
-  limited: boolean
-  /** Without effect, because public access is blocked. */
-  blocked: boolean
-  /** Of a distribution. */
-  domains: string[]
-}
+export const AccessOpening = Type.Object(
+  {
+    source: Type.Enum(['access-rule', 'bucket-policy', 'acl', 'distribution'], {
+      description: '`acl`: the access control list of the bucket. `distribution`: one that shows objects to everybody.',
+    }),
+    name: Type.String({
+      description:
+        'The id of the rule or of the distribution; of a statement of the policy its Sid, else its index. Empty for the list.',
+    }),
+    actions: Type.Array(Type.String(), {
+      description: 'Classes (read, list, write, delete, tag), and single actions of S3.',
+    }),
+    keys: Type.Array(Type.String(), { description: 'Patterns of keys, as they are written; empty: every key.' }),
+    limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
+    blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),
+    domains: Type.Array(Type.String(), { description: 'Of a distribution.' }),
+    warning: Type.Optional(Type.String({ description: 'The one of `warnings` that says the same of a rule.' })),
+  },
+  { $id: 'AccessOpening' },
+)
+
+export type Opening = Static<typeof AccessOpening>
 
 export interface OpeningsOptions {
   readonly policy: Pick<PolicyService, 'publicStatements'>
   /** Those that are in force. */
   readonly rules: readonly CompiledRule[]
+  /** What is told of a rule as a warning, too. */
+  readonly warningOf: (rule: CompiledRule) => string | undefined
   readonly routes: readonly PublicRoute[]
   readonly isPublicBlocked: boolean
 }
 
 export function openingsOf(
   bucket: string,
-  { policy, rules, routes, isPublicBlocked: blocked }: OpeningsOptions,
+  { policy, rules, warningOf, routes, isPublicBlocked: blocked }: OpeningsOptions,
 ): Opening[] {
   return [
-    ...rules.map(({ rule, actions }) => ({
-      source: 'access-rule' as const,
-      name: rule.id,
-      actions: inClasses(actions),
-      keys: keysOfMatch(rule.match),
-      limited: rule.conditions !== undefined,
-      blocked,
-      domains: [],
-    })),
-    ...policy.publicStatements(bucket).map(statement => ofStatement(bucket, statement)),
+    ...rules.map(one => ofRule(one, warningOf(one), blocked)),
+    ...policy.publicStatements(bucket).map(statement => openingOfStatement(bucket, statement)),
     ...routes.map(({ id, domains, keys, isRestricted }) => ({
       source: 'distribution' as const,
       name: id,
@@ -55,7 +57,24 @@ export function openingsOf(
   ]
 }
 
-function ofStatement(bucket: string, { source, sid, index, actions, document, isBlocked }: PublicStatement): Opening {
+function ofRule({ rule, actions }: CompiledRule, warning: string | undefined, blocked: boolean): Opening {
+  return {
+    source: 'access-rule',
+    name: rule.id,
+    actions: inClasses(actions),
+    keys: keysOfMatch(rule.match),
+    limited: rule.conditions !== undefined,
+    blocked,
+    domains: [],
+    ...(warning !== undefined && { warning }),
+  }
+}
+
+/** What a statement opens, of the policy of the bucket or of its access control list. */
+export function openingOfStatement(
+  bucket: string,
+  { source, sid, index, actions, document, isBlocked }: PublicStatement,
+): Opening {
   // The conditions of a list are how it says who everybody is.
   if (source === 'acl') {
     return { source, name: '', actions: inClasses(actions), keys: [], limited: false, blocked: isBlocked, domains: [] }

@@ -29,6 +29,15 @@ export function warningsOf(
   return [...warnings.slice(0, warningsMax), `And ${warnings.length - warningsMax} more.`]
 }
 
+/** What `warningsOf` tells of one of these rules because it lets everybody in. */
+export function publicWarningOf(
+  ordered: readonly CompiledRule[],
+  one: CompiledRule,
+  context: WarningContext,
+): string | undefined {
+  return publicWarnings(one, ordered.slice(0, ordered.indexOf(one)), context)[0]
+}
+
 const words: readonly (readonly [action: string, word: string])[] = [
   ['s3:GetObject', 'read'],
   ['s3:ListBucket', 'list'],

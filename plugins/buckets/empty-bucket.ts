@@ -11,18 +11,25 @@ export const passesMaxDefault = 10_000
 export interface EmptyOptions {
   readonly origin?: ChangeOrigin
   readonly passesMax?: number
+  /** Versions that are written later are not deleted: the first one of them ends it. Milliseconds since 1970; absent: any. */
+  readonly writtenUntilMs?: number | undefined
   /** Ends it by what it throws. */
   beforeCommit?(): MaybePromise<void>
 }
 
 /**
  * Every version, delete marker and upload. Throws BucketNotEmpty when a lock protects a version, when nothing of a page can
- * be deleted, and after `passesMax` pages; what was deleted before stays deleted. What is written meanwhile may be left.
+ * be deleted, and after `passesMax` pages, or when a version is newer than it may be; what was deleted before stays deleted. What is written meanwhile may be left.
  */
 export async function emptyBucket(
   objects: ObjectsService,
   bucket: string,
-  { origin, passesMax = passesMaxDefault, beforeCommit = () => {} }: EmptyOptions = {},
+  {
+    origin,
+    passesMax = passesMaxDefault,
+    writtenUntilMs = Number.POSITIVE_INFINITY,
+    beforeCommit = () => {},
+  }: EmptyOptions = {},
 ): Promise<void> {
   let passes = 0
   const beginPass = async () => {
@@ -42,6 +49,9 @@ export async function emptyBucket(
       maxKeys: pageSize,
     })
     if (versions.length === 0) break
+    if (versions.some(({ modifiedMs }) => modifiedMs > writtenUntilMs)) {
+      throw objectErrors.BucketNotEmpty('Something was written to the bucket while it was being deleted.')
+    }
     await beginPass()
     const outcomes = await objects.deleteObjects(
       bucket,

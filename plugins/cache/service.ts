@@ -25,6 +25,7 @@ export interface CacheAdmin {
   readonly warmsOnWrite: boolean
   /** Whether anything of the distribution is cached at one of these aliases. */
   caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
+  distributions(): Promise<readonly Distribution[]>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
   /** Distributions of which a purge of all may select answers. Throws `invalid_cache_request`. */
@@ -57,6 +58,7 @@ export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
   const { purges, distributions, configuration } = options
   return {
     ...options,
+    distributions: async () => (await distributions?.all()) ?? [],
     async distribution(id) {
       const found = await distributions?.get(id)
       if (found === undefined) throw cacheErrors.distribution_not_found()

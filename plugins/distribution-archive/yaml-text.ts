@@ -10,8 +10,13 @@ export const textBytesMax = 1024 * 1024
 export const documentsMax = 2000
 const aliasesMax = 100
 const valuesMax = 200_000
-/** Lines, and what may begin a value within one: the library takes ten microseconds for each, also for a comment or an empty line. */
-export const placesMax = 20_000
+/**
+ * Lines, and what may begin a value within one: the library takes ten microseconds and 1.5 KB for each, also for a comment or an empty
+ * line. So many are 0.7 s of the processor and 90 MB at worst, and about a thousand distributions.
+ */
+export const placesMax = 60_000
+/** What to do with a text that is too long. Parts in the mode `replace` would remove each other's documents. */
+const divide = 'divide it into files that are imported one after the other with the mode merge'
 const depthMax = 64
 
 export type Path = readonly (string | number)[]
@@ -48,12 +53,15 @@ export function readYaml(text: string): ReadText {
     problems.push({ element: '', line, column, message })
   }
   if (Buffer.byteLength(text) > textBytesMax) {
-    report(`has more than ${textBytesMax} bytes`)
+    report(`has more than ${textBytesMax} bytes: ${divide}`)
     return { documents, problems }
   }
   const excess = excessLine(text)
   if (excess !== undefined) {
-    report(`has more than ${placesMax} lines, keys and list items, all together`, { line: excess, column: 1 })
+    report(`has more than ${placesMax} lines, keys and list items, all together: ${divide}`, {
+      line: excess,
+      column: 1,
+    })
     return { documents, problems }
   }
   if (isTooDeep(text)) {
@@ -69,7 +77,7 @@ export function readYaml(text: string): ReadText {
     for (const document of composer.compose(tokens)) {
       if (document.contents === null && document.errors.length === 0) continue
       if (documents.length === documentsMax) {
-        report(`has more than ${documentsMax} documents`)
+        report(`has more than ${documentsMax} documents: ${divide}`)
         break
       }
       for (const { pos, message } of document.errors) report(clauseOf(message), placeAt(lines, pos[0]))
@@ -100,7 +108,7 @@ export function readYaml(text: string): ReadText {
     if (!(error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError)) throw error
     report(error instanceof RangeError ? 'is nested too deeply' : clauseOf((error as Error).message))
   }
-  if (documents.length > documentsMax) report(`has more than ${documentsMax} documents`)
+  if (documents.length > documentsMax) report(`has more than ${documentsMax} documents: ${divide}`)
   return { documents, problems }
 }
 

@@ -206,6 +206,8 @@ export interface PolicyService {
   hasPublicRules(bucket: string): boolean
   /** The statements of the bucket's policies and of its access control list that allow something to everybody. */
   publicStatements(bucket: string): readonly PublicStatement[]
+  /** The same of the policy of a bucket that need not be stored. */
+  publicStatementsOf(policy: CompiledPolicy): readonly PublicStatement[]
   /** Whether access control lists of single objects count in the bucket. */
   countsObjectAcls(bucket: string): boolean
   /**

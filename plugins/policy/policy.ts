@@ -8,6 +8,7 @@ import type {
   PermissionsRequest,
   PolicyService,
   PolicySource,
+  PublicStatement,
   RequestPolicies,
   SimulatedRequest,
 } from './api.ts'
@@ -144,19 +145,11 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       const [, known] = collect({ identity: undefined, action: '', bucket })
       return known.flatMap(({ policies, blockPublicAccess }) =>
         policies.attached.flatMap(({ policy, source }) =>
-          policy.statements
-            .filter(({ isPublic }) => isPublic)
-            .map(statement => ({
-              source,
-              index: statement.index,
-              sid: statement.sid,
-              actions: actionsOf(statement, catalogue),
-              document: statement.document,
-              isBlocked: blockPublicAccess === true,
-            })),
+          publicStatementsOf(policy, source, blockPublicAccess === true, catalogue),
         ),
       )
     },
+    publicStatementsOf: (policy: CompiledPolicy) => publicStatementsOf(policy, 'bucket-policy', false, catalogue),
     countsObjectAcls: (bucket: string) => objectSources.some(source => source(bucket) !== undefined),
     denialTags(request: AccessRequest) {
       if (request.identity?.isRoot === true) return undefined
@@ -240,6 +233,24 @@ function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists 
 }
 
 /** The active actions of S3 that a statement names, and that one of its resources can be meant by. */
+function publicStatementsOf(
+  { statements }: CompiledPolicy,
+  source: PublicStatement['source'],
+  isBlocked: boolean,
+  catalogue: Catalogue,
+): PublicStatement[] {
+  return statements
+    .filter(({ isPublic }) => isPublic)
+    .map(statement => ({
+      source,
+      index: statement.index,
+      sid: statement.sid,
+      actions: actionsOf(statement, catalogue),
+      document: statement.document,
+      isBlocked,
+    }))
+}
+
 function actionsOf({ actions, resources }: Statement, catalogue: Catalogue): readonly string[] {
   return catalogue.actions.flatMap(({ action, status }) => {
     const entry = catalogue.find(action)

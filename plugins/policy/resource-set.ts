@@ -142,10 +142,21 @@ export function readResources(
     if (typeof resource === 'string') problems.error(placed.at, element, resource)
     else if (resource === undefined)
       problems.warn(placed.at, element, `${quote(placed.text)} is no resource of this server.`)
-    else list.push(resource)
+    else {
+      list.push(resource)
+      const impossible = impossibleBucket(placed.text)
+      if (impossible !== undefined) {
+        const message = `names the bucket ${quote(impossible)}: no bucket is called so, for names have no capital letters.`
+        problems.warn(placed.at, element, `${quote(placed.text)} ${message}`)
+      }
+    }
   }
   return new ResourceSet(list, element === 'NotResource')
 }
+
+/** The name of a bucket that there cannot be, such as that of an example that nobody has replaced. */
+const impossibleBucket = (resource: string): string | undefined =>
+  /^arn:aws:s3:::([\w.-]*[A-Z][\w.-]*)(?:\/|$)/.exec(resource)?.[1]
 
 function readResource({ text, at }: PlacedText, options: ResourceOptions): Resource | string | undefined {
   const { variables, bucket, isInert } = options

@@ -1,5 +1,6 @@
 /** Operations on settings: shows them as text with masked secrets, and changes them completely or not at all. */
 
+import { createHash } from 'node:crypto'
 import { isCatalogError } from 'svc/kernel'
 import { sentenceEnd } from 'svc/plugins/admin/api'
 import type { StoreService } from 'svc/plugins/store/api'
@@ -42,6 +43,11 @@ interface Place {
 
 type Stored = ReadonlyMap<string, SettingsDocument>
 
+interface ApplyOptions {
+  readonly isDryRun?: boolean
+  readonly ifMatch?: string | undefined
+}
+
 export function createAdministration({ subsystems, documents, store }: AdministrationOptions): SettingsAdministration {
   const storedByName = async (): Promise<Stored> =>
     new Map((await allDocuments(documents)).map(document => [document.id, document]))
@@ -81,8 +87,9 @@ export function createAdministration({ subsystems, documents, store }: Administr
     return shown(documentId, subsystem, document?.value)
   }
 
-  const attemptApply = async (map: SettingsMap, mode: 'merge' | 'replace', isDryRun: boolean) => {
+  const attemptApply = async (map: SettingsMap, mode: 'merge' | 'replace', { isDryRun, ifMatch }: ApplyOptions) => {
     const stored = await storedByName()
+    if (ifMatch !== undefined && ifMatch !== etagOf(stored)) throw settingsErrors.precondition_failed()
     const problems: SettingProblem[] = []
     const changes: { readonly documentId: string; readonly next: StoredSettings | undefined }[] = []
     const named = new Set<string>()
@@ -114,7 +121,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
     for (const documentId of removed) await requireRemovable(documentId)
     const result = { subsystems: Object.keys(map).length, removed: removed.map(shownName) }
     const all = [...changes, ...removed.map(documentId => ({ documentId, next: undefined }))]
-    if (isDryRun || all.length === 0) return result
+    if (isDryRun === true || all.length === 0) return result
     await store.transaction(tx => {
       for (const { documentId, next } of all) {
         const before = stored.get(documentId)
@@ -168,12 +175,15 @@ export function createAdministration({ subsystems, documents, store }: Administr
     )
   }
 
-  const applyWithRetries = async (map: SettingsMap, mode: 'merge' | 'replace', isDryRun: boolean) => {
+  const applyWithRetries = async (map: SettingsMap, mode: 'merge' | 'replace', options: ApplyOptions) => {
+    // There always is a configuration.
+    const ifMatch = options.ifMatch === '*' ? undefined : options.ifMatch
     for (let attempts = 0; attempts < attemptsMax; attempts++) {
       try {
-        return await readable(() => attemptApply(map, mode, isDryRun))
+        return await readable(() => attemptApply(map, mode, { ...options, ifMatch }))
       } catch (error) {
         if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+        if (ifMatch !== undefined) throw settingsErrors.precondition_failed(undefined, { cause: error })
       }
     }
     throw settingsErrors.conflict('Others are changing the configuration at the same time. Try again.')
@@ -186,21 +196,25 @@ export function createAdministration({ subsystems, documents, store }: Administr
     return changed
   }
 
+  const read = async () => {
+    const stored = await storedByName()
+    const names = new Set(stored.keys())
+    for (const { name, isMultiple } of subsystems.values()) if (!isMultiple) names.add(name)
+    const all = [...names].sort().map(documentId => {
+      const { name } = parseSubsystemName(documentId)!
+      return shown(documentId, subsystems.get(name), stored.get(documentId)?.value)
+    })
+    return { subsystems: all, etag: etagOf(stored) }
+  }
+
   return {
-    async show() {
-      const stored = await storedByName()
-      const names = new Set(stored.keys())
-      for (const { name, isMultiple } of subsystems.values()) if (!isMultiple) names.add(name)
-      return [...names].sort().map(documentId => {
-        const { name } = parseSubsystemName(documentId)!
-        return shown(documentId, subsystems.get(name), stored.get(documentId)?.value)
-      })
-    },
+    show: async () => (await read()).subsystems,
+    read,
     showOne,
     describe: () => [...subsystems.keys()].sort().map(name => describeSubsystem(subsystems.get(name)!)),
     update: (name, settings) => inTurn(() => update(name, settings)),
     reset: (name, keys) => inTurn(() => reset(name, keys)),
-    apply: (map, mode, { isDryRun = false } = {}) => inTurn(() => applyWithRetries(map, mode, isDryRun)),
+    apply: (map, mode, options = {}) => inTurn(() => applyWithRetries(map, mode, options)),
     async export(withSecrets) {
       const stored = [...(await storedByName()).values()]
       return Object.fromEntries(
@@ -216,6 +230,12 @@ export function createAdministration({ subsystems, documents, store }: Administr
       )
     },
   }
+}
+
+/** Of everything that was set; a new default changes nothing. */
+function etagOf(stored: Stored): string {
+  const etags = [...stored.values()].map(({ id, etag }) => `${id} ${etag}\n`).sort()
+  return createHash('sha256').update(etags.join('')).digest('hex').slice(0, 32)
 }
 
 const nothing: StoredSettings = { texts: {}, secrets: {} }

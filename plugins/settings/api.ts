@@ -131,6 +131,8 @@ export interface SettingsImport {
 export interface SettingsAdministration {
   /** By name: all declared subsystems (those with ids only if they were set), and stored ones of plugins that are not loaded. */
   show(): Promise<readonly ShownSubsystem[]>
+  /** The same with the ETag of everything that was set, which `apply` compares: 32 hexadecimal digits. */
+  read(): Promise<{ readonly subsystems: readonly ShownSubsystem[]; readonly etag: string }>
   showOne(name: string): Promise<ShownSubsystem>
   describe(): readonly SubsystemDescription[]
   /** Merges; null resets a key. Resolves with those of the keys that take effect only after a restart, or not at all. */
@@ -142,9 +144,14 @@ export interface SettingsAdministration {
   reset(name: string, keys?: readonly string[]): Promise<void>
   /**
    * Applies all settings in one change: `merge` keeps keys that are not in the map, `replace` removes them. With `isDryRun` only returns
-   * the result. A default value of a key that was not set stays unset.
+   * the result. A default value of a key that was not set stays unset. Rejects with `precondition_failed` where the configuration has
+   * another ETag than `ifMatch`, or gets one meanwhile.
    */
-  apply(map: SettingsMap, mode: 'merge' | 'replace', options?: { readonly isDryRun?: boolean }): Promise<SettingsImport>
+  apply(
+    map: SettingsMap,
+    mode: 'merge' | 'replace',
+    options?: { readonly isDryRun?: boolean; readonly ifMatch?: string | undefined },
+  ): Promise<SettingsImport>
   /** All values that were set. Secrets are masked unless `withSecrets`. */
   export(withSecrets: boolean): Promise<SettingsMap>
 }

@@ -4,6 +4,7 @@ import { defineErrors } from 'svc/kernel'
 export const settingsErrors = defineErrors({
   conflict: { status: 409, title: 'The settings cannot be changed like this now.' },
   invalid_argument: { status: 400, title: 'A setting is wrong; nothing was stored.' },
+  precondition_failed: { status: 412, title: 'The configuration has changed: its ETag is not that of If-Match.' },
   subsystem_not_found: { status: 404, title: 'There is no such subsystem.' },
 })
 

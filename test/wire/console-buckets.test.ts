@@ -144,6 +144,30 @@ if (withoutBrowser !== false) {
     await region.getByRole('rowheader', { name: 'b/*' }).waitFor()
 
     const editor = page.locator('.cm-content')
+    const stored = await admin.call('GET', '/buckets/photos/policy')
+    const statements = (...more: object[]) => JSON.stringify({ ...stored, Statement: [...stored.Statement, ...more] })
+    const write = { Effect: 'Allow', Principal: '*', Action: 's3:PutObject', Resource: 'arn:aws:s3:::photos/in/*' }
+    const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    await editor.fill(statements(write))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to write every object whose name begins with “in/”').waitFor()
+    t.equal(await question.getByText('whose name begins with “b/”').count(), 0, 'of what is new')
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/buckets/photos/policy'), stored, 'nothing is stored without an answer')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await page.getByText('Saved.').waitFor()
+    t.equal((await admin.call('GET', '/buckets/photos/policy')).Statement.length, 3)
+    // What closes is stored at once.
+    await editor.fill(statements())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually(
+      'the statement is gone',
+      async () => (await admin.call('GET', '/buckets/photos/policy')).Statement.length === 2,
+    )
+
     const empty = '{"Statement": [{"Effect": "Allow", "Action": ""}]}'
     await editor.fill(empty)
     await page.keyboard.press('ControlOrMeta+End')

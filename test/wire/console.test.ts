@@ -76,7 +76,11 @@ if (withoutBrowser !== false) {
   t.test(
     'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
     async t => {
-      const { page, flaws } = await browser.open(t, {}, /400 POST .*buckets|40[04] PUT .*encryption/)
+      const { page, flaws } = await browser.open(
+        t,
+        {},
+        /400 POST .*buckets|40[04] PUT .*encryption|412 DELETE .*scratch/,
+      )
       await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
       await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -122,7 +126,9 @@ if (withoutBrowser !== false) {
       await dialog.getByLabel('Type scratch').fill('scratch')
       // Nobody has agreed to lose what came after the question.
       await admin.call('POST', '/buckets/scratch/objects/upload?key=b', 'text')
+      const refused = page.waitForResponse(answer => answer.request().method() === 'DELETE')
       await dialog.getByRole('button', { name: 'Delete' }).click()
+      t.equal((await refused).status(), 412, 'the server has compared')
       await dialog.getByText('The bucket has changed meanwhile').waitFor()
       await dialog.getByText('2 objects with 2 versions').waitFor()
       t.match(await admin.call('GET', '/buckets/scratch'), { objects: 2 })

@@ -2,29 +2,10 @@ import { BucketParameters } from 'svc/plugins/admin/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import { userNameOf } from 'svc/plugins/policy/api'
 import { Type } from 'typebox'
+import { AccessOpening } from '../openings.ts'
 import { AccessRule } from '../rule.ts'
 
 export { BucketParameters }
-
-const Opening = Type.Object(
-  {
-    source: Type.Enum(['access-rule', 'bucket-policy', 'acl', 'distribution'], {
-      description: '`acl`: the access control list of the bucket. `distribution`: one that shows objects to everybody.',
-    }),
-    name: Type.String({
-      description:
-        'The id of the rule or of the distribution; of a statement of the policy its Sid, else its index. Empty for the list.',
-    }),
-    actions: Type.Array(Type.String(), {
-      description: 'Classes (read, list, write, delete, tag), and single actions of S3.',
-    }),
-    keys: Type.Array(Type.String(), { description: 'Patterns of keys, as they are written; empty: every key.' }),
-    limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
-    blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),
-    domains: Type.Array(Type.String(), { description: 'Of a distribution.' }),
-  },
-  { $id: 'AccessOpening' },
-)
 
 export const AccessRulesDocument = Type.Object(
   {
@@ -37,7 +18,7 @@ export const AccessRulesDocument = Type.Object(
       description: 'A rule allows something to everybody at present, and public access is not blocked.',
     }),
     blockPublic: Type.Boolean({ description: 'Rules that allow something to everybody have no effect.' }),
-    openings: Type.Array(Opening, {
+    openings: Type.Array(AccessOpening, {
       description:
         'What opens the bucket to callers without credentials, whoever decides: rules, the policy, the access control list of the bucket, distributions. Denies still count. Presigned requests and shares have credentials.',
     }),

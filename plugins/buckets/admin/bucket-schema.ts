@@ -3,6 +3,7 @@ import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { EncryptionService } from 'svc/plugins/encryption/api'
 import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
 import { type Static, Type } from 'typebox'
+import { contentEtagOf } from '../content-etag.ts'
 
 /** Fields that a caller does not get who may list only a part, or may not read a setting, are optional. */
 export const Bucket = Type.Object(
@@ -16,6 +17,13 @@ export const Bucket = Type.Object(
     versions: Type.Optional(Type.Integer()),
     deleteMarkers: Type.Optional(Type.Integer()),
     size: Type.Optional(Type.Integer({ description: 'Bytes of all versions.' })),
+    contentEtag: Type.Optional(
+      Type.String({
+        readOnly: true,
+        description:
+          'ETag of what is in the bucket, for `If-Match` of `deleteBucket`: of its date and of these numbers of versions, delete markers and bytes.',
+      }),
+    ),
     quotaBytes: Type.Optional(Type.Integer({ description: '0: no quota.' })),
     public: Type.Optional(
       Type.Boolean({
@@ -64,6 +72,7 @@ export async function describeBucket(
       versions: usage.versions,
       deleteMarkers: usage.deleteMarkers,
       size: usage.sizeBytes,
+      contentEtag: contentEtagOf(bucket, usage),
     }),
     ...(mayDoAny('admin:GetBucketQuota') && { quotaBytes: bucket.quotaBytes ?? 0 }),
     ...(mayDoAny('s3:GetBucketPolicyStatus', 's3:GetBucketPolicy', 'admin:ManageAccessRules') && {

@@ -1,6 +1,7 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from 'svc/plugins/lock/api'
 import { Type } from 'typebox'
+import { contentEtagOf } from '../content-etag.ts'
 import { emptyBucket } from '../empty-bucket.ts'
 import { BucketParameters } from './bucket-schema.ts'
 
@@ -9,18 +10,24 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/buckets/{bucket}',
   tag: 'buckets',
-  summary: 'Deletes an empty bucket; with `force`, first every version, delete marker and upload in it.',
+  summary:
+    'Deletes an empty bucket; with `force`, first every version, delete marker and upload in it. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
   authorize: [['s3:DeleteBucket', 's3:ForceDeleteBucket']],
   authorizeRequest: ({ query: { force } }) => ({ actions: [force ? 's3:ForceDeleteBucket' : 's3:DeleteBucket'] }),
   params: BucketParameters,
   query: Type.Object({ force: Type.Boolean({ default: false }) }),
-  errors: ['bucket_not_empty', 'bucket_not_found', 'conflict'],
-  uses: ['locks', 'objects'],
-  async handle({ params: { bucket }, query: { force }, origin }, { locks, objects }) {
+  etag: true,
+  errors: ['bucket_not_empty', 'bucket_not_found', 'conflict', 'precondition_failed'],
+  uses: ['locks', 'objects', 'ports'],
+  async handle({ params: { bucket }, query: { force }, origin, ifMatch }, { locks, objects, ports: { clock } }) {
+    const seen = await objects.getBucket(bucket)
+    const writtenUntilMs = ifMatch === undefined ? undefined : clock.now()
+    if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== contentEtagOf(seen, await objects.usage(bucket))) {
+      throw adminErrors.precondition_failed('The bucket has other content than If-Match names. Nothing was deleted.')
+    }
     if (!force) return objects.deleteBucket(bucket)
-    await objects.getBucket(bucket)
     return locks.hold(`${bucket}/delete`, { source: 'deleteBucket' }, async ({ check }) => {
-      await emptyBucket(objects, bucket, { origin, beforeCommit: check })
+      await emptyBucket(objects, bucket, { origin, beforeCommit: check, writtenUntilMs })
       await check()
       await objects.deleteBucket(bucket)
     })

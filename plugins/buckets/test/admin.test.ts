@@ -62,7 +62,7 @@ t.test('a bucket is described with its settings and its contents', async t => {
 t.test('a bucket has the settings that its caller may read', async t => {
   const path = '/api/v1/buckets'
   const named = ['name', 'created', 'region', 'partial']
-  const usage = ['objects', 'versions', 'deleteMarkers', 'size']
+  const usage = ['objects', 'versions', 'deleteMarkers', 'size', 'contentEtag']
   const settings = ['versioning', 'objectLockEnabled', 'quotaBytes', 'public', 'encryption', 'tags']
   const shown = async (user: string) => {
     const { json } = await as(user)({ path: `${path}?prefix=photos` })
@@ -159,6 +159,29 @@ t.test('versioning', async t => {
   t.equal(outcome(await set('missing', 'enabled')), '404 bucket_not_found')
 })
 
+t.test('a bucket goes only with what was seen in it, if the caller says what that was', async t => {
+  const path = '/api/v1/buckets/seen'
+  const seen = async () => (await signed({ path })).json.contentEtag as string
+  const remove = (ifMatch: string, query = '?force=true') =>
+    signed({ method: 'DELETE', path: path + query, headers: { 'if-match': ifMatch } })
+  const put = (Key: string, Body: string) => client.send(new PutObjectCommand({ Bucket: 'seen', Key, Body }))
+  t.equal(outcome(await create('seen')), '201')
+  const empty = await seen()
+  t.match(empty, /^[0-9a-f]{32}$/)
+  await put('late', 'x')
+  t.equal(outcome(await remove(empty)), '412 precondition_failed')
+  t.equal(outcome(await remove(empty, '')), '412 precondition_failed')
+  const one = await seen()
+  await put('late', 'longer')
+  t.equal(outcome(await remove(`"${one}"`)), '412 precondition_failed')
+  t.equal((await signed({ path })).json.objects, 1, 'nothing is deleted')
+  t.equal(outcome(await remove(await seen())), '204')
+  await create('seen')
+  t.equal(outcome(await remove(empty)), '412 precondition_failed', 'another bucket of the same name')
+  await put('any', 'x')
+  t.equal(outcome(await remove('*')), '204')
+})
+
 t.test('a bucket goes empty, or with everything in it, unless something is locked', async t => {
   const remove = (bucket: string, query = '', call = signed) =>
     call({ method: 'DELETE', path: `/api/v1/buckets/${bucket}${query}` })
@@ -211,6 +234,11 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
   await t.rejects(empty(withWriter, 5), { code: 'BucketNotEmpty', message: /After 5 pages/ })
   t.equal(calls, 5)
   await write('kept')
+  const writtenUntilMs = (await objects.getBucket('busy')).createdMs - 1
+  const onlyOlder = emptyBucket({ ...objects, deleteObjects: () => t.fail('deleted') as never }, 'busy', {
+    writtenUntilMs,
+  })
+  await t.rejects(onlyOlder, { code: 'BucketNotEmpty', message: /while it was being deleted/ })
   const { locks } = server.kernel.services
   const released = locks.hold('busy/delete', { source: 'test' }, async ({ check }) => {
     await locks.release(['busy/delete'])

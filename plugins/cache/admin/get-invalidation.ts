@@ -1,6 +1,7 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../service.ts'
+import { readableBy } from './readable-invalidations.ts'
 import { describeInvalidation, Invalidation, watch } from './schemas.ts'
 
 export default defineAdminOperation({
@@ -8,11 +9,17 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/cache/invalidations/{inv}',
   tag: 'cache',
-  summary: 'Returns an invalidation with the state of each node; also one of a distribution.',
+  summary:
+    'Returns an invalidation with the state of each node; also one of a distribution. The caller needs the right on the bucket of each distribution that it may hit.',
   authorize: watch,
   params: Type.Object({ inv: Type.String({ minLength: 1, maxLength: 64 }) }),
   response: Invalidation,
   errors: ['invalidation_not_found'],
   uses: ['cacheAdmin'],
-  handle: async ({ params: { inv } }, { cacheAdmin }) => describeInvalidation(await cacheAdmin.purges.get(inv)),
+  async handle(request, { cacheAdmin }) {
+    const found = await cacheAdmin.purges.get(request.params.inv)
+    const mayRead = await readableBy(request, cacheAdmin)
+    if (!mayRead(found)) throw adminErrors.access_denied()
+    return describeInvalidation(found)
+  },
 })

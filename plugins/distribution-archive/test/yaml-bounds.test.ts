@@ -29,7 +29,8 @@ t.test('a text with too many lines, keys and list items is not parsed', t => {
   for (const text of texts) {
     const { documents, problems } = readYaml(text)
     t.same(documents, [])
-    t.match(problems, [{ message: `has more than ${placesMax} lines, keys and list items, all together`, column: 1 }])
+    const message = `has more than ${placesMax} lines, keys and list items, all together: divide it into files`
+    t.match(problems, [{ message: new RegExp(`^${message}`), column: 1 }])
   }
   t.same(parsed(), [])
   const { problems } = readYaml('? a\n'.repeat(240_000))
@@ -41,8 +42,8 @@ t.test('a text within the bound is read, whatever its size', t => {
   const long = readYaml(`a: "${'x-?:!&*'.repeat(100_000)}"\n`)
   t.same(long.problems, [])
   t.equal(long.documents.length, 1)
-  const many = readYaml(Array.from({ length: 8000 }, (_, index) => `k${index}: v\n`).join(''))
+  const many = readYaml(Array.from({ length: 29_000 }, (_, index) => `k${index}: v\n`).join(''))
   t.same(many.problems, [])
-  t.equal(Object.keys(many.documents[0].value as object).length, 8000)
+  t.equal(Object.keys(many.documents[0].value as object).length, 29_000)
   t.end()
 })

@@ -400,7 +400,7 @@ t.test('a value that is too long for wildcards holds for a deny and not for an a
     [4097, true],
   ] as const) {
     const values = () => ({ 'aws:referer': ['x'.repeat(length)] })
-    const decide = (...statements: object[]) =>
+    const decide = (...statements: readonly Readonly<Record<string, unknown>>[]) =>
       decision({ ...readingCat, conditions: values }, { identity: { granted: setOf(statements) } })
     for (const operator of ['StringLike', 'ForAnyValue:StringLike', 'ForAllValues:StringLike', 'StringLikeIfExists']) {
       const Condition = { [operator]: { 'aws:Referer': '*x*' } }

@@ -300,6 +300,7 @@ t.test('elements without an effect are accepted with a warning', async () => {
     [statement({ Action: 's3:Replicate*' }), 'identity', /accepted, but has no effect/],
     [statement({ Action: 'admin:SiteReplicationAdd' }), 'identity', /accepted, but has no effect/],
     [statement({ Action: 's3:ListBucket' }), 'identity', /none of the resources/],
+    [statement({ Resource: 'arn:aws:s3:::BUCKET/*' }), 'identity', /the bucket "BUCKET": no bucket is called so/],
     [statement({ Condition: { StringEquals: { 'aws:SourceVpc': 'x' } } }), 'identity', /is never present/],
     [statement({ Condition: { StringEquals: { 's3:prefix': 'x' } } }), 'identity', /never present on the actions/],
     [ofBucket({}), 'bucket', /Everybody is allowed this/],
@@ -327,6 +328,8 @@ t.test('elements without an effect are accepted with a warning', async () => {
     )
   }
   assert.deepEqual(policy.compile(statement({}), { kind: 'identity' }).warnings, [])
+  for (const Resource of ['arn:aws:s3:::b/KEY', 'arn:aws:s3:::*/BUCKET', `arn:aws:s3:::$\{aws:userId}/*`])
+    assert.deepEqual(policy.compile(statement({ Resource }), { kind: 'identity' }).warnings, [], Resource)
   const { Version: _, ...old } = ofBucket({ Resource: 'arn:aws:s3:::*' })
   const taken = policy.compile(old, { kind: 'bucket', bucket: 'b' })
   assert.equal(taken.policy?.document.Version, '2008-10-17')

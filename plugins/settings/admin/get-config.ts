@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { ConfigMap, mapOf, readers } from './config-schema.ts'
 
 export default defineAdminOperation({
@@ -9,6 +9,10 @@ export default defineAdminOperation({
   summary: 'Returns the settings of all subsystems, with defaults for keys that were not set. Secrets are masked.',
   authorize: readers,
   response: ConfigMap,
+  etag: true,
   uses: ['settings'],
-  handle: async (_request, { settings }) => mapOf(await settings.administration.show()),
+  async handle(_request, { settings }) {
+    const { subsystems, etag } = await settings.administration.read()
+    return replyWith(mapOf(subsystems), { etag })
+  },
 })

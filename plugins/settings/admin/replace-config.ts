@@ -1,4 +1,4 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { ConfigMap, mapOf } from './config-schema.ts'
 
 export default defineAdminOperation({
@@ -11,10 +11,12 @@ export default defineAdminOperation({
   authorize: ['admin:ConfigUpdate'],
   body: ConfigMap,
   response: ConfigMap,
-  errors: ['conflict'],
+  etag: true,
+  errors: ['conflict', 'precondition_failed'],
   uses: ['settings'],
-  async handle({ body }, { settings: { administration } }) {
-    await administration.apply(body, 'replace')
-    return mapOf(await administration.show())
+  async handle({ body, ifMatch }, { settings: { administration } }) {
+    await administration.apply(body, 'replace', { ifMatch })
+    const { subsystems, etag } = await administration.read()
+    return replyWith(mapOf(subsystems), { etag })
   },
 })

@@ -207,6 +207,36 @@ t.test('an export can be imported again, as JSON and as text, with secrets and w
   t.equal((await signed(tooLarge)).status, 413)
 })
 
+t.test('a configuration that was changed since it was read is not replaced', async t => {
+  await patch('probe:one', { endpoint: 'http://a.test', token: 'first' })
+  const etagOf = async () => (await signed({ path: config })).headers.etag as string
+  const put = (ifMatch: string, body: object) =>
+    signed({ method: 'PUT', path: config, body, headers: { 'if-match': ifMatch } })
+  const whole = (await signed({ path: config })).json
+  const seen = await etagOf()
+  t.match(seen, /^"[0-9a-f]{32}"$/)
+  const edited = { ...whole, 'probe:one': { ...whole['probe:one'], endpoint: 'http://b.test' } }
+  for (const change of [
+    () => patch('probe:one', { token: 'second' }),
+    () => patch('probe:two', { endpoint: 'http://other.test' }),
+    () => signed({ method: 'DELETE', path: `${config}/probe:one` }),
+  ]) {
+    const before = await etagOf()
+    await change()
+    const refused = await put(before, edited)
+    t.match(refused, { status: 412, json: { code: 'precondition_failed' } })
+    t.not(await etagOf(), before)
+  }
+  t.same((await signed({ path: config })).json['probe:two'].endpoint, 'http://other.test', 'nothing was stored')
+  t.equal((await put(await etagOf(), {})).status, 200)
+  const empty = await etagOf()
+  const stored = await put(empty.slice(1, -1), { 'probe:one': { endpoint: 'http://c.test' } })
+  t.match(stored, { status: 200, headers: { etag: await etagOf() } }, 'also without quotes')
+  t.equal((await put(empty, {})).status, 412)
+  t.equal((await put('*', {})).status, 200)
+  t.equal(await etagOf(), empty, 'what is the same has the same')
+})
+
 t.test('of a document with too many problems, the first are reported', async t => {
   const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key${i}`, 'x']))
   const unknown = Object.fromEntries(Array.from({ length: 999 }, (_, i) => [`probe${i}`, {}]))

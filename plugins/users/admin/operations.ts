@@ -29,7 +29,6 @@ import simulatePolicy from './simulate-policy.ts'
 import updateAccessKey from './update-access-key.ts'
 import updateGroup from './update-group.ts'
 import updateUser from './update-user.ts'
-import validatePolicy from './validate-policy.ts'
 
 export const adminOperations = [
   getPermissions,
@@ -58,7 +57,6 @@ export const adminOperations = [
   getPolicy,
   listPolicyActions,
   simulatePolicy,
-  validatePolicy,
   putPolicy,
   deletePolicy,
   attachPolicies,

@@ -176,14 +176,34 @@ t.test('problems of a policy are returned with their positions, and are no error
   }
   const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
   const document = { Version: '2012-10-17', Statement: [statement] }
-  t.same(await validate({ document }), { valid: true, errors: [], warnings: [] })
-  t.same(await validate({ document: JSON.stringify(document) }), { valid: true, errors: [], warnings: [] })
+  t.same(await validate({ document }), { valid: true, errors: [], warnings: [], openings: [] })
+  t.same(await validate({ document: JSON.stringify(document) }), {
+    valid: true,
+    errors: [],
+    warnings: [],
+    openings: [],
+  })
   t.match(await validate({ document, bucket: 'photos' }), {
     valid: false,
     errors: [{ statement: 0, element: 'Principal', line: 4, column: 5 }],
   })
   const open = { ...document, Statement: { ...statement, Principal: '*' } }
   t.match(await validate({ document: open, bucket: 'photos' }), { valid: true, warnings: [{ element: 'Principal' }] })
+  t.same((await validate({ document: open, bucket: 'photos' })).openings, [
+    {
+      statement: 0,
+      opens: {
+        source: 'bucket-policy',
+        name: '0',
+        actions: ['read'],
+        keys: [],
+        limited: false,
+        blocked: false,
+        domains: [],
+      },
+    },
+  ])
+  t.same((await validate({ document: open, bucket: 'other' })).openings, [], 'of one with errors there are none')
   t.match(await validate({ document: open, bucket: 'other' }), { valid: false, errors: [{ element: 'Resource' }] })
   t.match(await validate({ document: '{"Version":\n  "2012"' }), { valid: false, errors: [{ line: 2 }] })
   t.equal((await validate({ document: 'x'.repeat(30_000) })).valid, false)

@@ -190,6 +190,34 @@ t.test('purges', async t => {
     }
   })
 
+  await t.test('a caller reads the invalidations of what it may purge', async t => {
+    const reader = server.signedBy('purger', 'a-secret-of-purger')
+    const made = {
+      denied: [
+        await purge('/distributions/secret/invalidations', { paths: ['/hidden/name'] }),
+        await purge('/cache/invalidations', { tags: ['news'] }),
+      ],
+      readable: [
+        await purge(site, { paths: ['/other.html'], soft: true }),
+        await purge('/cache/invalidations', { paths: ['https://www.example.test/other.html'] }),
+        await purge(site, { paths: ['/other.html'], soft: true }),
+        await purge(site, { paths: ['/docs/a.html'], soft: true }),
+      ],
+    }
+    const { json } = await reader({ path: '/api/v1/cache/invalidations' })
+    const ids = json.items.map(({ id }: { id: string }) => id)
+    for (const id of made.readable) t.ok(ids.includes(id))
+    for (const id of made.denied) t.notOk(ids.includes(id))
+    const status = async (id: string) => (await reader({ path: `/api/v1/cache/invalidations/${id}` })).status
+    t.same(await Promise.all(made.readable.map(status)), [200, 200, 200, 200])
+    t.same(await Promise.all(made.denied.map(status)), [403, 403])
+    const newest = await reader({ path: '/api/v1/cache/invalidations?limit=1' })
+    const { json: second } = await reader({
+      path: `/api/v1/cache/invalidations?limit=1&cursor=${newest.json.nextCursor}`,
+    })
+    t.same([newest.json.items[0].id, second.items[0].id], made.readable.slice(2).reverse(), 'in pages, too')
+  })
+
   await t.test('invalidations are listed, the newest first', async t => {
     const { json } = await server.signed({ path: '/api/v1/cache/invalidations?limit=2' })
     t.equal(json.items.length, 2)

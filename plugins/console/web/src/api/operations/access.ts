@@ -7,6 +7,7 @@ import type setAccessPreset from '../../../../../access-rules/admin/set-access-p
 import type setBlockPublic from '../../../../../access-rules/admin/set-block-public.ts'
 import type setBucketBlockPublic from '../../../../../access-rules/admin/set-bucket-block-public.ts'
 import type testAccessRules from '../../../../../access-rules/admin/test-access-rules.ts'
+import type validatePolicy from '../../../../../access-rules/admin/validate-policy.ts'
 import type getSession from '../../../../../auth-session/admin/get-session.ts'
 import type login from '../../../../../auth-session/admin/login.ts'
 import type logout from '../../../../../auth-session/admin/logout.ts'
@@ -44,7 +45,6 @@ import type simulatePolicy from '../../../../../users/admin/simulate-policy.ts'
 import type updateAccessKey from '../../../../../users/admin/update-access-key.ts'
 import type updateGroup from '../../../../../users/admin/update-group.ts'
 import type updateUser from '../../../../../users/admin/update-user.ts'
-import type validatePolicy from '../../../../../users/admin/validate-policy.ts'
 
 export interface AccessOperations {
   addGroupMembers: typeof addGroupMembers

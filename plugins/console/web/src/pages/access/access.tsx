@@ -47,7 +47,7 @@ interface RulesProps {
 }
 
 function Rules({ bucket, document, onChanged }: RulesProps) {
-  const { rules, warnings, etag } = document
+  const { rules, warnings, openings, etag } = document
   const queryClient = useQueryClient()
   const [open, setOpen] = useState<Open>()
   const mayManage = useRights(bucket).has('admin:ManageAccessRules')
@@ -68,7 +68,7 @@ function Rules({ bucket, document, onChanged }: RulesProps) {
   return (
     <Stack>
       <Openness bucket={bucket} document={document} />
-      <Warnings warnings={warnings} />
+      <Warnings warnings={warnings.filter(warning => !openings.some(opening => opening.warning === warning))} />
       {mayManage && <Presets bucket={bucket} rules={rules} etag={etag} onChanged={changed} />}
       <Paper withBorder p="md">
         <Stack>

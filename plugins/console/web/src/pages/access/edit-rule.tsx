@@ -8,18 +8,17 @@ import {
   SimpleGrid,
   Stack,
   TagsInput,
-  Text,
   TextInput,
 } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
-import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
+import { useOpenQuestion } from './open-question.tsx'
 import { verbsOf } from './openings.tsx'
 import { TestRules } from './test-rules.tsx'
 
@@ -127,14 +126,14 @@ function keysOf(match: Rule['match']): string {
 export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose }: EditRuleProps) {
   const [isTesting, setTesting] = useState(false)
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
-  /** A rule without errors that would open the bucket to everybody. */
-  const [asked, setAsked] = useState<Rule>()
+  const { ask, question } = useOpenQuestion()
   const submit = async (): Promise<'stay' | void> => {
     const next = ruleOf(form.getValues())
     if (!opensMore(next, rule)) return onSave(next)
     await onCheck(next)
-    setAsked(next)
-    return 'stay'
+    const limits = next.conditions === undefined ? {} : { limits: words.ifConditions }
+    if (!(await ask([{ verbs: verbsOf(next.actions), objects: keysOf(next.match), ...limits }]))) return 'stay'
+    await onSave(next)
   }
   const prefix = `rules.${place}.`
   // The server speaks of the list, the form is one of its rules.
@@ -205,20 +204,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
       {isTesting && (
         <TestRules bucket={bucket} draft={() => within(ruleOf(form.getValues()))} onClose={() => setTesting(false)} />
       )}
-      {asked !== undefined && (
-        <ConfirmDeletion
-          title={words.openTitle}
-          action={words.confirm}
-          onConfirm={() => onSave(asked)}
-          onDone={async () => onClose()}
-          onClose={() => setAsked(undefined)}
-        >
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {words.everybodyWill(verbsOf(asked.actions), keysOf(asked.match))}
-          </Text>
-          {asked.conditions !== undefined && <Text size="sm">{words.ifConditions}</Text>}
-        </ConfirmDeletion>
-      )}
+      {question}
     </FormDialog>
   )
 }

@@ -64,8 +64,11 @@ function effectOf({ source, actions, keys, domains, limited }: Opening): string 
   if (source === 'distribution') {
     return words.shows(domains.join(', '), what) + (limited ? words.ifRestrictions : '')
   }
-  return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '')
+  const changes = actions.some(action => changing.has(action)) ? words.mayDestroy : ''
+  return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '') + changes
 }
+
+const changing: ReadonlySet<string> = new Set(['write', 'delete'])
 
 /** As a sentence lists them. */
 export function verbsOf(actions: readonly string[]): string {

@@ -9,6 +9,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
+import { useOpenQuestion } from './open-question.tsx'
 
 const words = texts.accessRules
 
@@ -43,7 +44,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const isSame = preset === current.preset && (preset !== 'public-prefix' || prefix === current.prefix)
   const removed = rules.filter(rule => rule.id.startsWith(presetPrefix) || (preset === 'private' && isPublic(rule)))
   const [isClosing, setClosing] = useState(false)
-  const [isOpening, setOpening] = useState(false)
+  const { ask, question } = useOpenQuestion()
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
     call('setAccessPreset', {
       params: { bucket },
@@ -55,13 +56,21 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
       },
     })
   const applying = useMutation({
-    mutationFn: () => apply(false),
+    mutationFn: (isConfirmed: boolean) => apply(isConfirmed),
     onSuccess: onChanged,
   })
+  const open = async () => {
+    const effect = {
+      verbs: words.presetVerbs[preset as keyof typeof words.presetVerbs],
+      objects: preset === 'public-prefix' && prefix !== '' ? words.objectsBelow(prefix) : words.everyObject,
+    }
+    const replaced = removed.length > 0 && <Text size="sm">{words.replaces(removed.map(({ id }) => id))}</Text>
+    if (await ask([effect], replaced)) applying.mutate(true)
+  }
   const choose = () => {
-    if (!closes.has(preset)) setOpening(true)
+    if (!closes.has(preset)) void open()
     else if (removed.length > 0) setClosing(true)
-    else applying.mutate()
+    else applying.mutate(false)
   }
   return (
     <Section title={words.presetTitle} hint={words.presetHint}>
@@ -94,23 +103,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
           <Text size="sm">{words.removes(removed.map(({ id }) => id))}</Text>
         </ConfirmDeletion>
       )}
-      {isOpening && (
-        <ConfirmDeletion
-          title={words.openTitle}
-          action={words.confirm}
-          onConfirm={async () => void (await apply(true))}
-          onDone={onChanged}
-          onClose={() => setOpening(false)}
-        >
-          <Text size="sm">
-            {words.everybodyWill(
-              words.presetVerbs[preset as keyof typeof words.presetVerbs],
-              preset === 'public-prefix' && prefix !== '' ? words.objectsBelow(prefix) : words.everyObject,
-            )}
-          </Text>
-          {removed.length > 0 && <Text size="sm">{words.replaces(removed.map(({ id }) => id))}</Text>}
-        </ConfirmDeletion>
-      )}
+      {question}
     </Section>
   )
 }

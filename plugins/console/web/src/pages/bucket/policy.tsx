@@ -13,6 +13,7 @@ import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
+import { effectOfOpening, useOpenQuestion } from '../access/open-question.tsx'
 import { SimpleAccess } from './simple-access.tsx'
 import { WithoutPolicy } from './without-policy.tsx'
 
@@ -82,13 +83,30 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
       await onChanged()
     },
   })
+  const { ask, question } = useOpenQuestion()
+  const checking = useMutation({
+    async mutationFn() {
+      const { openings } = await call('validatePolicy', { body: { document: text, bucket } })
+      const before = new Set(statementsOf(document).map(reachOf))
+      const wanted = statementsOf(JSON.parse(text))
+      const opened = openings.filter(({ statement }) => !before.has(reachOf(wanted[statement])))
+      return opened.map(({ opens }) => effectOfOpening(opens))
+    },
+    async onSuccess(effects) {
+      if (await ask(effects)) saving.mutate()
+    },
+  })
+  const save = () => {
+    saving.reset()
+    checking.mutate()
+  }
   return (
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
-      <Conflict error={saving.error} onLoad={onChanged} />
+      <Conflict error={saving.error ?? checking.error} onLoad={onChanged} />
       <CheckedPolicy text={text} onChange={setText} bucket={bucket} isExample={isExample} />
       <Group>
-        <Button onClick={() => saving.mutate()} loading={saving.isPending} disabled={text === initial}>
+        <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={text === initial}>
           {texts.common.save}
         </Button>
         {document !== undefined && (
@@ -98,6 +116,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
         )}
         <Unsaved isDirty={text !== initial} />
       </Group>
+      {question}
       {isRemoving && (
         <ConfirmDeletion
           title={texts.bucket.removePolicy}
@@ -114,3 +133,11 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
     </Stack>
   )
 }
+
+function statementsOf(document: object | undefined): readonly unknown[] {
+  const { Statement = [] } = (document ?? {}) as { readonly Statement?: unknown }
+  return Array.isArray(Statement) ? Statement : [Statement]
+}
+
+/** Of a statement: two with the same open the same. */
+const reachOf = (statement: unknown) => JSON.stringify({ ...(statement as object), Sid: undefined })

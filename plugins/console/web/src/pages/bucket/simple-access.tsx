@@ -1,7 +1,7 @@
 /** What the policy allows everybody, folder by folder. */
 import { Button, Group, NativeSelect, Table, Text, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -12,6 +12,7 @@ import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { useOpenQuestion } from '../access/open-question.tsx'
 
 const words = texts.simpleAccess
 const opening = texts.accessRules
@@ -88,13 +89,21 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
 function Allow({ bucket, onChanged }: SimpleAccessProps) {
   const [prefix, setPrefix] = useState('')
   const [preset, setPreset] = useState<Preset>('download-list')
-  const [isAsking, setAsking] = useState(false)
-  const apply = async () => {
-    await call('setBucketAccess', { params: { bucket }, body: { prefix, preset } })
-    setPrefix('')
+  const { ask, question } = useOpenQuestion()
+  const applying = useMutation({
+    async mutationFn() {
+      await call('setBucketAccess', { params: { bucket }, body: { prefix, preset } })
+      await onChanged()
+    },
+    onSuccess: () => setPrefix(''),
+  })
+  const open = async () => {
+    const objects = prefix === '' ? opening.everyObject : opening.objectsBelow(prefix)
+    if (await ask([{ verbs: words.verbs[preset], objects }])) applying.mutate()
   }
   return (
     <>
+      {applying.error !== null && <ProblemAlert error={applying.error} />}
       <Group align="flex-end">
         <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
         <NativeSelect
@@ -103,26 +112,11 @@ function Allow({ bucket, onChanged }: SimpleAccessProps) {
           value={preset}
           onChange={event => setPreset(event.currentTarget.value as Preset)}
         />
-        <Button variant="default" onClick={() => setAsking(true)}>
+        <Button variant="default" loading={applying.isPending} onClick={() => void open()}>
           {words.apply}
         </Button>
       </Group>
-      {isAsking && (
-        <ConfirmDeletion
-          title={opening.openTitle}
-          action={opening.confirm}
-          onConfirm={apply}
-          onDone={onChanged}
-          onClose={() => setAsking(false)}
-        >
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {opening.everybodyWill(
-              words.verbs[preset],
-              prefix === '' ? opening.everyObject : opening.objectsBelow(prefix),
-            )}
-          </Text>
-        </ConfirmDeletion>
-      )}
+      {question}
     </>
   )
 }

@@ -4,6 +4,7 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -33,20 +34,20 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     enabled: mayManage,
     staleTime: 0,
   })
-  const { objects = 0, versions = 0, deleteMarkers = 0, size = 0 } = current.data ?? {}
+  const { objects = 0, versions = 0, deleteMarkers = 0, size = 0, contentEtag } = current.data ?? {}
   const isEmpty = versions + deleteMarkers === 0
   const isTold = useRef(false)
-  /** What came after the question is not deleted unasked. Told once: a bucket that is written to all the time can be deleted, too. */
-  const requireSame = async () => {
-    if (isEmpty || isTold.current) return
-    const { data: now } = await current.refetch({ throwOnError: true })
-    if (now?.versions === versions && now.deleteMarkers === deleteMarkers && now.size === size) return
-    isTold.current = true
-    throw new Error(texts.buckets.deleteChanged)
-  }
   const remove = async () => {
-    await requireSame()
-    await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty } })
+    // What came after the question is not deleted unasked. Told once: a bucket that is written to all the time can be deleted, too.
+    const condition = isTold.current || contentEtag === undefined ? {} : { ifMatch: contentEtag }
+    try {
+      await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty }, ...condition })
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 412)) throw error
+      await current.refetch({ throwOnError: true })
+      isTold.current = true
+      throw new Error(texts.buckets.deleteChanged, { cause: error })
+    }
     notifications.show({ color: 'teal', message: texts.buckets.deleted(name) })
   }
   const refresh = async () => {

@@ -9,8 +9,10 @@ import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
+import { useOpenQuestion } from '../access/open-question.tsx'
 
 const words = texts.distributions
+const opening = texts.accessRules
 
 const behaviors = {
   website: { indexDocument: 'index.html' },
@@ -39,22 +41,33 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       (await call('listBuckets', { query: { limit: 200 }, signal })).items.map(({ name }) => name),
   })
   const { kind } = form.values
-  const create = async () => {
+  const { ask, question } = useOpenQuestion()
+  const create = async (): Promise<'stay' | void> => {
     const { origin, aliases, access, tls, id } = form.getValues()
     const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
-    const made = await call('createDistribution', {
-      body: {
-        id: id.trim(),
-        aliases,
-        origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
-        mode: kind === 's3' ? 's3' : 'website',
-        ...(kind !== 's3' && { defaultBehavior: { access, ...behaviors[kind] } }),
-        tls,
-      },
-    })
+    const body = {
+      id: id.trim(),
+      aliases,
+      origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
+      mode: kind === 's3' ? ('s3' as const) : ('website' as const),
+      ...(kind !== 's3' && { defaultBehavior: { access, ...behaviors[kind] } }),
+      tls,
+    }
+    if (kind !== 's3' && access === 'public') {
+      // What the server would refuse it refuses before the question.
+      await call('createDistribution', { query: { dryRun: true }, body })
+      const effect = {
+        verbs: opening.presetVerbs['public-read'],
+        objects: prefix === '' ? opening.everyObjectOf(origin.bucket) : opening.objectsBelow(`${prefix}/`),
+        ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
+      }
+      if (!(await ask([effect]))) return 'stay'
+    }
+    const made = await call('createDistribution', { body })
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })
     await queryClient.invalidateQueries({ queryKey: ['distributions'] })
     await navigate({ to: '/distributions/$id', params: { id: made.id } })
+    return undefined
   }
   return (
     <FormDialog
@@ -96,6 +109,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
         {...form.getInputProps('tls.certificate')}
       />
       <TextInput label={words.id} description={words.idHint} required {...form.getInputProps('id')} />
+      {question}
     </FormDialog>
   )
 }

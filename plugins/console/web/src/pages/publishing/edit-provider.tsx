@@ -53,11 +53,22 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
     else await call('putDnsProvider', { params: { name: provider.name }, body, ifMatch: provider.etag })
     await onDone()
   }
+  // The server speaks of the document, where the settings are in two places.
+  const places = [`${blockOf(form.values.type)}.`, 'credentials.']
+  const fieldOf = (path: string) => {
+    const place = places.find(start => path.startsWith(start))
+    return place === undefined ? path : `settings.${path.slice(place.length)}`
+  }
+  const fields = {
+    isDirty: () => form.isDirty(),
+    setErrors: (errors: Record<string, string>) =>
+      form.setErrors(Object.fromEntries(Object.entries(errors).map(([path, message]) => [fieldOf(path), message]))),
+  }
   return (
     <FormDialog
       title={provider?.name ?? words.addProvider}
       submit={texts.common.save}
-      form={form}
+      form={fields}
       onSubmit={save}
       onClose={onClose}
     >

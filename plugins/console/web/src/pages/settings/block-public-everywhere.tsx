@@ -4,6 +4,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Setting } from '../../parts/setting.tsx'
 import { texts } from '../../texts/index.ts'
+import { ClosedEverywhere } from './closed-everywhere.tsx'
 
 const words = texts.server
 
@@ -14,11 +15,19 @@ export function BlockPublicEverywhere() {
       title={words.blockPublic}
       hint={words.blockPublicHint}
       queryKey={['block-public']}
-      stale={[['buckets'], ['bucket'], ['bucket-setting'], ['access-rules'], ['config']]}
+      stale={[
+        ['buckets'],
+        ['bucket'],
+        ['bucket-setting'],
+        ['access-rules'],
+        ['config'],
+        ['distributions'],
+        ['distribution'],
+      ]}
       load={signal => call('getBlockPublic', { signal })}
       save={({ enabled, mode }) => call('setBlockPublic', { body: { enabled, mode } })}
     >
-      {(block, change, _, errors) => (
+      {(block, change, stored, errors) => (
         <>
           <Switch
             label={words.blockPublicOn}
@@ -26,6 +35,7 @@ export function BlockPublicEverywhere() {
             disabled={!mayChange}
             onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
           />
+          {block.enabled && !stored.enabled && <ClosedEverywhere />}
           {block.enabled && (
             <NativeSelect
               label={words.blockMode}

@@ -97,7 +97,7 @@ export function Settings() {
           onClose={close}
         />
       )}
-      <Suspense>{dialog === 'whole' && <WholeConfig stored={values} onClose={close} />}</Suspense>
+      <Suspense>{dialog === 'whole' && <WholeConfig onClose={close} />}</Suspense>
     </Stack>
   )
 }

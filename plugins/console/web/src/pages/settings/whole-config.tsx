@@ -3,14 +3,16 @@ import { Alert, Button, Code, Group, Stack, Table, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { FormModal } from '../../parts/form-modal.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
 import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
 import { Reasons } from '../../parts/question.tsx'
+import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Values } from './settings.tsx'
@@ -25,12 +27,29 @@ interface Difference {
   readonly after: string | undefined
 }
 
-export interface WholeConfigProps {
-  readonly stored: Config
+export function WholeConfig({ onClose }: { onClose: () => void }) {
+  const load = async (signal: AbortSignal): Promise<Tagged<Config>> => {
+    const { document, etag } = await callTagged('getConfig', { signal })
+    return { document: document as Config, etag }
+  }
+  return (
+    <FormModal title={words.wholeTitle} size="xl" onClose={onClose}>
+      {() => (
+        <StoredDocument queryKey={['config', 'whole']} load={load}>
+          {(stored, reload) => <Form stored={stored} onReload={reload} onClose={onClose} />}
+        </StoredDocument>
+      )}
+    </FormModal>
+  )
+}
+
+interface FormProps {
+  readonly stored: Tagged<Config>
+  readonly onReload: () => Promise<void>
   readonly onClose: () => void
 }
 
-export function WholeConfig({ stored, onClose }: WholeConfigProps) {
+function Form({ stored: { document: stored, etag }, onReload, onClose }: FormProps) {
   const queryClient = useQueryClient()
   const [initial] = useState(() => JSON.stringify(stored, undefined, 2))
   const [text, setText] = useState(initial)
@@ -45,7 +64,8 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
     onSuccess: setWanted,
   })
   const saving = useMutation({
-    mutationFn: (config: Config) => call('replaceConfig', { body: config }),
+    mutationFn: (config: Config) =>
+      call('replaceConfig', { body: config, ...(etag !== undefined && { ifMatch: etag }) }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await queryClient.invalidateQueries()
@@ -55,53 +75,44 @@ export function WholeConfig({ stored, onClose }: WholeConfigProps) {
   const failure = saving.error ?? looking.error
   const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])
   return (
-    <FormModal title={words.wholeTitle} size="xl" onClose={onClose}>
-      {() => (
-        <Stack>
-          <Text size="sm" c="dimmed">
-            {words.wholeHint}
-          </Text>
-          {failure !== null && (findings.length === 0 || wanted !== undefined) && <ProblemAlert error={failure} />}
-          {wanted === undefined ? (
-            <>
-              <JsonEditor
-                label={words.wholeLabel}
-                value={text}
-                onChange={setText}
-                findings={findings}
-                leadsToFindings
-              />
-              <Stack gap="xs" role="alert">
-                <Findings findings={findings} />
-              </Stack>
-            </>
-          ) : (
-            <Differences differences={differencesOf(stored, wanted)} />
-          )}
-          <Unsaved isDirty={text !== initial && !saving.isSuccess} isQuiet />
-          <Group justify="flex-end" className="dialog-buttons">
-            {wanted === undefined ? (
-              <Button onClick={() => looking.mutate(text)} loading={looking.isPending}>
-                {words.look}
-              </Button>
-            ) : (
-              <>
-                <Button variant="default" onClick={() => setWanted(undefined)}>
-                  {words.backToText}
-                </Button>
-                <Button
-                  loading={saving.isPending}
-                  disabled={differencesOf(stored, wanted).length === 0}
-                  onClick={() => saving.mutate(wanted)}
-                >
-                  {words.apply}
-                </Button>
-              </>
-            )}
-          </Group>
-        </Stack>
+    <Stack>
+      <Text size="sm" c="dimmed">
+        {words.wholeHint}
+      </Text>
+      {looking.error !== null && findings.length === 0 && <ProblemAlert error={looking.error} />}
+      <Conflict error={saving.error} onLoad={onReload} />
+      {wanted === undefined ? (
+        <>
+          <JsonEditor label={words.wholeLabel} value={text} onChange={setText} findings={findings} leadsToFindings />
+          <Stack gap="xs" role="alert">
+            <Findings findings={findings} />
+          </Stack>
+        </>
+      ) : (
+        <Differences differences={differencesOf(stored, wanted)} />
       )}
-    </FormModal>
+      <Unsaved isDirty={text !== initial && !saving.isSuccess} isQuiet />
+      <Group justify="flex-end" className="dialog-buttons">
+        {wanted === undefined ? (
+          <Button onClick={() => looking.mutate(text)} loading={looking.isPending}>
+            {words.look}
+          </Button>
+        ) : (
+          <>
+            <Button variant="default" onClick={() => setWanted(undefined)}>
+              {words.backToText}
+            </Button>
+            <Button
+              loading={saving.isPending}
+              disabled={differencesOf(stored, wanted).length === 0}
+              onClick={() => saving.mutate(wanted)}
+            >
+              {words.apply}
+            </Button>
+          </>
+        )}
+      </Group>
+    </Stack>
   )
 }
 

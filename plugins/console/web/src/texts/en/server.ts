@@ -42,6 +42,13 @@ export const server = {
   blockPublicHint:
     'Whatever policies, rules and access control lists of any bucket say, nobody gets in without credentials.',
   blockPublicOn: 'Block public access in every bucket',
+  closesTitle: 'When you save this, nobody gets in without credentials any more (403):',
+  closesNothing: 'Nothing is open to everybody now, so nobody is refused by it.',
+  closedBuckets: 'Buckets that everybody may read, list or write now, at least in part:',
+  closedSites: 'Websites that everybody may open now:',
+  closedSitesUnknown: 'Which websites stop you may not see: those that everybody may open answer 403.',
+  closedMore: (count: number, hasMore: boolean) =>
+    count === 0 ? 'and more' : `and ${hasMore ? 'at least ' : ''}${count.toLocaleString('en')} more`,
   blockMode: 'What would open a bucket',
   blockModes: { reject: 'is refused when somebody saves it', ignore: 'is saved, and has no effect' },
 }

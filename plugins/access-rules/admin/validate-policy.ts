@@ -1,5 +1,6 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { AccessOpening, openingOfStatement } from '../openings.ts'
 
 const Problem = Type.Object(
   {
@@ -26,7 +27,21 @@ const ValidationRequest = Type.Object(
 )
 
 const ValidationResult = Type.Object(
-  { valid: Type.Boolean(), errors: Type.Array(Problem), warnings: Type.Array(Problem) },
+  {
+    valid: Type.Boolean(),
+    errors: Type.Array(Problem),
+    warnings: Type.Array(Problem),
+    openings: Type.Array(
+      Type.Object({
+        statement: Type.Integer({ description: 'Index of the statement, from 0.' }),
+        opens: AccessOpening,
+      }),
+      {
+        description:
+          'What a valid policy of a bucket would let callers do without credentials, as `getAccessRules` says of the stored one. Whether public access is blocked does not count.',
+      },
+    ),
+  },
   { $id: 'ValidationResult' },
 )
 
@@ -46,7 +61,13 @@ export default defineAdminOperation({
   uses: ['policy'],
   handle({ body: { document, bucket } }, { policy }) {
     const options = bucket === undefined ? { kind: 'identity' as const } : { kind: 'bucket' as const, bucket }
-    const { errors = [], warnings } = policy.compile(document, options)
-    return { valid: errors.length === 0, errors: [...errors], warnings: [...warnings] }
+    const { policy: compiled, errors = [], warnings } = policy.compile(document, options)
+    const open = compiled === undefined || bucket === undefined ? [] : policy.publicStatementsOf(compiled)
+    return {
+      valid: errors.length === 0,
+      errors: [...errors],
+      warnings: [...warnings],
+      openings: open.map(each => ({ statement: each.index, opens: openingOfStatement(bucket!, each) })),
+    }
   },
 })

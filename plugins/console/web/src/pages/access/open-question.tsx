@@ -1,0 +1,82 @@
+/** The question before a bucket is opened to everybody: the same for access rules, policies and distributions. */
+import { List, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { texts } from '../../texts/index.ts'
+import { type Opening, verbsOf } from './openings.tsx'
+
+const words = texts.accessRules
+/** More are counted, not named. */
+const effectsShown = 10
+
+export interface OpenEffect {
+  /** As a sentence lists them: read and list. */
+  readonly verbs: string
+  /** Of which objects. */
+  readonly objects: string
+  /** What limits it, in a sentence. */
+  readonly limits?: string
+}
+
+interface Asked {
+  readonly effects: readonly OpenEffect[]
+  readonly more: ReactNode
+  readonly answer: (isWanted: boolean) => void
+}
+
+/** `ask` resolves with whether to go on: at once where nothing is opened. The question has to be drawn. */
+export function useOpenQuestion() {
+  const [asked, setAsked] = useState<Asked>()
+  const ask = (effects: readonly OpenEffect[], more?: ReactNode): Promise<boolean> =>
+    effects.length === 0 ? Promise.resolve(true) : new Promise(answer => setAsked({ effects, more, answer }))
+  const question = asked !== undefined && (
+    <ConfirmDeletion
+      title={words.openTitle}
+      action={words.confirm}
+      onConfirm={async () => asked.answer(true)}
+      onClose={() => {
+        // Whoever has confirmed has answered already.
+        asked.answer(false)
+        setAsked(undefined)
+      }}
+    >
+      <Effects effects={asked.effects} />
+      {asked.more}
+    </ConfirmDeletion>
+  )
+  return { ask, question }
+}
+
+function Effects({ effects }: { effects: readonly OpenEffect[] }) {
+  const sentences = effects.map(({ verbs, objects, limits }) =>
+    [words.everybodyWill(verbs, objects), ...(limits === undefined ? [] : [limits])].join(' '),
+  )
+  const [only] = sentences
+  if (sentences.length === 1) {
+    return (
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {only}
+      </Text>
+    )
+  }
+  const shown = [...new Set(sentences)]
+  return (
+    <List size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {shown.slice(0, effectsShown).map(sentence => (
+        <List.Item key={sentence}>{sentence}</List.Item>
+      ))}
+      {shown.length > effectsShown && <List.Item>{words.moreOpenings(shown.length - effectsShown)}</List.Item>}
+    </List>
+  )
+}
+
+/** What a statement of a policy would open. */
+export const effectOfOpening = ({ actions, keys, limited }: Opening): OpenEffect => ({
+  verbs: verbsOf(actions),
+  objects: keys.length === 0 ? words.everyObject : new Intl.ListFormat('en').format(keys.map(objectsOf)),
+  ...(limited && { limits: words.ifStatementConditions }),
+})
+
+/** Of a pattern of a policy. */
+const objectsOf = (pattern: string) =>
+  /^[^*?]*\*$/.test(pattern) ? words.objectsBelow(pattern.slice(0, -1)) : words.objectsNamed(pattern)
