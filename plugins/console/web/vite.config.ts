@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { usedStyles } from './used-styles.ts'
 
 const operationsFile = new URL('../../../contrib/svcctl/admin/operations.json', import.meta.url)
 const virtualModule = 'virtual:operations'
@@ -36,7 +37,7 @@ const server = process.env.SVC_CONSOLE_URL ?? 'http://127.0.0.1:9001'
 export default defineConfig({
   // The page says in its element `base` where the console is.
   base: './',
-  plugins: [react(), operations(), placed],
+  plugins: [react(), operations(), usedStyles(), placed],
   // Packages that lie further up must not find the React of other tools.
   resolve: { dedupe: ['react', 'react-dom'] },
   build: {
