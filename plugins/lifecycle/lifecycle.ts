@@ -8,7 +8,6 @@ import type { StoreService } from 'svc/plugins/store/api'
 import type { LifecycleRunResult, LifecycleService } from './api.ts'
 import { type Configurations, createConfigurations, type Ready } from './configurations.ts'
 import { readyRules } from './ready-rules.ts'
-import type { LifecycleRule } from './rules.ts'
 import { createRun, type LifecycleAction } from './run.ts'
 import { createWorker, type LifecycleWorker } from './worker.ts'
 
@@ -52,9 +51,10 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
   const runNow = (bucket: string) =>
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
-  const preview = async (bucket: string, rules?: readonly LifecycleRule[]) => {
+  const preview: LifecycleService['preview'] = async (bucket, { draft: rules, atMs } = {}) => {
     const draft = rules && readyRules(rules, dayMs())
-    const run = createRun({ objects, configurations, bucket, now: clock.now, isPreview: true, ...(draft && { draft }) })
+    const now = atMs === undefined ? clock.now : () => atMs
+    const run = createRun({ objects, configurations, bucket, now, isPreview: true, ...(draft && { draft }) })
     // Each slice in a turn of the event loop of its own.
     while (!(await run.step())) await new Promise(resolve => setImmediate(resolve))
     return run.result

@@ -168,6 +168,8 @@ if (withoutBrowser !== false) {
       async () => (await admin.call('GET', '/buckets/photos/policy')).Statement.length === 2,
     )
 
+    // The editor has what is stored, in lines of its own; it would replace what is typed before.
+    await page.locator('.cm-line', { hasText: /^ {2}"Version"/ }).waitFor()
     const empty = '{"Statement": [{"Effect": "Allow", "Action": ""}]}'
     await editor.fill(empty)
     await page.keyboard.press('ControlOrMeta+End')
@@ -356,15 +358,16 @@ if (withoutBrowser !== false) {
     await signIn(page, '/buckets/trial?tab=lifecycle')
     await page.getByRole('button', { name: 'Add rule' }).click()
     const dialog = page.getByRole('dialog')
-    const count = dialog.getByRole('button', { name: 'What would this rule delete now?' })
+    const count = dialog.getByRole('button', { name: 'What would this rule delete?' })
     await dialog.getByLabel('Remove delete markers that no version is left below').check()
     await dialog.getByLabel('Keys that begin with').fill('other/')
     await count.click()
-    await dialog.getByText('Nothing is old enough now.').waitFor()
+    await dialog.getByText('Nothing is old enough.').first().waitFor()
     await dialog.getByLabel('Keys that begin with').fill('go')
-    await dialog.getByText('Nothing is old enough now.').waitFor({ state: 'detached' })
+    await dialog.getByText('Nothing is old enough.').first().waitFor({ state: 'detached' })
     await count.click()
-    await dialog.getByText('1 version or delete marker would be deleted for good').waitFor()
+    await dialog.getByText('1 version or delete marker would be deleted for good').first().waitFor()
+    t.match(await dialog.getByRole('status').innerText(), /^Now\s+1 version.*for good\s+At \w.*,\s20\d\d.*next day of UTC begins\s+1 version.*for good$/s)
     t.same(await accessibilityFlaws(page), [])
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
     t.same(flaws, [])

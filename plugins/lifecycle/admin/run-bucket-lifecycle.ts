@@ -21,6 +21,13 @@ export default defineAdminOperation({
             'Of a dry run: counted instead of the rules that are stored, and not stored. Reads the record of every version.',
         }),
       ),
+      at: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description:
+            'Of a dry run: the time as of which it counts. Default: now. Rules count in days (UTC), so more is due at the next midnight.',
+        }),
+      ),
     },
     { $id: 'LifecycleRun', additionalProperties: false },
   ),
@@ -28,9 +35,15 @@ export default defineAdminOperation({
   response: LifecycleRunResult,
   errors: ['bucket_not_found', 'conflict', 'invalid_configuration'],
   uses: ['lifecycle'],
-  handle({ params: { bucket }, body: { dryRun = false, draft } = {} }, { lifecycle }) {
-    if (draft === undefined) return dryRun ? lifecycle.preview(bucket) : lifecycle.run(bucket)
-    if (!dryRun) throw adminErrors.invalid_argument('/draft: is only counted: send dryRun as well.')
-    return lifecycle.preview(bucket, readRules(draft.rules))
+  handle({ params: { bucket }, body: { dryRun = false, draft, at } = {} }, { lifecycle }) {
+    if (!dryRun) {
+      const field = [draft && 'draft', at && 'at'].find(name => name !== undefined)
+      if (field !== undefined) throw adminErrors.invalid_argument(`/${field}: is of a dry run: send dryRun as well.`)
+      return lifecycle.run(bucket)
+    }
+    return lifecycle.preview(bucket, {
+      draft: draft && readRules(draft.rules),
+      atMs: at === undefined ? undefined : Date.parse(at),
+    })
   },
 })

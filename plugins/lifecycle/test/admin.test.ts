@@ -83,6 +83,16 @@ t.test('rules are applied on demand', async t => {
   t.same((await trial([{ ...marker, filter: { prefix: 'other/' } }])).json, { ...nothing, buckets: 1 })
   const old = { enabled: true, expiration: { days: 1 }, abortIncompleteUpload: { daysAfterInitiation: 1 } }
   t.same((await trial([old])).json, { ...nothing, buckets: 1 }, 'nothing is old enough')
+  await signed({ method: 'POST', path: '/api/v1/buckets/aging/objects/upload?key=young', body: 'x' })
+  const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  t.match((await trial([old], { dryRun: true, at: at(0) })).json, { deleteMarkers: 0 })
+  t.match((await trial([old], { dryRun: true, at: at(2) })).json, { deleteMarkers: 1 }, 'it is two days later')
+  const byDate = { enabled: true, expiration: { date: `${at(-2).slice(0, 10)}T00:00:00.000Z` } }
+  t.match((await trial([byDate])).json, { deleteMarkers: 0 }, 'what was written today is due at midnight')
+  t.match((await trial([byDate], { dryRun: true, at: at(1) })).json, { deleteMarkers: 1 })
+  t.equal((await trial([], { dryRun: true, at: 'soon' })).status, 400)
+  const late = await signed({ method: 'POST', path: `${path}/run`, body: { at: at(1) } })
+  t.equal(late.json.code, 'invalid_argument', 'a run is done now')
   const wrong = await trial([{ enabled: true }])
   t.match(wrong.json, { code: 'invalid_configuration', ruleErrors: [{ rule: 0, message: /action/ }] })
   t.equal((await trial([marker], {})).json.code, 'invalid_argument', 'a draft is not applied')

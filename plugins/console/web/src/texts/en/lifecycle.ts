@@ -41,8 +41,10 @@ export const lifecycle = {
     `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,
   uploads: (days: number) => `uploads that were never completed are removed after ${counted(days, 'day')}`,
   disabled: '(disabled)',
-  preview: 'What would they delete now?',
-  previewDraft: 'What would this rule delete now?',
+  preview: 'What would they delete?',
+  previewDraft: 'What would this rule delete?',
+  now: 'Now',
+  atMidnight: (time: string) => `At ${time}, when the next day of UTC begins`,
   wouldDo: (counts: {
     readonly deleted: number
     readonly deleteMarkers: number
@@ -57,6 +59,6 @@ export const lifecycle = {
       uploadsAborted > 0 && `${counted(uploadsAborted, 'upload')} would be removed`,
       locked > 0 && `${counted(locked, 'version')} would stay, because a lock protects them`,
     ].filter(line => line !== false)
-    return lines.length === 0 ? ['Nothing is old enough now.'] : lines
+    return lines.length === 0 ? ['Nothing is old enough.'] : lines
   },
 }
