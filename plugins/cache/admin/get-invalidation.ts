@@ -1,7 +1,8 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../service.ts'
 import { describeInvalidation, Invalidation, watch } from './schemas.ts'
+import { visibleDistributions } from './visible-distributions.ts'
 
 export default defineAdminOperation({
   id: 'getInvalidation',
@@ -14,5 +15,10 @@ export default defineAdminOperation({
   response: Invalidation,
   errors: ['invalidation_not_found'],
   uses: ['cacheAdmin'],
-  handle: async ({ params: { inv } }, { cacheAdmin }) => describeInvalidation(await cacheAdmin.purges.get(inv)),
+  async handle(request, { cacheAdmin }) {
+    const found = await cacheAdmin.purges.get(request.params.inv)
+    const { showsPurge } = await visibleDistributions(request, cacheAdmin)
+    if (!showsPurge(found)) throw adminErrors.access_denied()
+    return describeInvalidation(found)
+  },
 })

@@ -2,13 +2,15 @@ import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameter
 import { Type } from 'typebox'
 import type {} from '../service.ts'
 import { describeInvalidation, Invalidation, watch } from './schemas.ts'
+import { visibleDistributions } from './visible-distributions.ts'
 
 export default defineAdminOperation({
   id: 'listInvalidations',
   method: 'GET',
   path: '/cache/invalidations',
   tag: 'cache',
-  summary: 'Lists invalidations, the newest first; they are kept for a day after their end.',
+  summary:
+    'Lists invalidations, the newest first; they are kept for a day after their end. Those that may have hit a distribution whose bucket the caller is denied are left out.',
   authorize: watch,
   query: Type.Object({
     distribution: Type.Optional(Type.String({ maxLength: 64 })),
@@ -17,14 +19,17 @@ export default defineAdminOperation({
   }),
   response: pageOf(Invalidation),
   uses: ['cacheAdmin'],
-  async handle({ query: { distribution, state, cursor, limit } }, { cacheAdmin }) {
+  async handle(request, { cacheAdmin }) {
+    const { distribution, state, cursor, limit } = request.query
+    const { showsPurge } = await visibleDistributions(request, cacheAdmin)
     const after = Number(decodeCursor(cursor))
     const { items, next } = await cacheAdmin.purges.list({
       before: after > 0 ? after : undefined,
       limit,
       matches: one =>
         (distribution === undefined || one.request.distribution === distribution) &&
-        (state === undefined || one.state === state),
+        (state === undefined || one.state === state) &&
+        showsPurge(one),
     })
     return {
       items: items.map(describeInvalidation),
