@@ -1,0 +1,2 @@
+/** Buckets: what other plugins that make buckets need. */
+export { requireNewBucketName } from './bucket-name.ts'
