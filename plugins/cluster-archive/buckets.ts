@@ -1,9 +1,14 @@
 /** Settings of buckets: out of this deployment, and into it. */
 import { isCatalogError, type Point } from 'svc/kernel'
-import { requireNewBucketName } from 'svc/plugins/buckets/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import { requirePeriod } from 'svc/plugins/object-lock/api'
-import { type Bucket, type BucketChange, noTags, type ObjectsService } from 'svc/plugins/objects/api'
+import {
+  type Bucket,
+  type BucketChange,
+  noTags,
+  type ObjectsService,
+  requireNewBucketName,
+} from 'svc/plugins/objects/api'
 import { requireQuota } from 'svc/plugins/quota/api'
 import { canonicalJson, differingFields } from 'svc/plugins/sealing/api'
 import type { StoreService } from 'svc/plugins/store/api'
