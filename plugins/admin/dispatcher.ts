@@ -239,7 +239,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
         await mayNow.require(actions, target)
         return true
       }
-      const source = inPlaceOf(operation, (await operation.handle(asked)) as EventSource)
+      const source = inPlaceOf(operation, caller.identity, (await operation.handle(asked)) as EventSource)
       return stream(request, reply, caller, source, mayGoOn)
     }
     const result = await operation.handle(asked)
@@ -251,10 +251,10 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
   }
 
   /** Wraps the source, so that it occupies one of the operation's places while it is open. */
-  function inPlaceOf({ id }: AdminOperation, source: EventSource): EventSource {
+  function inPlaceOf({ id }: AdminOperation, identity: Caller['identity'], source: EventSource): EventSource {
     return {
       open(sink) {
-        const leave = options.places.take(id)
+        const leave = options.places.take(id, identity)
         try {
           const subscription = source.open(sink)
           return {

@@ -10,8 +10,12 @@ import { cookiePattern } from './cookie.ts'
 
 /** Where no setting says otherwise. */
 export const sessionLifetimeMs = 12 * 3600_000
-/** The oldest one of a user, or of all, ends when another would be too many. */
+/**
+ * Of all access keys of a user together: one of the key with the most sessions ends when another would be too many. All keys of root
+ * without limits count as root; those with limits count together, but not as root, because others may hold them.
+ */
 export const sessionsPerUserMax = 64
+/** One of the user with the most sessions ends when another would be too many, never one of root. */
 export const sessionsMax = 10_000
 
 export interface Sessions {
@@ -30,6 +34,8 @@ export interface Sessions {
 
 interface Kept extends Session {
   readonly hash: string
+  /** Whose share of all sessions it belongs to; undefined: that of root. */
+  readonly user: string | undefined
   credentialsMark: Buffer
   /** Mark of the secret that the session's own user is about to set. */
   nextMark: Buffer | undefined
@@ -61,14 +67,17 @@ export function createSessions({
     kept.listeners.clear()
   }
 
-  /** Removes expired sessions, and the oldest ones beyond the bounds. */
-  function makeRoom(accessKey: string): void {
+  /** Removes expired sessions, and one beyond each bound. Whoever has the most gives it, so that nobody can sign others out. */
+  function makeRoom(user: string | undefined): void {
     for (const kept of sessions.values()) {
-      if (kept.expiresAtMs > clock.now() && sessions.size < sessionsMax) break
+      if (kept.expiresAtMs > clock.now()) break
       remove(kept)
     }
-    const own = [...sessions.values()].filter(kept => kept.accessKey === accessKey)
-    for (const kept of own.slice(0, Math.max(0, own.length + 1 - sessionsPerUserMax))) remove(kept)
+    const own = [...sessions.values()].filter(kept => kept.user === user)
+    if (own.length >= sessionsPerUserMax) remove(oldestOfMost(own, kept => kept.accessKey))
+    if (sessions.size < sessionsMax) return
+    const others = [...sessions.values()].filter(kept => kept.user !== undefined)
+    remove(oldestOfMost(others, kept => kept.user))
   }
 
   /** Who it is now; undefined, and the session gone, when secret or key are not those of the login. */
@@ -116,7 +125,8 @@ export function createSessions({
       const { accessKey } = identity
       const key = atOnce(iam.verificationKey(accessKey))
       if (key === undefined) throw new Error('a session begins with an access key that exists')
-      makeRoom(accessKey)
+      const user = identity.isRoot ? undefined : (identity.userName ?? accessKey)
+      makeRoom(user)
       const cookie = random.bytes(32).toString('base64url')
       const issuedAtMs = clock.now()
       const kept: Kept = {
@@ -125,6 +135,7 @@ export function createSessions({
         issuedAtMs,
         expiresAtMs: issuedAtMs + lifetimeMs(),
         hash: hashOf(cookie),
+        user,
         credentialsMark: credentialsMark(key),
         nextMark: undefined,
         listeners: new Set(),
@@ -174,6 +185,12 @@ export function createSessions({
       for (const kept of [...sessions.values()]) remove(kept)
     },
   }
+}
+
+/** The oldest session of the group with the most sessions. `all` is not empty and in the order in which they began. */
+function oldestOfMost(all: readonly Kept[], groupOf: (kept: Kept) => string | undefined): Kept {
+  const groups = [...Map.groupBy(all, groupOf).values()]
+  return groups.reduce((most, group) => (group.length > most.length ? group : most))[0]!
 }
 
 /** The map is searched by it: how long that takes tells of the hash, and nothing of the cookie. */

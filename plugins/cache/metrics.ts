@@ -39,7 +39,7 @@ export function registerFamilies({ metrics, threads, stats, usage, tiers, purgeC
     name: 'svc_cache_hit_ratio',
     help: 'Answers from the cache (hit, stale, revalidated) of all but bypassed ones, since the start.',
     async collect(gauge) {
-      gauge.set((await stats({ distribution: undefined, host: undefined, top: 0 })).hitRatio)
+      gauge.set((await stats({ distribution: undefined, host: undefined, top: 0, shows: () => true })).hitRatio)
     },
   })
   metrics.counter({

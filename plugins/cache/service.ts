@@ -25,9 +25,11 @@ export interface CacheAdmin {
   readonly warmsOnWrite: boolean
   /** Whether anything of the distribution is cached at one of these aliases. */
   caches(distribution: Distribution, aliases: readonly string[]): Promise<boolean>
-  distributions(): Promise<readonly Distribution[]>
   /** Throws `distribution_not_found`. */
   distribution(id: string): Promise<Distribution>
+  distributions(): Promise<readonly Distribution[]>
+  /** Whether a purge of all distributions may select answers of this one. Throws `invalid_cache_request`. */
+  readonly mayHit: typeof mayHit
   /** Distributions of which a purge of all may select answers. Throws `invalid_cache_request`. */
   hitBy(input: PurgeInput): Promise<readonly Distribution[]>
   /**
@@ -56,9 +58,11 @@ export interface CacheAdminOptions {
 
 export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
   const { purges, distributions, configuration } = options
+  const all = async () => (await distributions?.all()) ?? []
   return {
     ...options,
-    distributions: async () => (await distributions?.all()) ?? [],
+    distributions: all,
+    mayHit,
     async distribution(id) {
       const found = await distributions?.get(id)
       if (found === undefined) throw cacheErrors.distribution_not_found()
@@ -73,11 +77,10 @@ export function createCacheAdmin(options: CacheAdminOptions): CacheAdmin {
       return mode === 'website' && places.some(place => !policyOf(place).isOff)
     },
     async hitBy(input) {
-      const all = (await distributions?.all()) ?? []
-      return all.filter(distribution => mayHit(distribution, input))
+      return (await all()).filter(distribution => mayHit(distribution, input))
     },
     async purge(input, distribution, actor) {
-      const selected = distribution === undefined ? ((await distributions?.all()) ?? []) : [distribution]
+      const selected = distribution === undefined ? await all() : [distribution]
       const context = { distribution, indexDocuments: indexDocumentsOf(selected), actor }
       return input.dryRun === true ? purges.preview(input, context) : purges.request(input, context)
     },

@@ -1,9 +1,18 @@
 /** Settings of buckets: out of this deployment, and into it. */
 import { isCatalogError, type Point } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
-import { type Bucket, type BucketChange, noTags, type ObjectsService } from 'svc/plugins/objects/api'
+import { requirePeriod } from 'svc/plugins/object-lock/api'
+import {
+  type Bucket,
+  type BucketChange,
+  noTags,
+  type ObjectsService,
+  requireNewBucketName,
+} from 'svc/plugins/objects/api'
+import { requireQuota } from 'svc/plugins/quota/api'
 import { canonicalJson, differingFields } from 'svc/plugins/sealing/api'
 import type { StoreService } from 'svc/plugins/store/api'
+import { collectTags } from 'svc/plugins/tagging/api'
 import { type Static, Type } from 'typebox'
 import type { ArchiveSection, ChangedFields } from './api.ts'
 import type { ArchiveProblem } from './errors.ts'
@@ -144,15 +153,25 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
     async check(buckets) {
       const problems: ArchiveProblem[] = []
       const known = sectionsByName()
-      for (const [name, { versioning, objectLock, documents }] of buckets) {
+      for (const [name, { versioning, objectLock, quotaBytes, tags, documents }] of buckets) {
         const file = `buckets/${name}.json`
-        if (!bucketName.test(name)) problems.push({ element: file, message: 'no bucket can have this name' })
+        const refuse = (place: string, check: () => unknown) => {
+          const message = refusalOf(check)
+          if (message !== undefined) problems.push({ element: `${file}${place}`, message })
+        }
+        // A bucket that is there keeps its name, which an earlier release may have allowed.
+        if ((await find(name)) === undefined) refuse('', () => requireNewBucketName(name))
+        refuse('/tags', () => collectTags(Object.entries(tags), 'bucket'))
+        if (quotaBytes !== undefined) refuse('/quotaBytes', () => requireQuota(quotaBytes))
         if (objectLock !== undefined && versioning !== 'enabled') {
           problems.push({ element: `${file}/objectLock`, message: 'it needs versioning, which is not enabled' })
         }
         const { days, years } = objectLock?.defaultRetention ?? { days: 1 }
         if ((days === undefined) === (years === undefined)) {
           problems.push({ element: `${file}/objectLock`, message: 'it has exactly one of days and years' })
+        }
+        for (const [unit, period] of [['days', days] as const, ['years', years] as const]) {
+          if (period !== undefined) refuse(`/objectLock/defaultRetention/${unit}`, () => requirePeriod(unit, period))
         }
         for (const [kind, value] of Object.entries(documents)) {
           const element = `${file}/documents/${kind}`
@@ -218,8 +237,16 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
   }
 }
 
-/** The pattern of CreateBucket. Reserved names match it, too; CreateBucket refuses them itself. */
-const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
+/** Why the API refuses this; undefined: it does not. */
+function refusalOf(check: () => unknown): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (isCatalogError(error)) return error.message
+    throw error
+  }
+}
 
 /** The fields of a bucket's own record that a change sets for the first time, changes, and removes. */
 function namesOf(bucket: Bucket, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {

@@ -6,7 +6,12 @@ import type {
   SaverRights,
   StagedDistributions,
 } from 'svc/plugins/distributions/api'
-import type { KeyGroupContent, KeyGroupInput, KeyGroupsService } from 'svc/plugins/key-groups/api'
+import {
+  type KeyGroupContent,
+  type KeyGroupInput,
+  type KeyGroupsService,
+  usedElsewhere,
+} from 'svc/plugins/key-groups/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { KindName } from './kinds.ts'
 
@@ -45,7 +50,7 @@ export async function stage(services: StagingServices, wanted: Wanted, rights: S
     wanted: wanted.Distribution as ReadonlyMap<string, DistributionInput | null>,
     keyGroupChange: id => (groupsWanted.has(id) ? groupsWanted.get(id) !== null : undefined),
   })
-  const groups = await stageKeyGroups(services, groupsWanted, sites)
+  const groups = await stageKeyGroups(services, groupsWanted, sites, rights)
   const cache = await cacheDocuments.stage({
     policies: wanted.CachePolicy as CacheChanges['policies'],
     settings: (wanted.CacheSettings.get('cluster') ?? undefined) as CacheChanges['settings'],
@@ -91,10 +96,20 @@ function siteContents(
   }
 }
 
+/** The keys of a group open the buckets of all distributions that name it. */
+export async function managesAll(
+  uses: Iterable<{ readonly bucket: string }>,
+  { mayManage }: Pick<SaverRights, 'mayManage'>,
+): Promise<boolean> {
+  for (const { bucket } of uses) if (!(await mayManage(bucket))) return false
+  return true
+}
+
 async function stageKeyGroups(
   { keyGroups }: StagingServices,
   wanted: ReadonlyMap<string, KeyGroupInput | null>,
   sites: StagedDistributions,
+  rights: SaverRights,
 ) {
   const before = new Map<string, Content>()
   const after = new Map<string, Content>()
@@ -102,15 +117,23 @@ async function stageKeyGroups(
   const errors = new Map<string, Error>()
   const applies: ((tx: TransactionBuilder) => void)[] = []
   for (const [id, input] of wanted) {
+    // Distributions that stop naming the group by this import are changed, for which the right is asked already.
+    const users = sites.keyGroupUsers(id)
+    const isOwn = await managesAll(
+      users.map(user => sites.after.get(user)!.origin),
+      rights,
+    )
     try {
-      const prepared = await keyGroups.prepare(id, input, sites.keyGroupUsers(id))
+      const prepared = await keyGroups.prepare(id, input, users)
+      if (!isOwn && prepared.isChange) throw usedElsewhere()
       if (prepared.before !== undefined) before.set(id, keyGroupContent(prepared.before))
       if (prepared.after !== undefined) after.set(id, keyGroupContent(prepared.after))
       if (prepared.isChange) changed.add(id)
       applies.push(prepared.apply)
     } catch (error) {
       if (!isRefusal(error)) throw error
-      errors.set(id, error)
+      // The refusal of a removal names the distributions.
+      errors.set(id, isOwn ? error : usedElsewhere())
     }
   }
   return { before, after, changed, errors, applies }

@@ -1,5 +1,6 @@
 /** The documents of other plugins that distributions name. */
 import type { CertificateUse } from 'svc/plugins/certificates/api'
+import type { KeyGroupUse } from 'svc/plugins/key-groups/api'
 import type { SecretUse } from 'svc/plugins/secret-references/api'
 import type { NamedUser, StoredDocument, Uses } from 'svc/plugins/store/api'
 import { certificateOf } from './certificates.ts'
@@ -11,7 +12,7 @@ type Document = StoredDocument<StoredDistribution>
 
 export interface DistributionUses {
   readonly certificates: () => Promise<Uses<CertificateUse>>
-  readonly keyGroups: () => Promise<Uses>
+  readonly keyGroups: () => Promise<Uses<KeyGroupUse>>
   readonly dnsProviders: () => Promise<Uses>
   readonly secrets: () => Promise<readonly SecretUse[]>
 }
@@ -29,7 +30,7 @@ export function createUses({ all, usesOf }: Pick<Registry<unknown>, 'all' | 'use
       return certificate === undefined ? [] : [[certificate, { name: id, domains: value.aliases }]]
     }),
     keyGroups: usesOf(({ id, value }: Document) =>
-      [...keyGroupsOf(value)].map((group): [string, NamedUser] => [group, { name: id }]),
+      [...keyGroupsOf(value)].map((group): [string, KeyGroupUse] => [group, { name: id, bucket: value.origin.bucket }]),
     ),
     dnsProviders: usesOf(({ id, value: { tls } }: Document): [string, NamedUser][] =>
       tls.dnsProvider === undefined ? [] : [[tls.dnsProvider, { name: `distribution/${id}` }]],

@@ -1,4 +1,5 @@
 /** Certificates and keys from files that operators name. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { HttpClientTls } from './api.ts'
@@ -14,34 +15,51 @@ const nonBlockingRead = constants.O_RDONLY | constants.O_NONBLOCK
 /** A bundle of all public authorities is a quarter of it. */
 const fileBytesMax = 1024 * 1024
 
-/** Rejects with HttpClientError, a clause that names the file by its role: `the authorities cannot be read (ENOENT)`. */
+/** Rejects with HttpClientError, a clause that names the file by its role. It is the same whatever is wrong with the file. */
 export async function readTlsFiles(tls: HttpClientTls | undefined): Promise<TlsFiles> {
   if (tls === undefined) return {}
   const [ca, cert, key] = await Promise.all([
-    readPem('the authorities', tls.authoritiesFile),
-    readPem('the certificate', tls.certificateFile),
-    readPem('the key of the certificate', tls.keyFile),
+    readPem('the authorities', tls.authoritiesFile, 'certificate'),
+    readPem('the certificate', tls.certificateFile, 'certificate'),
+    readPem('the key of the certificate', tls.keyFile, 'key'),
   ])
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
 }
 
-/** Errors never have the content of a file: an operator may name any file. */
-async function readPem(what: string, path: string): Promise<Buffer | undefined> {
+/** Any path may be set by whoever may change the configuration: the error tells neither whether the file exists nor what is in it. */
+async function readPem(what: string, path: string, kind: 'certificate' | 'key'): Promise<Buffer | undefined> {
   if (path === '') return undefined
+  const bytes = await readSmall(path)
+  if (bytes !== undefined && holds(kind, bytes)) return bytes
+  throw new HttpClientError('tls', `the file of ${what} cannot be read, or holds no PEM ${kind}`)
+}
+
+/** Undefined: it cannot be read, is no file, or is too large. */
+async function readSmall(path: string): Promise<Buffer | undefined> {
   try {
     // Non-blocking: if it is a pipe, opening would wait for a writer.
     const file = await open(path, nonBlockingRead)
     try {
       const stat = await file.stat()
-      if (!stat.isFile() || stat.size > fileBytesMax) throw new HttpClientError('tls', `${what}: not a PEM file`)
-      const bytes = await file.readFile()
-      if (!bytes.includes('-----BEGIN ')) throw new HttpClientError('tls', `${what}: not a PEM file`)
-      return bytes
+      return stat.isFile() && stat.size <= fileBytesMax ? await file.readFile() : undefined
     } finally {
       await file.close()
     }
-  } catch (error) {
-    if (error instanceof HttpClientError) throw error
-    throw new HttpClientError('tls', `${what} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  } catch {
+    // The reason would tell about files of the machine.
+    return undefined
+  }
+}
+
+function holds(kind: 'certificate' | 'key', bytes: Buffer): boolean {
+  // Both are also read from DER, which TLS does not take.
+  if (!bytes.includes('-----BEGIN ')) return false
+  try {
+    if (kind === 'certificate') new X509Certificate(bytes)
+    else createPrivateKey(bytes)
+    return true
+  } catch {
+    // The parser's own message is about bytes.
+    return false
   }
 }

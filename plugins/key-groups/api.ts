@@ -3,9 +3,9 @@
  * private key that the server made may stay with it, sealed, to sign on request.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { DocumentUser, TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, NamedUser, TransactionBuilder } from 'svc/plugins/store/api'
 
-export { keyGroupErrors } from './errors.ts'
+export { keyGroupErrors, usedElsewhere } from './errors.ts'
 
 export type KeyAlgorithm = 'rsa' | 'ed25519'
 
@@ -25,14 +25,23 @@ export interface KeyGroupKey {
   readonly createdMs: number
 }
 
+/** A distribution that names a key group. */
+export interface KeyGroupUse extends NamedUser {
+  /** The keys of the group open it. */
+  readonly bucket: string
+}
+
+/** Throws where the caller may not change a group with these uses. */
+export type RequireUses = (uses: readonly KeyGroupUse[]) => MaybePromise<void>
+
 export interface KeyGroup {
   /** 1 to 64 of a-z, 0-9, `.`, `_`, `-`. */
   readonly id: string
   readonly comment: string
   /** At most 10, in the order in which they came. */
   readonly keys: readonly KeyGroupKey[]
-  /** Ids of distributions that name the group. */
-  readonly usedBy: readonly string[]
+  /** Distributions that name the group, sorted by their ids. */
+  readonly usedBy: readonly KeyGroupUse[]
   readonly createdMs: number
   readonly updatedMs: number
   /** The ETag without quotes. */
@@ -163,7 +172,10 @@ export interface PreparedKeyGroup {
 /** The fields of a group that clients write. */
 export type KeyGroupContent = Pick<KeyGroup, 'comment' | 'keys'>
 
-/** Errors are `keyGroupErrors` and those of the store. */
+/**
+ * Errors are `keyGroupErrors` and those of the store. A change asks `requireUses` before it decides anything, and fails rather than be
+ * committed where the uses are others by then.
+ */
 export interface KeyGroupsService {
   /** Groups ordered by id. `limit` is 1 to 1000. */
   list(request: { readonly startAfter?: string; readonly limit?: number }): Promise<{
@@ -173,24 +185,28 @@ export interface KeyGroupsService {
   /** Throws `key_group_not_found`. */
   get(id: string): Promise<KeyGroup>
   /** Throws `already_exists`, `invalid_key_group`. */
-  create(id: string, input: KeyGroupInput): Promise<KeyGroup>
+  create(id: string, input: KeyGroupInput, options?: { readonly requireUses?: RequireUses }): Promise<KeyGroup>
   /** Creates or replaces. Keys that stay keep their private keys. Throws `invalid_key_group`, `key_group_in_use`, `precondition_failed`. */
   put(
     id: string,
     input: KeyGroupInput,
-    options?: { readonly ifMatch?: string },
+    options?: { readonly ifMatch?: string; readonly requireUses?: RequireUses },
   ): Promise<{ readonly group: KeyGroup; readonly isNew: boolean }>
   /** Throws `key_group_not_found`, `key_group_in_use`, `precondition_failed`. */
-  delete(id: string, options?: { readonly ifMatch?: string }): Promise<void>
+  delete(id: string, options?: { readonly ifMatch?: string; readonly requireUses?: RequireUses }): Promise<void>
   /**
    * `put`, or with `null` `delete`, of which the caller makes a part of its transaction. `usedBy`: who names the group after that
    * transaction, whose condition must be that this is so. Throws `invalid_key_group`, `key_group_in_use`.
    */
   prepare(id: string, input: KeyGroupInput | null, usedBy: readonly string[]): Promise<PreparedKeyGroup>
   /** `privateKey` (PEM, PKCS #8) of a generated key: it cannot be read again. */
-  addKey(id: string, key: NewKey): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
+  addKey(
+    id: string,
+    key: NewKey,
+    options?: { readonly requireUses?: RequireUses },
+  ): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
   /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */
-  removeKey(id: string, keyId: string): Promise<void>
+  removeKey(id: string, keyId: string, options?: { readonly requireUses?: RequireUses }): Promise<void>
   /** Whether the group exists, as of the last acknowledged change of any thread. */
   exists(id: string): MaybePromise<boolean>
   /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */
@@ -210,6 +226,6 @@ declare module 'svc/kernel' {
   }
   interface ExtensionPoints {
     /** A plugin whose documents name key groups. */
-    'keyGroups.user': DocumentUser
+    'keyGroups.user': DocumentUser<KeyGroupUse>
   }
 }

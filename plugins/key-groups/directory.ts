@@ -11,9 +11,16 @@ import {
   type StoreService,
   type TransactionBuilder,
   type Uses,
-  usedBy,
 } from 'svc/plugins/store/api'
-import type { KeyGroup, KeyGroupContent, KeyGroupInput, KeyGroupKey, KeyGroupsService } from './api.ts'
+import type {
+  KeyGroup,
+  KeyGroupContent,
+  KeyGroupInput,
+  KeyGroupKey,
+  KeyGroupsService,
+  KeyGroupUse,
+  RequireUses,
+} from './api.ts'
 import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
 import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
 import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
@@ -25,7 +32,7 @@ const attemptsMax = 64
 export interface DirectoryOptions {
   readonly store: StoreService
   readonly documents: KeyGroupDocuments
-  readonly users: Point<DocumentUser>
+  readonly users: Point<DocumentUser<KeyGroupUse>>
   readonly clock: Clock
 }
 
@@ -39,10 +46,10 @@ export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
 export function createDirectory({ store, documents: { groups }, users, clock }: DirectoryOptions): KeyGroupDirectory {
   const readUses = () => gatherUses(users.list().map(({ value }) => value))
 
-  const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses): KeyGroup => {
+  const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses<KeyGroupUse>): KeyGroup => {
     const { id, value, etag, modifiedMs } = document
     const { comment, keys, createdMs } = value
-    const described = { comment, keys: keys.map(describeKey), usedBy: usedBy(uses, id), createdMs }
+    const described = { comment, keys: keys.map(describeKey), usedBy: usesOf(uses, id), createdMs }
     return { id, ...described, updatedMs: modifiedMs, etag }
   }
 
@@ -55,8 +62,15 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   const get = async (id: string): Promise<KeyGroup> => describe(await require(id), await readUses())
 
   /** Commits the decision about the group, which may be asked for again. */
-  const change = async (id: string, ifMatch: string | undefined, decide: (current: Current) => Decision) => {
+  const change = async (
+    id: string,
+    { ifMatch, requireUses }: { readonly ifMatch?: string; readonly requireUses?: RequireUses },
+    decide: (current: Current) => Decision,
+  ) => {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const uses = await readUses()
+      const users = usesOf(uses, id)
+      await requireUses?.(users)
       const current = await groups.get(id)
       if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag))) {
         throw keyGroupErrors.precondition_failed()
@@ -64,12 +78,11 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const next = decide(current)
       if (next === undefined || isSame(next, current)) return
       const keepsKeys = next !== null && next.keys.length > 0
-      const uses = keepsKeys ? undefined : await readUses()
-      if (uses !== undefined) requireUnused(id, next, usedBy(uses, id))
+      if (!keepsKeys) requireUnused(id, next, namesOf(users))
       try {
         await store.transaction(tx => {
           write(tx, id, next, current)
-          uses?.fence(tx)
+          if (!keepsKeys || requireUses !== undefined) uses.fence(tx)
         })
         return
       } catch (error) {
@@ -93,8 +106,12 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
   }
 
-  const changeKeys = (id: string, decide: (keys: readonly KeyDocument[]) => KeyDocument[]) =>
-    change(id, undefined, current => {
+  const changeKeys = (
+    id: string,
+    options: { readonly requireUses?: RequireUses },
+    decide: (keys: readonly KeyDocument[]) => KeyDocument[],
+  ) =>
+    change(id, options, current => {
       if (current === undefined) throw noKeyGroup(id)
       return { ...current.value, keys: decide(current.value.keys) }
     })
@@ -108,9 +125,9 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
 
     get,
 
-    async create(id, { comment = '', keys = [] }) {
+    async create(id, { comment = '', keys = [] }, options = {}) {
       requireGroupId(id)
-      await change(id, undefined, current => {
+      await change(id, options, current => {
         if (current !== undefined) throw keyGroupErrors.already_exists(`There is a key group "${id}" already.`)
         const nowMs = clock.now()
         return { comment, keys: applyInputs(keys, [], nowMs), createdMs: nowMs }
@@ -118,10 +135,10 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       return get(id)
     },
 
-    async put(id, input, { ifMatch } = {}) {
+    async put(id, input, options = {}) {
       requireGroupId(id)
       let isNew = false
-      await change(id, ifMatch, current => {
+      await change(id, options, current => {
         isNew = current === undefined
         return replaced(input, current)
       })
@@ -146,22 +163,23 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       }
     },
 
-    delete: (id, { ifMatch } = {}) =>
-      change(id, ifMatch, current => {
+    delete: (id, options = {}) =>
+      change(id, options, current => {
         if (current === undefined) throw noKeyGroup(id)
         return null
       }),
 
-    async addKey(id, { name = '', publicKey, generate = false, algorithm, storePrivateKey = true }) {
+    async addKey(id, { name = '', publicKey, generate = false, algorithm, storePrivateKey = true }, options = {}) {
       if (generate === (publicKey !== undefined)) {
         throw invalid('publicKey', 'is given, or generate is true, and not both')
       }
       // Before a key is generated that would be lost.
+      await options.requireUses?.(usesOf(await readUses(), id))
       await require(id)
       if (publicKey !== undefined && algorithm !== undefined) throw invalid('algorithm', 'is for a key to be made')
       const made = generate ? await generateKey(algorithm ?? 'ed25519') : undefined
       const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, clock.now())
-      await changeKeys(id, keys => {
+      await changeKeys(id, options, keys => {
         if (keys.some(other => other.id === key.id)) {
           throw keyGroupErrors.already_exists(`The key group "${id}" has the key ${key.id} already.`)
         }
@@ -173,8 +191,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       return { key: describeKey(key), privateKey: made?.privateKey }
     },
 
-    removeKey: (id, keyId) =>
-      changeKeys(id, keys => {
+    removeKey: (id, keyId, options = {}) =>
+      changeKeys(id, options, keys => {
         if (!keys.some(key => key.id === keyId)) throw noKey(id, keyId)
         return keys.filter(key => key.id !== keyId)
       }),
@@ -184,6 +202,11 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     requireIn: (tx, id) => tx.require(groups, id, { ifMatch: '*' }),
   }
 }
+
+const usesOf = ({ byId }: Uses<KeyGroupUse>, id: string): KeyGroupUse[] =>
+  [...(byId.get(id) ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1))
+
+const namesOf = (uses: readonly KeyGroupUse[]): string[] => uses.map(({ name }) => name)
 
 const contentOf = ({ comment, keys }: KeyGroupDocument): KeyGroupContent => ({ comment, keys: keys.map(describeKey) })
 

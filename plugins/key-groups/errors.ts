@@ -1,4 +1,5 @@
 import { defineErrors } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
 
 /** Codes and statuses of the Admin API. */
 export const keyGroupErrors = defineErrors({
@@ -11,6 +12,14 @@ export const keyGroupErrors = defineErrors({
   precondition_failed: { status: 412, title: 'The key group has changed: its ETag is not that of If-Match.' },
   busy: { status: 503, title: 'Too many writers change this key group at once. Try again.' },
 })
+
+export const manage = 'admin:ManageDistributions'
+
+/** Does not name the distribution, which the caller may not know. */
+export const usedElsewhere = (): Error =>
+  adminErrors.access_denied(
+    `A distribution of a bucket on which you do not have ${manage} uses the key group: its keys open that bucket, too.`,
+  )
 
 export const noKeyGroup = (id: string): Error =>
   keyGroupErrors.key_group_not_found(`There is no key group "${id}".`, { extra: { KeyGroup: id } })

@@ -131,7 +131,8 @@ export function createRun({
       if (kind === 'upload') result.uploadsAborted++
       else if (kind === 'current' && isDeleteMarker) continue
       else {
-        const isKept = lock !== undefined && (lock.legalHold === true || (lock.retention?.retainUntilMs ?? 0) > startMs)
+        const isKept =
+          lock !== undefined && (lock.legalHold === true || !((lock.retention?.retainUntilMs ?? 0) <= startMs))
         if (kind === 'current' && versioning !== 'off') count(kind, isKept ? 'marked-locked' : 'marked')
         else count(kind, isKept ? 'kept' : 'deleted')
       }

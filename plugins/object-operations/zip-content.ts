@@ -26,7 +26,7 @@ const skippedName = '_skipped.json'
 export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry> {
   const { objects, named, prefixes } = content
   const nameOf = createNames()
-  /** Versions that are already in the archive: a named object may also be in a folder. */
+  /** Versions that are already in the archive: a named object may also be in a folder, or be named twice. */
   const isIn = new Set<string>()
   const skipped: { key: string; code: string }[] = []
   let skippedCount = 0
@@ -44,6 +44,7 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
   })
 
   for (const version of named) {
+    if (isIn.has(identityOf(version))) continue
     isIn.add(identityOf(version))
     yield entryOf(version)
   }

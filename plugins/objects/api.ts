@@ -12,6 +12,7 @@ import type { ChangeOrigin, ObjectObserver } from './events.ts'
 import type { Tags } from './tags.ts'
 import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
+export { requireNewBucketName } from './bucket-name.ts'
 export { invalidBucketName, objectErrors, onDeleteMarker } from './errors.ts'
 export {
   type ChangeOrigin,

@@ -18,7 +18,7 @@ export function requireLockable(bucket: BucketDocument, lock: ObjectLock | undef
 }
 
 function requireFuture({ retainUntilMs }: Retention, nowMs: number): void {
-  if (retainUntilMs <= nowMs) throw objectErrors.InvalidArgument('The retain until date must be in the future!')
+  if (!(retainUntilMs > nowMs)) throw objectErrors.InvalidArgument('The retain until date must be in the future!')
 }
 
 /** The lock after the change. Throws AccessDenied if the change would weaken it without the permission to do so. */

@@ -31,6 +31,7 @@ import type {
   SystemMetadata,
   VersionSummary,
 } from './api.ts'
+import { endOfRetention } from './retention-end.ts'
 import { noTags, type Tags } from './tags.ts'
 import { versionIdOf } from './version-id.ts'
 
@@ -532,15 +533,16 @@ function encodeLock(lock: ObjectLock | undefined): Tail[7] {
   if (lock === undefined || (lock.retention === undefined && lock.legalHold === undefined)) return null
   const { retention, legalHold } = lock
   const mode = retention?.mode === 'COMPLIANCE' ? 2 : retention?.mode === 'GOVERNANCE' ? 1 : 0
-  return [mode, retention?.retainUntilMs ?? 0, legalHold ?? null]
+  return [mode, retention === undefined ? 0 : endOfRetention(retention.retainUntilMs), legalHold ?? null]
 }
 
 /** `undefined` for a record of a release without locks. */
 function decodeLock(lock: Tail[7] | undefined): ObjectLock | undefined {
   if (lock === null || lock === undefined) return undefined
-  const [code, retainUntilMs, legalHold] = lock
+  const [code, end, legalHold] = lock
   const mode = retentionModes[code]
-  return { retention: mode === undefined ? undefined : { mode, retainUntilMs }, legalHold: legalHold ?? undefined }
+  const retention = mode === undefined ? undefined : { mode, retainUntilMs: endOfRetention(end) }
+  return { retention, legalHold: legalHold ?? undefined }
 }
 
 function encodeAcl(acl: CannedAcl): number {

@@ -201,7 +201,8 @@ function requireUnlocked(value: Uint8Array, nowMs: number, bypassGovernance: boo
 }
 
 export function isRetaining({ retention }: ObjectLock, nowMs: number): boolean {
-  return retention !== undefined && retention.retainUntilMs > nowMs
+  // Also where the end is no number.
+  return retention !== undefined && !(retention.retainUntilMs <= nowMs)
 }
 
 function withDefaultRetention({ objectLock }: BucketDocument, value: Uint8Array, nowMs: number): Uint8Array {

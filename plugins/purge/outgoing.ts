@@ -37,6 +37,8 @@ export function createOutgoing(
     if (protocol === 'https:') return
     const host = hostname.replace(/^\[|\]$/g, '')
     const found = isIP(host) === 0 ? await lookup(host, { all: true }).catch(() => []) : [{ address: host }]
+    // The connection looks the name up again: what is not known now could be any address then.
+    if (found.length === 0) throw new CallFailure(`the name ${host} cannot be looked up`)
     if (found.some(({ address }) => !isAllowed(address)))
       throw new CallFailure(`the URL ${plainProblem}`, { isPermanent: true })
   }

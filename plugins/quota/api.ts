@@ -1,5 +1,7 @@
 /** Quotas of buckets: a limit on the bytes that a bucket may have. They are held to by `objects`, in the commit. */
 
+export { requireQuota } from './quota-bytes.ts'
+
 export interface QuotaService {
   /** Bytes; 0 where there is none. Throws NoSuchBucket. */
   get(bucket: string): Promise<number>

@@ -1,4 +1,4 @@
-/** Tagging: what other operations need to read sets of tags. Tags themselves are attributes of `objects`. */
+/** Tagging: what other operations need to read and check sets of tags. Tags themselves are attributes of `objects`. */
 export { taggingErrors } from './errors.ts'
-export { readTagSet, type TagOwner, tagSetElements } from './tag-set.ts'
+export { collectTags, readTagSet, type TagOwner, tagSetElements } from './tag-set.ts'
 export { etagOfTags } from './tags-etag.ts'

@@ -367,7 +367,10 @@ if (withoutBrowser !== false) {
     await dialog.getByText('Nothing is old enough.').first().waitFor({ state: 'detached' })
     await count.click()
     await dialog.getByText('1 version or delete marker would be deleted for good').first().waitFor()
-    t.match(await dialog.getByRole('status').innerText(), /^Now\s+1 version.*for good\s+At \w.*,\s20\d\d.*next day of UTC begins\s+1 version.*for good$/s)
+    t.match(
+      await dialog.getByRole('status').innerText(),
+      /^Now\s+1 version.*for good\s+At \w.*,\s20\d\d.*next day of UTC begins\s+1 version.*for good$/s,
+    )
     t.same(await accessibilityFlaws(page), [])
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
     t.same(flaws, [])

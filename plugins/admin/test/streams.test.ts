@@ -102,6 +102,17 @@ t.test('a client that has seen enough is no failure in trace and audit', async t
   t.notOk(record!.errorCode)
 })
 
+t.test('a user who takes a whole share of streams leaves places for others', async t => {
+  const secretKey = 'a-secret-of-eve'
+  const Statement = [{ Effect: 'Allow', Action: 'admin:ServerTrace' }]
+  await users.putPolicy('watcher', { Version: '2012-10-17', Statement })
+  for (const accessKey of ['eve', 'finn']) await users.createUser({ accessKey, secretKey, policyNames: ['watcher'] })
+  for (let count = 0; count < 16; count++) await open(sign('eve', secretKey))
+  await t.rejects(open(sign('eve', secretKey)), { message: 'no stream: 429' })
+  await open(sign('finn', secretKey))
+  await open(sign(rootUser, rootPassword))
+})
+
 t.test('a stream ends when the provider no longer accepts its caller', async t => {
   const authorization = 'Ticket one'
   tickets.add(authorization)

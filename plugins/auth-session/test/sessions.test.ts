@@ -155,9 +155,40 @@ t.test('sessions are bounded, by user and in all', async t => {
   t.ok(sessions.find(cookies[1]))
   for (let n = 0; n < sessionsMax + 10; n++) sessions.begin(identityOf(`user${n % 200}`))
   t.equal(sessions.size, sessionsMax)
-  t.equal(sessions.find(cookies[1]), undefined)
+  t.equal(sessions.find(cookies[1]), undefined, 'the user with the most sessions gave one')
   sessions.close()
   t.equal(sessions.size, 0)
+})
+
+t.test('nobody signs others out by signing in, with however many access keys', async t => {
+  const owned = (key: string, userName: string) => ({ ...identityOf(key), userName, kind: 'access-key' as const })
+  const names = [
+    ...Array.from({ length: 1000 }, (_, n) => `KEY${n}`),
+    ...Array.from({ length: 200 }, (_, n) => `user${n}`),
+    ...['root', 'ROOTKEY', 'LIMITED', 'ada'],
+  ]
+  const sessions = createSessions({
+    iam: createUsers(Object.fromEntries(names.map(name => [name, 'secret-of-name']))),
+    clock: createFakeClock(0),
+    random,
+  })
+  const root = sessions.begin({ ...identityOf('root'), isRoot: true }).cookie
+  const rootKey = sessions.begin({ ...owned('ROOTKEY', 'root'), isRoot: true }).cookie
+  const ada = sessions.begin(identityOf('ada')).cookie
+  const own = sessions.begin(owned('KEY0', 'mallory')).cookie
+  for (let n = 0; n < sessionsMax + 100; n++) sessions.begin(owned(`KEY${1 + (n % 999)}`, 'mallory'))
+  t.equal(sessions.size, 3 + sessionsPerUserMax, 'all keys of a user count together')
+  t.equal(sessions.find(own), undefined)
+  const kept = sessions.begin(owned('KEY0', 'mallory')).cookie
+  for (let n = 0; n < 200; n++) sessions.begin(owned('KEY1', 'mallory'))
+  t.ok(sessions.find(kept), 'a key with many sessions gives its own')
+  for (let n = 0; n < 200; n++) sessions.begin(owned('LIMITED', 'root'))
+  t.ok(sessions.find(root), "the holder of a key of root with few rights does not end root's sessions")
+
+  for (let n = 0; n < 12_000; n++) sessions.begin(identityOf(`user${n % 200}`))
+  t.equal(sessions.size, sessionsMax)
+  for (const cookie of [root, rootKey, ada]) t.ok(sessions.find(cookie), 'those with the most sessions give one')
+  sessions.close()
 })
 
 t.test('five failures on a key, twenty on any, in five minutes: one minute of refusal', async t => {

@@ -1,6 +1,6 @@
 import { checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { requireNewBucketName } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
-import { requireNewBucketName } from '../bucket-name.ts'
 import { Bucket, describeBucket } from './bucket-schema.ts'
 
 const CreateBucket = Type.Object(
@@ -9,7 +9,9 @@ const CreateBucket = Type.Object(
     region: Type.Optional(Type.String({ maxLength: 256, description: 'The region of the server, and no other.' })),
     versioning: Type.Optional(Type.Boolean({ description: 'Implied by `objectLock`.' })),
     objectLock: Type.Optional(Type.Boolean()),
-    quotaBytes: Type.Optional(Type.Integer({ minimum: 0, description: '0: no quota.' })),
+    quotaBytes: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: '0: no quota.' }),
+    ),
     created: Type.Optional(Type.String({ readOnly: true })),
   },
   { $id: 'CreateBucket' },

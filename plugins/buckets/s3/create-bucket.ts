@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isCatalogError } from 'svc/kernel'
 import 'svc/plugins/object-ownership/api'
-import { objectErrors, type Tags } from 'svc/plugins/objects/api'
+import { objectErrors, requireNewBucketName, type Tags } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { readTagSet, tagSetElements } from 'svc/plugins/tagging/api'
-import { requireNewBucketName } from '../bucket-name.ts'
 
 export default defineS3Operation({
   name: 'CreateBucket',

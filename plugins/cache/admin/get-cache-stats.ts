@@ -1,6 +1,7 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../service.ts'
+import { visibleDistributions } from './visible-distributions.ts'
 
 const Count = Type.Integer()
 const Counts = Type.Record(Type.String(), Count, { description: 'By the value of X-Cache.' })
@@ -28,7 +29,7 @@ export default defineAdminOperation({
   path: '/cache/stats',
   tag: 'cache',
   summary:
-    'What the cache has answered since the start, in sum, by host and by node, and the pages that are asked for most.',
+    'What the cache has answered since the start, in sum, by host and by node, and the pages that are asked for most. Hosts and pages are those of distributions whose cache the caller may manage or invalidate.',
   authorize: [['admin:ManageCache', 'admin:InvalidateCache', 'admin:ServerInfo']],
   query: Type.Object({
     distribution: Type.Optional(Type.String({ maxLength: 64 })),
@@ -82,5 +83,10 @@ export default defineAdminOperation({
     { $id: 'CacheStats' },
   ),
   uses: ['cacheAdmin'],
-  handle: ({ query: { distribution, host, top } }, { cacheAdmin }) => cacheAdmin.stats({ distribution, host, top }),
+  async handle(request, { cacheAdmin }) {
+    const { distribution, host, top } = request.query
+    const { shows } = await visibleDistributions(request, cacheAdmin)
+    if (distribution !== undefined && !shows(distribution)) throw adminErrors.access_denied()
+    return cacheAdmin.stats({ distribution, host, top, shows })
+  },
 })

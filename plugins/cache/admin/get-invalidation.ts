@@ -1,8 +1,8 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../service.ts'
-import { readableBy } from './readable-invalidations.ts'
 import { describeInvalidation, Invalidation, watch } from './schemas.ts'
+import { visibleDistributions } from './visible-distributions.ts'
 
 export default defineAdminOperation({
   id: 'getInvalidation',
@@ -18,8 +18,8 @@ export default defineAdminOperation({
   uses: ['cacheAdmin'],
   async handle(request, { cacheAdmin }) {
     const found = await cacheAdmin.purges.get(request.params.inv)
-    const mayRead = await readableBy(request, cacheAdmin)
-    if (!mayRead(found)) throw adminErrors.access_denied()
+    const { showsPurge } = await visibleDistributions(request, cacheAdmin)
+    if (!showsPurge(found)) throw adminErrors.access_denied()
     return describeInvalidation(found)
   },
 })

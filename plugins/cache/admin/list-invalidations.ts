@@ -1,8 +1,8 @@
 import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameters } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../service.ts'
-import { readableBy } from './readable-invalidations.ts'
 import { describeInvalidation, Invalidation, watch } from './schemas.ts'
+import { visibleDistributions } from './visible-distributions.ts'
 
 export default defineAdminOperation({
   id: 'listInvalidations',
@@ -10,7 +10,7 @@ export default defineAdminOperation({
   path: '/cache/invalidations',
   tag: 'cache',
   summary:
-    'Lists invalidations, the newest first; they are kept for a day after their end. Those of buckets to which the caller is denied access are left out, also where the invalidation is of all distributions and one of these may be hit.',
+    'Lists invalidations, the newest first; they are kept for a day after their end. Those that may have hit a distribution whose bucket the caller is denied are left out.',
   authorize: watch,
   query: Type.Object({
     distribution: Type.Optional(Type.String({ maxLength: 64 })),
@@ -21,7 +21,7 @@ export default defineAdminOperation({
   uses: ['cacheAdmin'],
   async handle(request, { cacheAdmin }) {
     const { distribution, state, cursor, limit } = request.query
-    const mayRead = await readableBy(request, cacheAdmin)
+    const { showsPurge } = await visibleDistributions(request, cacheAdmin)
     const after = Number(decodeCursor(cursor))
     const { items, next } = await cacheAdmin.purges.list({
       before: after > 0 ? after : undefined,
@@ -29,7 +29,7 @@ export default defineAdminOperation({
       matches: one =>
         (distribution === undefined || one.request.distribution === distribution) &&
         (state === undefined || one.state === state) &&
-        mayRead(one),
+        showsPurge(one),
     })
     return {
       items: items.map(describeInvalidation),

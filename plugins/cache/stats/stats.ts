@@ -7,6 +7,8 @@ export interface StatsRequest {
   readonly distribution: string | undefined
   readonly host: string | undefined
   readonly top: number
+  /** Whether hosts and pages of this distribution are told. Sums without a filter count all. */
+  readonly shows: (distribution: string) => boolean
 }
 
 export interface StatsOptions {
@@ -23,11 +25,15 @@ const statsMessage = 'cache.stats'
 export function createStats({ threads, node, mode, own, invalidations, webhookQueue }: StatsOptions) {
   threads.handle(statsMessage, own)
 
-  return async function stats({ distribution, host, top }: StatsRequest) {
+  return async function stats({ distribution, host, top, shows }: StatsRequest) {
     const all = [own(), ...(await threads.callOthers<ThreadStats>(statsMessage))]
-    const isWanted = (one: { readonly distribution: string; readonly host: string }) =>
-      (distribution === undefined || one.distribution === distribution) && (host === undefined || one.host === host)
-    const hosts = sumOf(all.flatMap(one => one.hosts.filter(isWanted)))
+    const isFiltered = distribution !== undefined || host !== undefined
+    const isShown = (one: { readonly distribution: string; readonly host: string }) =>
+      (distribution === undefined || one.distribution === distribution) &&
+      (host === undefined || one.host === host) &&
+      shows(one.distribution)
+    // With a filter the sums would tell what the list leaves out.
+    const hosts = sumOf(all.flatMap(one => (isFiltered ? one.hosts.filter(isShown) : one.hosts)))
     const requests: Record<string, number> = {}
     for (const one of hosts)
       for (const [result, count] of Object.entries(one.requests)) requests[result] = (requests[result] ?? 0) + count
@@ -44,7 +50,7 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
       memoryBytes: sum(one => one.memoryBytes),
       diskBytes: sumTiers(one => one.bytes),
     }
-    const pages = pagesOf(all.flatMap(one => one.top.filter(isWanted)))
+    const pages = pagesOf(all.flatMap(one => one.top.filter(isShown)))
     const topOf = (read: (one: ThreadStats['top'][number]) => number) =>
       pages
         .filter(one => read(one) > 0)
@@ -52,7 +58,7 @@ export function createStats({ threads, node, mode, own, invalidations, webhookQu
         .slice(0, top)
     return {
       ...counters,
-      hosts: hosts.map(one => ({ ...one, hitRatio: hitRatioOf(one.requests) })),
+      hosts: hosts.filter(isShown).map(one => ({ ...one, hitRatio: hitRatioOf(one.requests) })),
       topObjects: topOf(one => one.requests),
       topMisses: topOf(one => one.misses),
       nodes: [

@@ -2,6 +2,7 @@ import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
 import { describeKey, GroupParameters, KeyAlgorithm, KeyGroupKey, KeyName, PublicKey } from './key-group-schema.ts'
+import { manage, requireManaged } from './rights.ts'
 
 const AddKey = Type.Object(
   {
@@ -34,15 +35,16 @@ export default defineAdminOperation({
   tag: 'distributions',
   summary:
     'Adds a public key to a key group, or makes a pair. The private key of a pair is shown in this answer only, whether the server keeps it or not.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   params: GroupParameters,
   body: AddKey,
   response: AddedKey,
   location: ({ id: keyId }, { id }) => `/keygroups/${encodeURIComponent(id)}/keys/${keyId}`,
   errors: ['already_exists', 'invalid_key_group', 'key_group_not_found'],
   uses: ['keyGroups'],
-  async handle({ params: { id }, body }, { keyGroups }) {
-    const { key, privateKey } = await keyGroups.addKey(id, body)
+  async handle(request, { keyGroups }) {
+    const { params, body } = request
+    const { key, privateKey } = await keyGroups.addKey(params.id, body, { requireUses: requireManaged(request) })
     return { ...describeKey(key), ...(privateKey !== undefined && { privateKey }) }
   },
 })

@@ -1,6 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
 import { GroupParameters } from './key-group-schema.ts'
+import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'deleteKeyGroup',
@@ -8,10 +9,11 @@ export default defineAdminOperation({
   path: '/keygroups/{id}',
   tag: 'distributions',
   summary: 'Deletes a key group that no distribution names, with its private keys.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   params: GroupParameters,
   etag: true,
   errors: ['key_group_in_use', 'key_group_not_found', 'precondition_failed'],
   uses: ['keyGroups'],
-  handle: ({ params: { id }, ifMatch }, { keyGroups }) => keyGroups.delete(id, { ifMatch }),
+  handle: (request, { keyGroups }) =>
+    keyGroups.delete(request.params.id, { ifMatch: request.ifMatch, requireUses: requireManaged(request) }),
 })

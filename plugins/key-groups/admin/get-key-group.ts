@@ -1,6 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
 import { describeKeyGroup, GroupParameters, KeyGroup } from './key-group-schema.ts'
+import { manage } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'getKeyGroup',
@@ -8,11 +9,11 @@ export default defineAdminOperation({
   path: '/keygroups/{id}',
   tag: 'distributions',
   summary: 'Returns a key group. Private keys are never in it.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   params: GroupParameters,
   response: KeyGroup,
   etag: true,
   errors: ['key_group_not_found'],
   uses: ['keyGroups'],
-  handle: async ({ params: { id } }, { keyGroups }) => describeKeyGroup(await keyGroups.get(id)),
+  handle: async (request, { keyGroups }) => describeKeyGroup(await keyGroups.get(request.params.id), request),
 })

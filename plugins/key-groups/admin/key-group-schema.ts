@@ -1,6 +1,8 @@
+import type { AdminRequest } from 'svc/plugins/admin/api'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { KeyGroup as KeyGroupOfService, KeyGroupKey as KeyOfService } from '../api.ts'
 import { keysMax } from '../key-inputs.ts'
+import { visibleUses } from './rights.ts'
 
 const Time = Type.String({ format: 'date-time', readOnly: true })
 /** Fields that reads return in addition to the writable ones. */
@@ -41,7 +43,10 @@ export const KeyGroup = Type.Object(
     id: GroupId,
     comment: Type.String(),
     keys: Type.Array(KeyGroupKey),
-    usedBy: Type.Array(Type.String(), { readOnly: true, description: 'Distributions that name it.' }),
+    usedBy: Type.Array(Type.String(), {
+      readOnly: true,
+      description: 'Distributions that name it and that the caller may manage.',
+    }),
     createdAt: Time,
     updatedAt: Time,
     etag: Type.String({ readOnly: true }),
@@ -81,13 +86,16 @@ export function describeKey({ createdMs, ...key }: KeyOfService): Static<typeof 
   return { ...key, createdAt: timeOf(createdMs) }
 }
 
-export function describeKeyGroup(group: KeyGroupOfService): Static<typeof KeyGroup> {
-  const { id, comment, keys, usedBy, createdMs, updatedMs, etag } = group
+export async function describeKeyGroup(
+  group: KeyGroupOfService,
+  request: Pick<AdminRequest, 'authorize'>,
+): Promise<Static<typeof KeyGroup>> {
+  const { id, comment, keys, createdMs, updatedMs, etag } = group
   return {
     id,
     comment,
     keys: keys.map(describeKey),
-    usedBy: [...usedBy],
+    usedBy: await visibleUses(request, group),
     createdAt: timeOf(createdMs),
     updatedAt: timeOf(updatedMs),
     etag,

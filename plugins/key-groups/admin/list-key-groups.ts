@@ -2,6 +2,7 @@ import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameter
 import { Type } from 'typebox'
 import type {} from '../api.ts'
 import { describeKeyGroup, KeyGroup } from './key-group-schema.ts'
+import { manage } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'listKeyGroups',
@@ -9,12 +10,15 @@ export default defineAdminOperation({
   path: '/keygroups',
   tag: 'distributions',
   summary: 'Lists key groups by id.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   query: Type.Object(pageParameters),
   response: pageOf(KeyGroup),
   uses: ['keyGroups'],
-  async handle({ query: { cursor, limit } }, { keyGroups }) {
-    const { items, next } = await keyGroups.list({ startAfter: decodeCursor(cursor), limit })
-    return { items: items.map(describeKeyGroup), nextCursor: encodeCursor(next) }
+  async handle(request, { keyGroups }) {
+    const { cursor, limit } = request.query
+    const { items: groups, next } = await keyGroups.list({ startAfter: decodeCursor(cursor), limit })
+    const items = []
+    for (const group of groups) items.push(await describeKeyGroup(group, request))
+    return { items, nextCursor: encodeCursor(next) }
   },
 })

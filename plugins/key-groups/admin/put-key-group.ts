@@ -2,6 +2,7 @@ import { defineAdminOperation, invalidFields, replyWith } from 'svc/plugins/admi
 import { Type } from 'typebox'
 import type {} from '../api.ts'
 import { describeKeyGroup, GroupId, GroupParameters, KeyGroup, keyGroupInput } from './key-group-schema.ts'
+import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'putKeyGroup',
@@ -10,19 +11,22 @@ export default defineAdminOperation({
   tag: 'distributions',
   summary:
     'Creates (201) or replaces a key group. Keys are matched by id: named keys keep their private keys, the others are removed, and their signatures are refused from then on.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   params: GroupParameters,
   body: keyGroupInput('KeyGroupInput', Type.Optional(GroupId)),
   response: KeyGroup,
   etag: true,
   errors: ['invalid_key_group', 'key_group_in_use', 'precondition_failed'],
   uses: ['keyGroups'],
-  async handle({ params: { id }, body, ifMatch }, { keyGroups }) {
+  async handle(request, { keyGroups }) {
+    const { params, body, ifMatch } = request
+    const { id } = params
     if (body.id !== undefined && body.id !== id) {
       throw invalidFields([{ element: '/id', message: 'is not the id of the path' }])
     }
     const { comment, keys } = body
-    const { group, isNew } = await keyGroups.put(id, { comment, keys }, { ifMatch })
-    return replyWith(describeKeyGroup(group), { status: isNew ? 201 : 200 })
+    const options = { ifMatch, requireUses: requireManaged(request) }
+    const { group, isNew } = await keyGroups.put(id, { comment, keys }, options)
+    return replyWith(await describeKeyGroup(group, request), { status: isNew ? 201 : 200 })
   },
 })

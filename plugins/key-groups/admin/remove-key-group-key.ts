@@ -2,6 +2,7 @@ import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
 import { GroupParameters } from './key-group-schema.ts'
+import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'removeKeyGroupKey',
@@ -9,9 +10,10 @@ export default defineAdminOperation({
   path: '/keygroups/{id}/keys/{keyId}',
   tag: 'distributions',
   summary: 'Removes a key from a key group: its signatures are refused from then on.',
-  authorize: ['admin:ManageDistributions'],
+  authorize: [manage],
   params: Type.Object({ ...GroupParameters.properties, keyId: Type.String({ minLength: 1, maxLength: 64 }) }),
   errors: ['key_group_in_use', 'key_group_not_found', 'key_not_found'],
   uses: ['keyGroups'],
-  handle: ({ params: { id, keyId } }, { keyGroups }) => keyGroups.removeKey(id, keyId),
+  handle: (request, { keyGroups }) =>
+    keyGroups.removeKey(request.params.id, request.params.keyId, { requireUses: requireManaged(request) }),
 })

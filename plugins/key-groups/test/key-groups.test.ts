@@ -27,7 +27,7 @@ const sitesPlugin = definePlugin({
         await shared.beforeFence?.()
         const condition = site === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: site.etag }
         return {
-          byId: new Map(site === undefined ? [] : [[site.value.group, [{ name: 'www' }]]]),
+          byId: new Map(site === undefined ? [] : [[site.value.group, [{ name: 'www', bucket: 'pages' }]]]),
           fence: tx => tx.require(sites, 'www', condition),
         }
       },

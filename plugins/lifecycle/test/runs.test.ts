@@ -211,7 +211,11 @@ async function apply(bucket: string, model: LifecycleModel): Promise<void> {
   const nowMs = server.now()
   const foreseen = await lifecycle.preview(bucket)
   const { rules: stored } = await lifecycle.configuration(bucket)
-  assert.deepEqual(await lifecycle.preview(bucket, { draft: stored }), { ...foreseen, buckets: 1 }, 'the same as a draft')
+  assert.deepEqual(
+    await lifecycle.preview(bucket, { draft: stored }),
+    { ...foreseen, buckets: 1 },
+    'the same as a draft',
+  )
   await check(bucket, model)
   const { buckets, versions, ...result } = await lifecycle.run(bucket)
   // A delete marker below which nothing is left any more goes in the same run; a preview does not foresee that.

@@ -42,7 +42,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/download-zip',
   tag: 'objects',
   summary:
-    'Returns objects and the objects in folders as one archive. The request fails if a named object, or its encryption key, is missing; objects in folders that cannot be read, or not by this caller, are listed in _skipped.json with the reason. If an archive cannot be completed, the connection is closed.',
+    'Returns objects and the objects in folders as one archive, each once. The request fails if a named object, or its encryption key, is missing; objects in folders that cannot be read, or not by this caller, are listed in _skipped.json with the reason. If an archive cannot be completed, the connection is closed.',
   isSafe: true,
   authorize: 'service',
   params: BucketParameters,
@@ -65,7 +65,11 @@ export default defineAdminOperation({
       await request.authorize(['s3:ListBucket'], { bucket, facts: { query: new Map([['prefix', prefix]]) } })
     }
     const named: ObjectVersion[] = []
+    const seen = new Set<string>()
     for (const [index, { key, versionId }] of wanted.entries()) {
+      const name = JSON.stringify([key, versionId])
+      if (seen.has(name)) continue
+      seen.add(name)
       const element = `/objects/${index}`
       checkField(element, () => requireKeyLength(key))
       const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'

@@ -171,6 +171,10 @@ t.test('ranges, conditions, and types that a browser may show', async t => {
     ['application/pdf', true, 'application/pdf', 'inline'],
     ['application/xhtml+xml', true, 'application/xhtml+xml', 'attachment'],
     ['video/mp4', true, 'video/mp4', 'inline'],
+    ['image/x+xml', true, 'image/x+xml', 'attachment'],
+    ['Image/VND.a+XML; charset=utf-8', true, 'Image/VND.a+XML; charset=utf-8', 'attachment'],
+    ['audio/x+xml', true, 'audio/x+xml', 'attachment'],
+    ['image/xml', true, 'image/xml', 'attachment'],
   ]
   for (const [stored, inline, type, kind] of types) {
     await upload('shown/ü".x', 'x', { 'content-type': stored })

@@ -202,6 +202,11 @@ t.test('a name that leads inside is refused at the connection, and plain HTTP ou
     await t.rejects(outgoing.request({ url: `https://${name}/purge` }), /which is not allowed/, name)
   }
   await t.rejects(outgoing.request({ url: 'http://192.0.2.1/' }), { isPermanent: true, message: /https:\/\// })
+  const reachable = createTestHttpClient(t, { 'unknown.invalid': ['192.0.2.1'] })
+  const unknown = createOutgoing(reachable, [])
+  t.teardown(() => unknown.close())
+  await t.rejects(unknown.request({ url: 'http://unknown.invalid/' }), { isPermanent: false, message: /looked up/ })
+  t.same(reachable.looked, [], 'nothing is sent in the clear to an address that is not known')
   const allowed = createOutgoing(createTestHttpClient(t), ['10.0.0.0/8', 'fd00::/8'])
   t.teardown(() => allowed.close())
   t.equal(allowed.urlProblem('http://10.1.2.3/purge'), undefined)

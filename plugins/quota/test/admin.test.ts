@@ -29,3 +29,10 @@ t.test('a quota is set, read and removed', async t => {
   t.same((await signed({ path })).json, { type: '', size: 0 })
   t.equal((await server.anonymous({ path })).status, 401)
 })
+
+t.test('a new bucket has a quota that is a number of bytes, or none', async t => {
+  const create = (quotaBytes: number) =>
+    signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'limited', quotaBytes } })
+  for (const wrong of [-1, 2 ** 53, 1e300]) t.equal((await create(wrong)).status, 400, String(wrong))
+  t.equal((await create(Number.MAX_SAFE_INTEGER)).status, 201)
+})

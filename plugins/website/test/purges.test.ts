@@ -230,6 +230,49 @@ t.test('purges', async t => {
     t.same(twins.items, [])
   })
 
+  await t.test('statistics and lists tell nothing of a distribution whose bucket the caller is denied', async t => {
+    await server.get('/index.html', { host: 'secd.test' })
+    const inSecret = await purge('/distributions/secret/invalidations', { paths: ['/hidden-name.html'] })
+    const everywhere = await purge('/cache/invalidations', { tags: ['hidden-tag'] })
+    const onSite = await purge('/cache/invalidations', { domain: 'www.example.test', paths: ['/seen.html'] })
+    for (const id of [inSecret, everywhere, onSite]) await ended(id)
+    const purger = server.signedBy('purger', 'a-secret-of-purger')
+    const read = (path: string, caller = purger) => caller({ path: `/api/v1/cache${path}` })
+    const root = (await read('/stats?top=100', server.signed)).json
+    t.match(JSON.stringify(root.hosts), /secd\.test/)
+    const { status, json } = await read('/stats?top=100')
+    t.equal(status, 200)
+    t.match(JSON.stringify(json.topObjects), /"site"/)
+    t.notMatch(JSON.stringify(json), /secret|secd/)
+    t.same(json.requests, root.requests, 'the sum is of all')
+    t.equal((await read('/stats?distribution=secret')).status, 403)
+    t.equal((await read('/stats?distribution=site')).status, 200)
+    t.same((await read('/stats?host=secd.test')).json.requests, {}, 'nor how often a host is asked')
+    const listed = (await read('/invalidations?limit=1000')).json.items.map(({ id }: { id: string }) => id)
+    t.ok(listed.includes(onSite))
+    t.notOk(listed.includes(inSecret) || listed.includes(everywhere))
+    t.equal((await read(`/invalidations/${inSecret}`)).status, 403)
+    t.equal((await read(`/invalidations/${everywhere}`)).status, 403)
+    t.equal((await read(`/invalidations/${onSite}`)).status, 200)
+    for (const id of [inSecret, everywhere]) t.equal((await read(`/invalidations/${id}`, server.signed)).status, 200)
+  })
+
+  await t.test('the right on one bucket is none to the settings and policies of the cluster', async t => {
+    const { users } = server.kernel.services
+    const Statement = [{ Effect: 'Allow', Action: 'admin:ManageCache', Resource: 'arn:aws:s3:::pages' }]
+    await users.putPolicy('one-cache', { Version: '2012-10-17', Statement })
+    await users.createUser({ accessKey: 'cacher', secretKey: 'a-secret-of-cacher', policyNames: ['one-cache'] })
+    const cacher = server.signedBy('cacher', 'a-secret-of-cacher')
+    for (const [method, path, body] of [
+      ['PUT', '/cache/settings', { cache: { enabled: false } }],
+      ['POST', '/cache/policies', { name: 'own' }],
+      ['PUT', '/cache/policies/own', { name: 'own' }],
+      ['DELETE', '/cache/policies/own', undefined],
+    ] as const) {
+      t.equal((await cacher({ method, path: `/api/v1${path}`, body })).status, 403, `${method} ${path}`)
+    }
+  })
+
   await t.test('statistics count by host and result, with the pages that are asked for most', async t => {
     const { json } = await server.signed({ path: '/api/v1/cache/stats?distribution=site&top=3' })
     t.ok(json.requests.HIT > 50 && json.requests.MISS > 50)

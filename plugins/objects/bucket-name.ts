@@ -1,5 +1,5 @@
 /** Source: AWS "General purpose bucket naming rules". */
-import { invalidBucketName } from 'svc/plugins/objects/api'
+import { invalidBucketName } from './errors.ts'
 
 const shape = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const address = /^\d{1,3}(\.\d{1,3}){3}$/

@@ -1,0 +1,126 @@
+/** The right to manage distributions counts per bucket, for key groups too: their keys open the buckets of all distributions that name them. */
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { startAdmin } from 'svc/plugins/admin/testing'
+import t from 'tap'
+
+t.setTimeout(300_000)
+const server = await startAdmin()
+t.teardown(() => server.stop())
+for (const Bucket of ['open', 'hidden']) await server.s3.send(new CreateBucketCommand({ Bucket }))
+const secretKey = 'editor-secret-key-1'
+const send = (method: string, path: string, body?: unknown, caller = server.signed) =>
+  caller({ method, path: `/api/v1${path}`, body })
+const pem = () => generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string
+const action = { Action: ['admin:ManageDistributions'] }
+const site = (id: string, bucket: string, keyGroup: string) => ({
+  id,
+  aliases: [`${id}.example.test`],
+  origin: { bucket },
+  defaultBehavior: { access: 'signed', signing: { keyGroup } },
+})
+for (const [method, path, body] of [
+  [
+    'PUT',
+    '/policies/editor',
+    {
+      document: {
+        Version: '2012-10-17',
+        Statement: [
+          { Effect: 'Allow', ...action, Resource: ['arn:aws:s3:::*'] },
+          { Effect: 'Deny', ...action, Resource: ['arn:aws:s3:::hidden', 'arn:aws:s3:::hidden/*'] },
+        ],
+      },
+    },
+  ],
+  ['POST', '/users', { accessKey: 'editor', secretKey }],
+  ['POST', '/policies/attach', { policyNames: ['editor'], user: 'editor' }],
+  ['POST', '/keygroups', { id: 'shared', keys: [{ publicKey: pem() }, { publicKey: pem() }] }],
+  ['POST', '/keygroups', { id: 'own', keys: [{ publicKey: pem() }] }],
+  ['POST', '/distributions', site('veiled', 'hidden', 'shared')],
+  ['POST', '/distributions', site('seen', 'open', 'shared')],
+  ['POST', '/distributions', site('mine', 'open', 'own')],
+] as const) {
+  const answer = await send(method, path, body)
+  if (answer.status >= 300) throw new Error(answer.text)
+}
+const editor = server.signedBy('editor', secretKey)
+const stored = async () => (await send('GET', '/keygroups/shared')).json
+const group = (name: string, keys: readonly string[]) =>
+  JSON.stringify({
+    apiVersion: 'svc/v1',
+    kind: 'KeyGroup',
+    metadata: { name },
+    spec: { keys: keys.map(publicKey => ({ publicKey })) },
+  })
+const importing = (text: string, query = '') =>
+  editor({
+    method: 'POST',
+    path: `/api/v1/distributions/import${query}`,
+    headers: { 'content-type': 'application/yaml' },
+    body: text,
+  })
+
+t.test('a group of a distribution that the caller may not manage is not changed', async t => {
+  const before = await stored()
+  t.same(before.usedBy, ['seen', 'veiled'])
+  t.equal((await send('GET', '/distributions/veiled', undefined, editor)).status, 403)
+  for (const [method, path, body] of [
+    ['POST', '/keygroups/shared/keys', { generate: true, storePrivateKey: false }],
+    ['POST', '/keygroups/shared/keys', { publicKey: pem() }],
+    ['PUT', '/keygroups/shared', { keys: [{ publicKey: pem() }] }],
+    ['PUT', '/keygroups/shared', { keys: [] }],
+    ['DELETE', '/keygroups/shared', undefined],
+    ['DELETE', `/keygroups/shared/keys/${before.keys[0].id}`, undefined],
+  ] as const) {
+    const refused = await send(method, path, body, editor)
+    t.match(refused, { status: 403, json: { code: 'access_denied' } }, `${method} ${path}`)
+    t.match(refused.json.detail, /of a bucket on which you do not have admin:ManageDistributions/)
+    t.notMatch(refused.text, /veiled|hidden|PRIVATE/)
+  }
+  for (const text of [group('shared', [pem()]), group('shared', [])]) {
+    for (const query of ['', '?dryRun=true']) {
+      const refused = await importing(text, query)
+      t.match(refused, { status: 403, json: { code: 'access_denied', detail: /^KeyGroup\/shared: / } })
+      t.notMatch(refused.text, /veiled|hidden/)
+    }
+  }
+  t.same(await stored(), before)
+})
+
+t.test('reads name the distributions that the caller may manage', async t => {
+  t.same((await send('GET', '/keygroups/shared', undefined, editor)).json.usedBy, ['seen'])
+  const { items } = (await send('GET', '/keygroups', undefined, editor)).json
+  t.same(
+    items.map(({ id, usedBy }: { id: string; usedBy: string[] }) => [id, usedBy]),
+    [
+      ['own', ['mine']],
+      ['shared', ['seen']],
+    ],
+  )
+  const exported = await send('GET', '/distributions/export?kind=KeyGroup', undefined, editor)
+  t.match(exported.text, /name: own/)
+  t.notMatch(exported.text, /name: shared|veiled/)
+})
+
+t.test('an import that replaces leaves the groups of others', async t => {
+  const replaced = await importing(group('fresh', [pem()]), '?mode=replace&dryRun=true')
+  t.equal(replaced.status, 400, 'its own group is needed by its own distribution')
+  t.notMatch(replaced.text, /shared|veiled/)
+  t.match(replaced.text, /mine needs it/)
+  const { keys } = await stored()
+  const same = keys.map(({ publicKey }: { publicKey: string }) => publicKey)
+  t.match(await importing(group('shared', same)), { status: 200, json: { unchanged: [{ name: 'shared' }] } })
+})
+
+t.test('a group of distributions that the caller manages is changed, and its key signs', async t => {
+  const made = await send('POST', '/keygroups/own/keys', { generate: true, storePrivateKey: false }, editor)
+  t.equal(made.status, 201)
+  t.ok(sign(null, Buffer.from('x'), createPrivateKey(made.json.privateKey)))
+  t.equal((await importing(group('own', [pem()]))).status, 200)
+  const read = (await send('GET', '/keygroups/own', undefined, editor)).json
+  t.equal((await send('PUT', '/keygroups/own', read, editor)).status, 200)
+  t.equal((await send('POST', '/keygroups', { id: 'other' }, editor)).status, 201)
+  t.equal((await send('DELETE', '/keygroups/other', undefined, editor)).status, 204)
+  t.match(await send('DELETE', '/keygroups/own', undefined, editor), { status: 409, json: { detail: /mine needs it/ } })
+})
