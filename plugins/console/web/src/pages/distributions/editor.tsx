@@ -119,7 +119,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
-      {isSigning && <SignLink id={id} domains={stored.aliases} onClose={() => setSigning(false)} />}
+      {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
     </DraftProvider>
   )
 }
@@ -165,6 +165,8 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     // Its figures are of the whole server.
     statistics: needsOf.statistics.some(action => allowed.has(action)),
   }
+  const [wasCacheOpen, setCacheOpen] = useState(false)
+  if (tab === 'cache' && !wasCacheOpen) setCacheOpen(true)
   const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
   const panels = {
     general: <General of={stored} />,
@@ -174,7 +176,12 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     restrictions: <Restrictions id={id} onRotated={onRotated} />,
   }
   return (
-    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false}>
+    <Tabs
+      value={tab}
+      onChange={value => onTab(value ?? 'general')}
+      keepMounted={false}
+      keepMountedMode="display-none"
+    >
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
@@ -185,7 +192,8 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
         <TestRequest of={stored} />
       </Tabs.Panel>
       <Suspense fallback={<Skeleton h={240} />}>
-        <Tabs.Panel value="cache">
+        {/* A form of its own: what is changed there and not saved stays. */}
+        <Tabs.Panel value="cache" keepMounted={wasCacheOpen}>
           <DistributionSettings id={id} />
         </Tabs.Panel>
         <Tabs.Panel value="purge">
