@@ -1,11 +1,12 @@
-import { Alert, Button, Center, CopyButton, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
-import { IconCopy, IconDownload } from '@tabler/icons-react'
+import { Alert, Button, Center, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { QRCodeSVG } from 'qrcode.react'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { CopyText } from '../../parts/made-text.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -85,13 +86,7 @@ function MadeLink({ url, name }: { url: string; name: string }) {
         />
       </Center>
       <Group justify="center">
-        <CopyButton value={url}>
-          {({ copied, copy }) => (
-            <Button leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
-              {copied ? texts.common.copied : texts.common.copy}
-            </Button>
-          )}
-        </CopyButton>
+        <CopyText value={url} isMade />
         <Button variant="default" leftSection={<IconDownload size={16} aria-hidden />} onClick={download}>
           {texts.shares.downloadCode}
         </Button>
