@@ -11,6 +11,7 @@ import { formatBytes, formatMoment } from '../../parts/format.ts'
 import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { LeaveQuestion, UnsavedInDialog } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { DeleteVersion } from './change-versions.tsx'
 import { Preview } from './preview.tsx'
@@ -41,7 +42,15 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const close = () => setOpen(undefined)
+  const [unsaved] = useState(() => new Set<object>())
+  /** What gives up what is not saved, once somebody has agreed. */
+  const [asked, setAsked] = useState<() => void>()
+  const leave = (then: () => void) => (unsaved.size > 0 ? setAsked(() => then) : then())
   const show = (version: string) => {
+    if (version !== data?.versionId) return leave(() => showOther(version))
+    setTab('details')
+  }
+  const showOther = (version: string) => {
     setVersionId(version)
     setTab('details')
   }
@@ -63,9 +72,9 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   return (
     <Drawer
       opened
-      onClose={onClose}
+      onClose={() => leave(onClose)}
       // A dialog above it is what Escape closes.
-      closeOnEscape={open === undefined}
+      closeOnEscape={open === undefined && asked === undefined}
       position="right"
       size="lg"
       title={<Name>{objectKey}</Name>}
@@ -99,7 +108,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             </Button>
           )}
         </Group>
-        <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs value={tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
           <Tabs.List mb="sm">
             <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>
             <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>
@@ -112,9 +121,14 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
               {texts.objects.versionOf(formatMoment(data.lastModified))}
             </Text>
           )}
-          <Tabs.Panel value="details">
+          {/* What is changed there and not saved stays. */}
+          <Tabs.Panel value="details" keepMounted>
             {data !== undefined && <Details details={data} />}
-            {data !== undefined && <Protection bucket={bucket} details={data} />}
+            {data !== undefined && (
+              <UnsavedInDialog value={unsaved}>
+                <Protection key={data.versionId} bucket={bucket} details={data} />
+              </UnsavedInDialog>
+            )}
           </Tabs.Panel>
           <Tabs.Panel value="preview">
             {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
@@ -124,6 +138,18 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           </Tabs.Panel>
         </Tabs>
       </Stack>
+      {asked !== undefined && (
+        <LeaveQuestion
+          title={texts.common.closeTitle}
+          text={texts.common.closeText}
+          leave={texts.common.discard}
+          onStay={() => setAsked(undefined)}
+          onLeave={() => {
+            setAsked(undefined)
+            asked()
+          }}
+        />
+      )}
       <Suspense>
         {open === 'share' && (
           <ShareObject bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
