@@ -12,6 +12,8 @@ export interface Opening {
   actions: string[]
   /** Patterns of keys; empty: every key. */
   keys: string[]
+  /** Of a distribution: patterns of keys among them that it does not show to everybody. */
+  except: string[]
   /** Conditions, or restrictions of the distribution, have to hold as well. */
   limited: boolean
   /** Without effect, because public access is blocked. */
@@ -38,16 +40,18 @@ export function openingsOf(
       name: rule.id,
       actions: inClasses(actions),
       keys: keysOfMatch(rule.match),
+      except: [],
       limited: rule.conditions !== undefined,
       blocked,
       domains: [],
     })),
     ...policy.publicStatements(bucket).map(statement => ofStatement(bucket, statement)),
-    ...routes.map(({ id, domains, keys, isRestricted }) => ({
+    ...routes.map(({ id, domains, keys, except, isRestricted }) => ({
       source: 'distribution' as const,
       name: id,
       actions: ['read'],
       keys: withoutAll(keys),
+      except: [...except],
       limited: isRestricted,
       blocked,
       domains: [...domains],
@@ -58,7 +62,8 @@ export function openingsOf(
 function ofStatement(bucket: string, { source, sid, index, actions, document, isBlocked }: PublicStatement): Opening {
   // The conditions of a list are how it says who everybody is.
   if (source === 'acl') {
-    return { source, name: '', actions: inClasses(actions), keys: [], limited: false, blocked: isBlocked, domains: [] }
+    const actionNames = inClasses(actions)
+    return { source, name: '', actions: actionNames, keys: [], except: [], limited: false, blocked: isBlocked, domains: [] }
   }
   const { prefixes, hasOthers } = conditionsOf(document)
   return {
@@ -66,6 +71,7 @@ function ofStatement(bucket: string, { source, sid, index, actions, document, is
     name: sid === '' ? String(index) : sid,
     actions: inClasses(actions),
     keys: withoutAll(prefixes ?? resourcesOf(bucket, document)),
+    except: [],
     limited: hasOthers,
     blocked: isBlocked,
     domains: [],

@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import 'svc/plugins/distributions/api'
 import { noEncryption } from 'svc/plugins/encryption/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/s3/api'
@@ -20,6 +21,7 @@ import listBuckets from './s3/list-buckets.ts'
 import listObjectVersions from './s3/list-object-versions.ts'
 import listObjects from './s3/list-objects.ts'
 import listObjectsV2 from './s3/list-objects-v2.ts'
+import { createPublications } from './publications.ts'
 import putBucketVersioning from './s3/put-bucket-versioning.ts'
 import { registerUsageFamilies } from './usage-families.ts'
 
@@ -49,12 +51,13 @@ export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'locks', 'objectOwnership', 'policy'],
-  optional: ['encryption', 'metrics'],
+  optional: ['distributions', 'encryption', 'metrics'],
+  internal: ['publications'],
   contributes: { 's3.operation': operations, 'admin.operation': [...adminOperations, getUsage] },
   config: Type.Object({}),
   setup({ services, threads, log }) {
-    const { objects, encryption = noEncryption, metrics = noMetrics } = services
+    const { objects, objectOwnership, distributions, encryption = noEncryption, metrics = noMetrics } = services
     if (threads.isMain) registerUsageFamilies({ metrics, objects, log })
-    return { internal: { encryption } }
+    return { internal: { encryption, publications: createPublications(distributions, objectOwnership) } }
   },
 })

@@ -65,7 +65,7 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   const bucket = 'opened'
   await objects.createBucket(bucket, { region: 'us-east-1', owner: iam.owner })
   const openings = async () => (await call('getAccessRules', undefined, { bucket })).json.openings
-  const opening = { keys: [], limited: false, blocked: false, domains: [] }
+  const opening = { keys: [], except: [], limited: false, blocked: false, domains: [] }
   t.same(await openings(), [])
 
   const everybody = { Effect: 'Allow', Principal: '*' }

@@ -56,6 +56,7 @@ export const accessRules = {
   },
   opens: (verbs: string, keys: string) => `lets everybody ${verbs} ${keys}`,
   shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
+  except: (keys: string) => `, except ${keys}`,
   ifLimits: ', within its conditions',
   ifRestrictions: ', within its restrictions',
   more: (count: number) => `${count.toLocaleString('en')} more actions`,
