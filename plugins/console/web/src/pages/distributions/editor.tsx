@@ -176,12 +176,7 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     restrictions: <Restrictions id={id} onRotated={onRotated} />,
   }
   return (
-    <Tabs
-      value={tab}
-      onChange={value => onTab(value ?? 'general')}
-      keepMounted={false}
-      keepMountedMode="display-none"
-    >
+    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false} keepMountedMode="display-none">
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
