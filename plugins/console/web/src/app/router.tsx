@@ -44,6 +44,9 @@ const inside = createRoute({
   },
 })
 
+/** Whatever no page has, beside the navigation. */
+const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
+
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
@@ -260,7 +263,7 @@ const pages = [
   tools,
   bucket,
 ]
-const routeTree = root.addChildren([signIn, inside.addChildren(pages)])
+const routeTree = root.addChildren([signIn, inside.addChildren([...pages, unknown])])
 
 export function createConsoleRouter(queryClient: QueryClient) {
   const basepath = new URL(document.baseURI).pathname
