@@ -3,8 +3,8 @@ import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
-import { useFocusBack } from './focus-back.ts'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
 
 export interface ConfirmDeletionProps {
   readonly title: string

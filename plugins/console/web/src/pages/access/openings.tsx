@@ -62,7 +62,11 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
 function effectOf({ source, actions, keys, except, domains, limited }: Opening): string {
   const what = keys.length === 0 ? words.everyObject : keys.join(', ')
   if (source === 'distribution') {
-    return words.shows(domains.join(', '), what) + (except.length === 0 ? '' : words.except(except.join(', '))) + (limited ? words.ifRestrictions : '')
+    return (
+      words.shows(domains.join(', '), what) +
+      (except.length === 0 ? '' : words.except(except.join(', '))) +
+      (limited ? words.ifRestrictions : '')
+    )
   }
   return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '')
 }

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@man
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
@@ -18,6 +18,7 @@ import { texts } from '../../texts/index.ts'
 import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
+import { inWords } from './error-words.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
@@ -84,6 +85,8 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
     stale: [['distributions']],
     reload: onSaved,
   })
+  // The same failure in each render: a new one would take the focus again.
+  const spoken = useMemo(() => inWords(saving.error), [saving.error])
   const save = form.onSubmit(() => saving.mutate())
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
@@ -114,7 +117,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
           </Group>
         </Group>
         <Unsaved isDirty={form.isDirty()} />
-        <Conflict error={saving.error} onLoad={() => onSaved()} />
+        <Conflict error={spoken} onLoad={() => onSaved()} />
         {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />

@@ -38,6 +38,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
   const rights = useRights(bucket, objectKey)
   const mayWrite = rights.has('s3:PutObject')
+  const mayRead = rights.has(versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion')
   const mayTag = rights.has('s3:PutObjectTagging')
   const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
   const mayListVersions = rights.has('s3:ListBucketVersions')
@@ -83,17 +84,21 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
     >
       <Stack>
         <Group gap="xs">
-          <Button
-            component="a"
-            href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
-            download
-            leftSection={<IconDownload size={16} aria-hidden />}
-          >
-            {texts.objects.download}
-          </Button>
-          <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />
-          <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
-          {mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
+          {mayRead && (
+            <Button
+              component="a"
+              href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
+              download
+              leftSection={<IconDownload size={16} aria-hidden />}
+            >
+              {texts.objects.download}
+            </Button>
+          )}
+          {mayRead && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
+          {(mayRead || mayWrite || mayDelete) && (
+            <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
+          )}
+          {mayRead && mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
           {(mayWrite || mayTag) && data !== undefined && (
             <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
           )}

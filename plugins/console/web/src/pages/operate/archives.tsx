@@ -72,7 +72,7 @@ function Changes({ result }: { result: Result }) {
   return (
     <Alert
       color={dryRun ? 'blue' : 'teal'}
-      title={isSame ? words.same : dryRun ? words.would : words.did}
+      title={dryRun ? (isSame ? words.same : words.would) : words.did}
       role="status"
     >
       <Facts facts={changes.map(([label, names]) => [label, names.join(', ')])} />

@@ -50,7 +50,7 @@ export const accessRules = {
   openings: {
     'access-rule': (name: string) => `The access rule “${name}”`,
     'bucket-policy': (name: string) =>
-      /^\d+$/.test(name) ? `Statement ${name} of the policy` : `Statement “${name}” of the policy`,
+      /^\d+$/.test(name) ? `Statement ${Number(name) + 1} of the policy` : `Statement “${name}” of the policy`,
     acl: () => 'The access control list of the bucket',
     distribution: (name: string) => `The distribution ${name}`,
   },

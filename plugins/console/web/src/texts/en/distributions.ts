@@ -78,6 +78,7 @@ export const distributions = {
   header: 'header',
   corsOrigins: 'Origins that may read it in a browser (CORS)',
   corsCredentials: 'They may send cookies and credentials',
+  domain: (index: number) => `domain ${index}`,
   errorPages: 'Error pages',
   errorPage: (index: number) => `error page ${index}`,
   addErrorPage: 'Add error page',

@@ -41,6 +41,7 @@ export const operate = {
   time: 'Time',
   status: 'Status',
   operation: 'Operation',
+  operationFilter: 'Operation (whole name, or as Delete*)',
   request: 'Request',
   duration: 'Duration',
   bytes: 'In / out',
@@ -78,6 +79,13 @@ export const operate = {
 }
 
 export const events = {
+  /** Of settings whose names are no words. */
+  keyNames: {
+    ca_cert: 'certificate of the authority (CA)',
+    tls_skip_verify: 'accept any TLS certificate',
+    client_cert: 'client certificate',
+    client_key: 'private key of the client certificate',
+  } as Readonly<Record<string, string>>,
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
   target: 'Target',
