@@ -63,7 +63,16 @@ function ofStatement(bucket: string, { source, sid, index, actions, document, is
   // The conditions of a list are how it says who everybody is.
   if (source === 'acl') {
     const actionNames = inClasses(actions)
-    return { source, name: '', actions: actionNames, keys: [], except: [], limited: false, blocked: isBlocked, domains: [] }
+    return {
+      source,
+      name: '',
+      actions: actionNames,
+      keys: [],
+      except: [],
+      limited: false,
+      blocked: isBlocked,
+      domains: [],
+    }
   }
   const { prefixes, hasOthers } = conditionsOf(document)
   return {

@@ -187,7 +187,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Create access key' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('switch', { name: 'It may do less than its user' }).check({ force: true })
-    const editor = dialog.getByRole('textbox', { name: 'Policy' })
+    const editor = dialog.getByRole('textbox', { name: 'Document' })
     await editor.click()
     await page.keyboard.press('ControlOrMeta+End')
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()

@@ -20,7 +20,8 @@ const Opening = Type.Object(
     }),
     keys: Type.Array(Type.String(), { description: 'Patterns of keys, as they are written; empty: every key.' }),
     except: Type.Array(Type.String(), {
-      description: 'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody.',
+      description:
+        'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody.',
     }),
     limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
     blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),

@@ -1,8 +1,8 @@
 /** What went wrong, in the server's words. */
-import { Alert, Anchor, Button, Code, Group, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
@@ -91,18 +91,4 @@ export function PageError({ error, reset }: ErrorComponentProps) {
     void router.invalidate()
   }
   return <ProblemAlert error={error} onRetry={retry} />
-}
-
-export function NotFound() {
-  return (
-    <Stack gap="xs" align="flex-start">
-      <Title order={1} size="h2">
-        {texts.problems.notFound}
-      </Title>
-      <Text>{texts.problems.notFoundHint}</Text>
-      <Anchor component={Link} to="/" underline="always">
-        {texts.problems.toStart}
-      </Anchor>
-    </Stack>
-  )
 }

@@ -8,6 +8,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { State } from '../../parts/names.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { refusals } from '../../texts/en/refusals.ts'
 import { texts } from '../../texts/index.ts'
 import { usePlaces } from '../publishing/addresses.tsx'
 import { type Distribution, documentOf } from './draft.ts'
@@ -83,7 +84,7 @@ function Result({ result, draft }: { result: Answer<'testDistribution'>; draft: 
           [labels.object, `${bucket}/${keyOf(result, draft)}`],
           [labels.source, source],
           [labels.rule, rule],
-          [labels.reason, reason === '' && status === 404 ? labels.noObject : (labels.reasons[reason] ?? reason)],
+          [labels.reason, reason === '' && status === 404 ? labels.noObject : (refusals[reason] ?? reason)],
           [labels.errorPage, status < 400 ? '' : pageOf(result, draft)],
           [labels.redirect, redirect?.location],
           [labels.restriction, restriction.allowed ? '' : restriction.reason],

@@ -48,12 +48,11 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const [asked, setAsked] = useState<() => void>()
   const leave = (then: () => void) => (unsaved.size > 0 ? setAsked(() => then) : then())
   const show = (version: string) => {
-    if (version !== data?.versionId) return leave(() => showOther(version))
-    setTab('details')
-  }
-  const showOther = (version: string) => {
-    setVersionId(version)
-    setTab('details')
+    const showIt = () => {
+      setVersionId(version)
+      setTab('details')
+    }
+    return version === versionId ? showIt() : leave(showIt)
   }
   const showWhatIsLeft = async () => {
     const query = { key: objectKey, limit: 1 }
