@@ -18,6 +18,10 @@ export const AccessOpening = Type.Object(
       description: 'Classes (read, list, write, delete, tag), and single actions of S3.',
     }),
     keys: Type.Array(Type.String(), { description: 'Patterns of keys, as they are written; empty: every key.' }),
+    except: Type.Array(Type.String(), {
+      description:
+        'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody.',
+    }),
     limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
     blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),
     domains: Type.Array(Type.String(), { description: 'Of a distribution.' }),
@@ -45,11 +49,12 @@ export function openingsOf(
   return [
     ...rules.map(one => ofRule(one, warningOf(one), blocked)),
     ...policy.publicStatements(bucket).map(statement => openingOfStatement(bucket, statement)),
-    ...routes.map(({ id, domains, keys, isRestricted }) => ({
+    ...routes.map(({ id, domains, keys, except, isRestricted }) => ({
       source: 'distribution' as const,
       name: id,
       actions: ['read'],
       keys: withoutAll(keys),
+      except: [...except],
       limited: isRestricted,
       blocked,
       domains: [...domains],
@@ -63,6 +68,7 @@ function ofRule({ rule, actions }: CompiledRule, warning: string | undefined, bl
     name: rule.id,
     actions: inClasses(actions),
     keys: keysOfMatch(rule.match),
+    except: [],
     limited: rule.conditions !== undefined,
     blocked,
     domains: [],
@@ -77,7 +83,17 @@ export function openingOfStatement(
 ): Opening {
   // The conditions of a list are how it says who everybody is.
   if (source === 'acl') {
-    return { source, name: '', actions: inClasses(actions), keys: [], limited: false, blocked: isBlocked, domains: [] }
+    const actionNames = inClasses(actions)
+    return {
+      source,
+      name: '',
+      actions: actionNames,
+      keys: [],
+      except: [],
+      limited: false,
+      blocked: isBlocked,
+      domains: [],
+    }
   }
   const { prefixes, hasOthers } = conditionsOf(document)
   return {
@@ -85,6 +101,7 @@ export function openingOfStatement(
     name: sid === '' ? String(index) : sid,
     actions: inClasses(actions),
     keys: withoutAll(prefixes ?? resourcesOf(bucket, document)),
+    except: [],
     limited: hasOthers,
     blocked: isBlocked,
     domains: [],

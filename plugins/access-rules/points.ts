@@ -21,6 +21,8 @@ export interface PublicRoute {
   readonly domains: readonly string[]
   /** Patterns of the keys that it shows; `*` is any run. */
   readonly keys: readonly string[]
+  /** Patterns of keys among them for which it asks for a signed link or a user, or shows nobody. */
+  readonly except: readonly string[]
   /** It also asks for an address, or for a header that a proxy in front adds. */
   readonly isRestricted: boolean
 }

@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
+import 'svc/plugins/distributions/api'
 import { noEncryption } from 'svc/plugins/encryption/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/s3/api'
@@ -11,6 +12,7 @@ import getVersioningAsAdmin from './admin/get-bucket-versioning.ts'
 import getUsage from './admin/get-usage.ts'
 import listBucketsAsAdmin from './admin/list-buckets.ts'
 import setBucketVersioning from './admin/set-bucket-versioning.ts'
+import { createPublications } from './publications.ts'
 import createBucket from './s3/create-bucket.ts'
 import deleteBucket from './s3/delete-bucket.ts'
 import getBucketLocation from './s3/get-bucket-location.ts'
@@ -49,12 +51,13 @@ export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'locks', 'objectOwnership', 'policy'],
-  optional: ['encryption', 'metrics'],
+  optional: ['distributions', 'encryption', 'metrics'],
+  internal: ['publications'],
   contributes: { 's3.operation': operations, 'admin.operation': [...adminOperations, getUsage] },
   config: Type.Object({}),
   setup({ services, threads, log }) {
-    const { objects, encryption = noEncryption, metrics = noMetrics } = services
+    const { objects, objectOwnership, distributions, encryption = noEncryption, metrics = noMetrics } = services
     if (threads.isMain) registerUsageFamilies({ metrics, objects, log })
-    return { internal: { encryption } }
+    return { internal: { encryption, publications: createPublications(distributions, objectOwnership) } }
   },
 })

@@ -34,7 +34,7 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
         const { sourceIp, originSecretHeader } = restrictions
         const isRestricted =
           (sourceIp?.allow ?? []).length + (sourceIp?.deny ?? []).length > 0 || originSecretHeader !== undefined
-        return [{ id, domains: aliases, keys: publicKeysOf(value), isRestricted }]
+        return [{ id, domains: aliases, keys: publicKeysOf(value), except: closedKeysOf(value), isRestricted }]
       })
     },
   }
@@ -43,8 +43,20 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
 /** By the default behavior everything, apart from what other behaviors close; otherwise the patterns of the public ones. */
 function publicKeysOf({ origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution): readonly string[] {
   if ((defaultBehavior.access ?? 'public') === 'public') return [`${pathPrefix}*`]
+  return keysOf(pathPrefix, behaviors, access => access === 'public')
+}
+
+/** What other behaviors ask more for, where the default one shows everything. */
+function closedKeysOf({ origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution): readonly string[] {
+  if ((defaultBehavior.access ?? 'public') !== 'public') return []
+  return keysOf(pathPrefix, behaviors, (access = 'public') => access !== 'public')
+}
+
+type Behaviors = StoredDistribution['behaviors']
+
+function keysOf(pathPrefix: string, behaviors: Behaviors, isMeant: (access: Behaviors[number]['access']) => boolean) {
   return behaviors.flatMap(({ access, pathPattern: { type, pattern } }) => {
-    if (access !== 'public') return []
+    if (!isMeant(access)) return []
     if (type === 'regex') return [`${pathPrefix}${pattern}`]
     const path = pattern.replace(/^\//, '')
     return [`${pathPrefix}${path}${type === 'prefix' ? '*' : ''}`]

@@ -73,6 +73,8 @@ export interface Visit {
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
+  /** Path of the error page of the distribution that is shown; absent: none, or the one of the server. */
+  errorPage?: string
   /** Tags of the audit record beside `distribution` and `behavior`. */
   tags: Record<string, string>
   identity: Identity | undefined
@@ -139,6 +141,8 @@ export interface DistributionsService {
   /** The distribution that answers this host, and the alias that stands for it. `host`: with a port or without, in any case. */
   find(host: string): MaybePromise<{ readonly distribution: Distribution; readonly alias: string } | undefined>
   all(): Promise<readonly Distribution[]>
+  /** The buckets of which an enabled distribution shows something to everybody, also while their public access is blocked. */
+  publishedBuckets(): Promise<ReadonlySet<string>>
   /** Whether the distribution that was created at this time does not exist any more. False if its document cannot be read. */
   isGone(id: string, createdMs: number): MaybePromise<boolean>
   /** The document as clients write it, without read-only fields. Secrets are masked; a masked secret that is sent back means the stored one. */

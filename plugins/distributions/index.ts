@@ -149,7 +149,7 @@ export default definePlugin({
         objectOwnership: services.objectOwnership,
       }),
     })
-    const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
+    const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups, http, rules, certificates })
     const uses = createUses(registry)
     contribute('secretReferences.user', 'distributions', { references: uses.secrets }, { optional: true })
     contribute('keyGroups.user', 'distributions', { uses: uses.keyGroups }, { optional: true })

@@ -1,6 +1,7 @@
 /** The calls by which other plugins read distributions. */
 import type { DistributionsService } from './api.ts'
 import { normalizeHost } from './hosts.ts'
+import { isPublicWebsite } from './log-target.ts'
 import type { Registry } from './registry.ts'
 import { viewOf } from './saving.ts'
 import type { Ready } from './visit.ts'
@@ -20,6 +21,10 @@ export function createDistributions(
       return found && { distribution: found.value.distribution, alias: found.alias }
     },
     all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),
+    async publishedBuckets() {
+      const shown = (await registry.all()).filter(({ value }) => value.enabled && isPublicWebsite(value))
+      return new Set(shown.map(({ value }) => value.origin.bucket))
+    },
     async isGone(id, createdMs) {
       const document = await registry.get(id)
       return document === undefined

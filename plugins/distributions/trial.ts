@@ -36,6 +36,7 @@ export interface TestResult {
   readonly rule: string
   readonly status: number
   readonly reason: string
+  readonly errorPage: string
   readonly responseHeaders: Readonly<Record<string, string>>
   readonly cachePolicy: string
 }
@@ -153,6 +154,7 @@ function describe(
     rule: tags.deniedBy === 'access-rule' ? (tags.accessRule ?? '') : '',
     status,
     reason,
+    errorPage: visit.errorPage ?? '',
     responseHeaders,
     cachePolicy: cachePolicy !== '' ? cachePolicy : cache === '' ? '' : 'disabled',
   }

@@ -62,6 +62,7 @@ export interface NotifyTargetState {
   readonly failedTotal: number
   /** Empty when there is none. */
   readonly lastError: string
+  /** Of an event, or of a test. */
   readonly lastSuccessMs: number | undefined
   readonly queueLimit: number
 }

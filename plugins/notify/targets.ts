@@ -30,6 +30,8 @@ const testMs = 15_000
 const unreadable = 'The stored settings cannot be read.'
 
 export function createTargetStates({ targets, notQueued, region, clock }: TargetStatesOptions): TargetStates {
+  /** When a test event of a target arrived last. */
+  const tested = new Map<string, number>()
   const test = async (target: ConfiguredTarget, body: Buffer, mustBeEnabled: boolean): Promise<string | undefined> => {
     const { values, isReadable } = target
     if (mustBeEnabled && !values.enable) return 'The target is not enabled.'
@@ -40,6 +42,7 @@ export function createTargetStates({ targets, notQueued, region, clock }: Target
     } catch (error) {
       return error instanceof Error && error.message !== '' ? error.message : 'The test failed.'
     }
+    tested.set(target.id, clock.now())
     delivery.retryNow()
     return undefined
   }
@@ -56,6 +59,7 @@ export function createTargetStates({ targets, notQueued, region, clock }: Target
         ]
         return {
           ...state,
+          lastSuccessMs: latest(state.lastSuccessMs, tested.get(state.id)),
           kind: name.kind,
           arn: arnOf(name, region()),
           isEnabled: values.enable,
@@ -73,6 +77,10 @@ export function createTargetStates({ targets, notQueued, region, clock }: Target
       return { error, durationMs: Math.round(Number(clock.monotonicNs() - startedNs) / 1e6) }
     },
   }
+}
+
+function latest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other)
 }
 
 /** A test message. `bucket` is empty for a test of the target alone. */

@@ -218,6 +218,12 @@ class Reader {
       const code = text.charCodeAt(this.#at)
       if (code === 0x22) break
       if (Number.isNaN(code)) this.#fail('A string that does not end.', start)
+      if (code === 0x0a || code === 0x0d) {
+        this.#fail(
+          'The string does not end on this line: a double quote is missing, or a line break in it stands as \\n.',
+          start,
+        )
+      }
       if (code < 0x20) this.#fail('A control character in a string: write it as an escape.')
       if (code !== 0x5c) {
         this.#at++

@@ -33,6 +33,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     const found = await findPage(visit, page.path.startsWith('/') ? page.path : `/${page.path}`)
     const { object } = found.resolution
     if (object === undefined || object.isSealed) return undefined
+    visit.errorPage = page.path
     return { object, found, status: page.responseStatus ?? status }
   }
 

@@ -137,10 +137,10 @@ if (withoutBrowser !== false) {
     t.equal(await (await fetch(`${server.endpoint}/photos/b/c.txt`)).text(), '"c"')
     t.same([await list('&prefix=b/'), await list('')], [200, 403], 'the folder is listed, and no more')
     await page.getByRole('tab', { name: 'Access' }).click()
-    await page.getByText('Statement 0 of the policy lets everybody read b/*.').waitFor()
+    await page.getByText('Statement 1 of the policy lets everybody read b/*.').waitFor()
     await page.getByText('Statement 1 of the policy lets everybody list b/*.').waitFor()
     t.same(await accessibilityFlaws(page), [])
-    await page.getByRole('link', { name: 'Statement 0 of the policy' }).click()
+    await page.getByRole('link', { name: 'Statement 1 of the policy' }).click()
     await region.getByRole('rowheader', { name: 'b/*' }).waitFor()
 
     const editor = page.locator('.cm-content')

@@ -1,8 +1,8 @@
 /** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { withoutBrowser } from './browser.ts'
-import { startConsole } from './console.ts'
+import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { eventually, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -31,6 +31,13 @@ function watchAssets(page: Page): Map<string, number> {
   })
   return assets
 }
+
+/** Runs in the page. */
+const isFocusedInView = new Function(
+  'element',
+  `const { top, bottom } = element.getBoundingClientRect()
+  return document.activeElement === element && top >= 0 && bottom <= innerHeight`,
+) as (element: unknown) => boolean
 
 if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
@@ -150,6 +157,58 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('an exact name is found first, and the focus goes to the page that it leads to', async t => {
+    await admin.call('POST', '/buckets', { name: 'site' })
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/users')
+    await page.getByRole('heading', { name: 'Users' }).waitFor()
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('input[aria-label="Search"]:focus').waitFor()
+    await page.keyboard.type('site')
+    await page.getByRole('option', { name: 'Distributions, website' }).waitFor()
+    await page.locator('[role=option][data-combobox-selected]', { hasText: /^site$/ }).waitFor()
+    t.match(await page.getByRole('option').first().innerText(), /^site$/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'site', level: 1 }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await eventually(
+      'the focus is on the page',
+      async () => (await page.evaluate('document.activeElement.id')) === 'content',
+    )
+    await page.keyboard.press('Tab')
+    const place = "document.activeElement.closest('#content') !== null"
+    t.ok(await page.evaluate(place), 'the next stop is within it')
+    t.same(flaws, [])
+  })
+
+  t.test('the error of a long dialog is brought into view, with the focus', async t => {
+    const { page, flaws } = await browser.open(t, { viewport: { width: 1000, height: 500 } })
+    await signIn(page, '/access-keys')
+    await page.getByRole('button', { name: 'Create access key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('switch', { name: 'It may do less than its user' }).check({ force: true })
+    const editor = dialog.getByRole('textbox', { name: 'Document' })
+    await editor.click()
+    await page.keyboard.press('ControlOrMeta+End')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    const alert = dialog.getByRole('alert').filter({ hasText: 'Replace BUCKET by the name of your bucket' })
+    await alert.waitFor()
+    const isSeen = () => alert.evaluate(isFocusedInView)
+    await eventually('the error is seen', isSeen)
+    t.same(flaws, [])
+  })
+
+  t.test('an address that does not exist has the navigation, and a way back', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/nowhere/at/all')
+    await page.getByRole('heading', { name: 'There is no such page.' }).waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'Buckets' }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('link', { name: 'Go to the first page' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.same(flaws, [])
+  })
+
   t.test('one signs in, uploads and shares by keyboard alone', async t => {
     const { page, flaws } = await browser.open(t)
     const { keyboard } = page
@@ -187,8 +246,15 @@ if (withoutBrowser !== false) {
     await keyboard.press('Enter')
     const link = await page.getByLabel('Link', { exact: true }).inputValue()
     t.equal(await (await fetch(link)).text(), 'by keyboard')
+    await eventually('the link can be copied at once', async () => (await page.evaluate(focused)) === 'Copy')
+    for (let stops = 0; stops < 8; stops++) {
+      await keyboard.press('Tab')
+      const place = await page.evaluate("document.activeElement.closest('[role=dialog]')?.textContent")
+      t.match(place, /Share typed\.txt/, 'the focus stays in the dialog')
+    }
     await keyboard.press('Escape')
     await page.getByRole('dialog', { name: 'Share typed.txt' }).waitFor({ state: 'detached' })
+    await eventually('the focus is back', async () => (await page.evaluate(focused)) === 'Share')
     await keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.same(flaws, [])

@@ -1,6 +1,6 @@
 /** Distributions, signed links, access rules, event rules and tools in the web console, as an operator uses them. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -22,6 +22,21 @@ if (withoutBrowser !== false) {
   await admin.call('POST', '/buckets', { name: 'site' })
   await admin.call('POST', '/buckets/site/objects/upload?key=index.html', 'home')
   const host = 'www.example.test'
+  const address = `http://${host}:${new URL(server.endpoint).port}`
+  const isFocused = (element: unknown) =>
+    element === (globalThis as { document?: { activeElement: unknown } }).document?.activeElement
+  /** As visitors ask, whose resolver knows the domain. */
+  const statusOf = (to: URL) =>
+    new Promise<number | undefined>((done, fail) => {
+      const { port } = new URL(server.endpoint)
+      const asked = request(
+        { port, path: to.pathname + to.search, headers: { host: to.host }, agent: false },
+        answer => {
+          answer.resume().on('end', () => done(answer.statusCode))
+        },
+      )
+      asked.on('error', fail).end()
+    })
   const fetchSite = (path: string) => fetch(server.endpoint + path)
 
   t.test('a bucket is published, its distribution tested as it is typed, and saved', async t => {
@@ -74,9 +89,23 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await page.getByText('Answer: 403').waitFor()
     await page.getByText('behaviour 1, nobody').waitFor()
+    await page.getByText('site/private/x', { exact: true }).waitFor()
+    await page.getByText('the plain page of the server', { exact: true }).waitFor()
+    await tested.fill(`http://${host}/gone`)
+    await page.getByRole('button', { name: 'Test', exact: true }).click()
+    await page.getByText('there is no such object', { exact: true }).waitFor()
+    await page.getByText('site/gone', { exact: true }).waitFor()
+    await page.getByText('/404.html is set as the error page, and is not there').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`${host} is saved`).waitFor()
+    await page.goto(`${url}/buckets`)
+    await page
+      .getByRole('row', { name: /^site / })
+      .getByText('published', { exact: true })
+      .waitFor()
+    await page.goto(`${url}/buckets/site?tab=access`)
+    await page.getByText(`shows everybody at ${host} every object of this bucket, except private/*.`).waitFor()
     await page.goto(`${url}/buckets/site?tab=distributions`)
     await page.getByRole('row', { name: new RegExp(`^${host}`) }).waitFor()
     t.equal(await page.getByRole('link', { name: `${host}:${port}` }).getAttribute('href'), `http://${host}:${port}/`)
@@ -171,8 +200,12 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Path').fill('/index.html')
     await dialog.getByRole('button', { name: 'Make a signed link' }).click()
     const url = new URL(await dialog.getByLabel('Signed link').inputValue())
-    t.equal(url.host, host)
+    t.equal(url.host, new URL(address).host, 'where visitors get there')
     t.match(url.search, /Signature=/)
+    const copy = dialog.getByRole('button', { name: 'Copy' })
+    await eventually('the focus on what is to be copied', () => copy.evaluate(isFocused))
+    t.equal(await statusOf(url), 200, 'as it is')
+    t.equal(await statusOf(new URL('/index.html', url)), 403)
     const tested = await admin.call('POST', `/distributions/${host}/test`, { url: url.href })
     t.equal(tested.status, 200)
     t.same(flaws, [])
@@ -339,9 +372,9 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('combobox', { name: 'Action' }).fill('s3:GetObject')
     await page.getByRole('button', { name: 'Try', exact: true }).click()
-    await page.getByText('Statement 0 of the policy "all-of-site" allows it.').waitFor()
+    await page.getByText('Statement 1 of the policy "all-of-site" allows it.').waitFor()
     // The table counts as the sentence does.
-    await page.getByRole('row', { name: /all-of-site 0 Allow yes/ }).waitFor()
+    await page.getByRole('row', { name: /all-of-site 1 Allow yes/ }).waitFor()
     t.same(flaws, [])
   })
 
@@ -397,7 +430,8 @@ if (withoutBrowser !== false) {
     t.equal(readFileSync(file).subarray(0, 2).toString(), 'PK')
     await page.locator('input[type=file]').setInputFiles(file)
     await page.getByRole('button', { name: 'What would change' }).click()
-    await page.getByText('This would change:').waitFor()
+    await page.getByText('The server has it all: nothing changes.').waitFor()
+    await page.getByText(/^The file has .*1 buckets?/).waitFor()
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported:').waitFor()

@@ -71,7 +71,7 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
       return { ...rest, ...(warning !== undefined && { isWarned: true }) }
     })
   }
-  const opening = { keys: [], limited: false, blocked: false, domains: [] }
+  const opening = { keys: [], except: [], limited: false, blocked: false, domains: [] }
   t.same(await openings(), [])
 
   const everybody = { Effect: 'Allow', Principal: '*' }
@@ -123,7 +123,11 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
     const body = { id, aliases: [`${id}.example.test`], origin: { bucket }, ...more }
     t.equal((await call('createDistribution', body)).status, 201, id)
   }
-  await distribution('www', { origin: { bucket, pathPrefix: 'site/' } })
+  t.match((await call('getBucket', undefined, { bucket })).json, { published: false })
+  await distribution('www', {
+    origin: { bucket, pathPrefix: 'site/' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'deny' }],
+  })
   await distribution('part', {
     defaultBehavior: { access: 'deny' },
     behaviors: [{ pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' }],
@@ -134,11 +138,13 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   const shown = { ...opening, source: 'distribution', actions: ['read'] }
   const byDistributions = [
     { ...shown, name: 'part', keys: ['open/*'], limited: true, domains: ['part.example.test'] },
-    { ...shown, name: 'www', keys: ['site/*'], domains: ['www.example.test'] },
+    { ...shown, name: 'www', keys: ['site/*'], except: ['site/closed/*'], domains: ['www.example.test'] },
   ]
   t.same(await openings(), [...byRules, ...byPolicy, ...byDistributions])
 
+  t.match((await call('getBucket', undefined, { bucket })).json, { published: true })
   await call('setBucketBlockPublic', { enabled: true }, { bucket })
+  t.match((await call('getBucket', undefined, { bucket })).json, { published: false }, 'visitors are refused')
   t.same(
     await openings(),
     [...byRules, ...byPolicy, ...byDistributions].map(one => ({ ...one, blocked: true })),

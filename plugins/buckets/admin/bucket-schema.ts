@@ -31,6 +31,12 @@ export const Bucket = Type.Object(
           'Everybody may do something in it: list, read or write, be it in one folder. Access control lists of objects do not count.',
       }),
     ),
+    published: Type.Optional(
+      Type.Boolean({
+        description:
+          'A distribution shows objects of it to everybody. Restrictions of the distribution, such as addresses, do not count.',
+      }),
+    ),
     encryption: Type.Optional(
       Type.Union([Type.Literal('none'), Type.Literal('AES256'), Type.Literal('aws:kms')], {
         description:
@@ -49,7 +55,9 @@ export function describePart({ name, createdMs, region }: StoredBucket, serverRe
   return { name, created: new Date(createdMs).toISOString(), region: region || serverRegion, partial: true }
 }
 
-export type BucketDescribers = Pick<Services, 'objects' | 'authSigv4' | 'policy' | 'encryption'>
+export type BucketDescribers = Pick<Services, 'objects' | 'authSigv4' | 'policy' | 'encryption'> & {
+  readonly isPublished: (bucket: string) => Promise<boolean>
+}
 
 /** Whether the caller may do one of these with the bucket. */
 type MayDoAny = (...actions: string[]) => boolean
@@ -57,7 +65,7 @@ type MayDoAny = (...actions: string[]) => boolean
 /** The bucket, with the settings that the operations about them would show to the caller. */
 export async function describeBucket(
   bucket: StoredBucket,
-  { objects, authSigv4, policy, encryption }: BucketDescribers,
+  { objects, authSigv4, policy, encryption, isPublished }: BucketDescribers,
   mayDoAny: MayDoAny,
 ): Promise<Static<typeof Bucket>> {
   await policy.prepare(bucket.name)
@@ -77,6 +85,7 @@ export async function describeBucket(
     ...(mayDoAny('admin:GetBucketQuota') && { quotaBytes: bucket.quotaBytes ?? 0 }),
     ...(mayDoAny('s3:GetBucketPolicyStatus', 's3:GetBucketPolicy', 'admin:ManageAccessRules') && {
       public: policy.isPublic(bucket.name),
+      published: await isPublished(bucket.name),
     }),
     ...(algorithm !== undefined && { encryption: algorithm }),
     ...(mayDoAny('s3:GetBucketTagging') && { tags: Object.fromEntries(bucket.tags) }),

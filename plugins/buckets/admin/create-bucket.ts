@@ -1,6 +1,7 @@
 import { checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { requireNewBucketName } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
+import type {} from '../publications.ts'
 import { Bucket, describeBucket } from './bucket-schema.ts'
 
 const CreateBucket = Type.Object(
@@ -37,8 +38,8 @@ export default defineAdminOperation({
   response: Bucket,
   location: ({ name }) => `/buckets/${name}`,
   errors: ['already_exists', 'invalid_bucket_name'],
-  uses: ['objects', 'iam', 'authSigv4', 'policy', 'encryption'],
-  async handle({ body }, { iam, ...services }) {
+  uses: ['objects', 'iam', 'authSigv4', 'policy', 'encryption', 'publications'],
+  async handle({ body }, { iam, publications, ...services }) {
     const { objects, authSigv4 } = services
     const { region } = authSigv4
     const { name, objectLock = false, versioning = false, quotaBytes = 0 } = body
@@ -50,6 +51,6 @@ export default defineAdminOperation({
     const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes }
     const bucket = await checkField('/name', () => objects.createBucket(name, wanted))
     // Nothing is in it but what the caller has named.
-    return describeBucket(bucket, services, () => true)
+    return describeBucket(bucket, { ...services, isPublished: await publications.current() }, () => true)
   },
 })

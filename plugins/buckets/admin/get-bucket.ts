@@ -1,4 +1,5 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import type {} from '../publications.ts'
 import { Bucket, BucketParameters, describeBucket, describePart, rightsOn } from './bucket-schema.ts'
 import { viewOf } from './list-buckets.ts'
 
@@ -13,8 +14,8 @@ export default defineAdminOperation({
   params: BucketParameters,
   response: Bucket,
   errors: ['bucket_not_found'],
-  uses: ['objects', 'authSigv4', 'policy', 'encryption'],
-  async handle(request, services) {
+  uses: ['objects', 'authSigv4', 'policy', 'encryption', 'publications'],
+  async handle(request, { publications, ...services }) {
     const { objects, authSigv4 } = services
     const { bucket: name } = request.params
     const view = viewOf(request, name)
@@ -22,6 +23,6 @@ export default defineAdminOperation({
     if (view === 'none') throw adminErrors.access_denied()
     const bucket = await objects.getBucket(name)
     if (view === 'part') return describePart(bucket, authSigv4.region)
-    return describeBucket(bucket, services, rightsOn(name, request))
+    return describeBucket(bucket, { ...services, isPublished: await publications.current() }, rightsOn(name, request))
   },
 })

@@ -8,6 +8,7 @@ import {
 } from 'svc/plugins/admin/api'
 import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
+import type {} from '../publications.ts'
 import { Bucket, describeBucket, describePart, rightsOn } from './bucket-schema.ts'
 
 const batchMax = 1000
@@ -22,11 +23,12 @@ export default defineAdminOperation({
   authorize: 'service',
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 255 }), ...pageParameters }),
   response: pageOf(Bucket),
-  uses: ['objects', 'authSigv4', 'policy', 'encryption'],
-  async handle(request, services) {
+  uses: ['objects', 'authSigv4', 'policy', 'encryption', 'publications'],
+  async handle(request, { publications, ...services }) {
     const { objects, authSigv4 } = services
     const { prefix, cursor, limit } = request.query
     const mayListAll = request.isAllowed('s3:ListAllMyBuckets')
+    const described = { ...services, isPublished: await publications.current() }
     const items = []
     let position: string | undefined = decodeCursor(cursor) ?? ''
     // A bucket that is skipped does not count: go on until the page is full or there are no more.
@@ -40,7 +42,7 @@ export default defineAdminOperation({
       for (const bucket of page.buckets) {
         const view = mayListAll ? 'whole' : viewOf(request, bucket.name)
         if (view === 'part') items.push(describePart(bucket, authSigv4.region))
-        else if (view === 'whole') items.push(await describeBucket(bucket, services, rightsOn(bucket.name, request)))
+        else if (view === 'whole') items.push(await describeBucket(bucket, described, rightsOn(bucket.name, request)))
       }
       position = page.next
     }

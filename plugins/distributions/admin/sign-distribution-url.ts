@@ -15,7 +15,12 @@ const SignRequest = Type.Object(
     ),
     path: Type.Optional(Type.String({ minLength: 1, maxLength: 8192, description: 'Instead of `url`.' })),
     domain: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 260, description: 'Of the path; default: the first exact alias.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 260,
+        description:
+          'Of the path; default: the first exact alias. Without a port it gets that of the listener that answers for distributions.',
+      }),
     ),
     kind: Type.Enum(['url', 'cookies'], { default: 'url' }),
     keyId: Type.Optional(

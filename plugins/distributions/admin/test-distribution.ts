@@ -57,6 +57,9 @@ const DistributionTestResult = Type.Object(
     reason: Type.String({
       description: 'As in the log, or `bucket_not_found` where the bucket has gone; visitors are not told.',
     }),
+    errorPage: Type.String({
+      description: 'Path of the error page of the distribution that is shown; empty: none, or the one of the server.',
+    }),
     responseHeaders: Type.Record(Type.String(), Type.String()),
     cachePolicy: Type.String(),
   },

@@ -20,7 +20,9 @@ export const NotifyTarget = Type.Object(
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
     lastError: Type.String({ description: 'Empty if there is none.' }),
-    lastSuccessAt: Type.Optional(Type.String({ format: 'date-time', description: 'Since the start.' })),
+    lastSuccessAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Of an event or a test, since the start.' }),
+    ),
     queueLimit: Type.Integer(),
   },
   { $id: 'NotifyTarget' },

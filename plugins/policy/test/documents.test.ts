@@ -58,7 +58,11 @@ t.test('errors in the JSON are reported with their positions, and skipped where 
     ['{"a" 1}', '1:6 "1" stands where ":" is expected.'],
     ['{"Version": \'x\'}', '1:13 Strings stand in double quotes.'],
     ['{"Version": 01}', '1:13 This is not a number of JSON.'],
-    ['{"Version": "a\nb"}', '1:15 A control character in a string: write it as an escape.'],
+    ['{"Version": "a\tb"}', '1:15 A control character in a string: write it as an escape.'],
+    [
+      '{"Version": "a,\n"Statement": []}',
+      '1:13 The string does not end on this line: a double quote is missing, or a line break in it stands as \\n.',
+    ],
     ['{"Version": "a}', '1:13 A string that does not end.'],
     ['{"Version": "\\x"}', '1:14 JSON has no such escape.'],
     ['{"Version": "\\u12g4"}', '1:14 "\\u" needs four hexadecimal digits.'],

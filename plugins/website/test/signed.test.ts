@@ -132,10 +132,16 @@ t.test('curl gets URLs that the server signed', async t => {
   t.equal((await curl(`${origin}/films/b.mp4`)).slice(-3), '403')
 
   const byPath = await sign({ path: '/films/a.mp4' })
-  t.match(byPath.json.url, /^http:\/\/www\.example\.test\/films\/a\.mp4\?Expires=/, 'the first exact alias')
-  t.equal(await statusOf(byPath.json.url.replace('http://www.example.test', ''), { host: 'www.example.test' }), 200)
+  t.ok(byPath.json.url.startsWith(`${origin}/films/a.mp4?Expires=`), 'the first exact alias, where it is answered')
+  t.equal(await curl(byPath.json.url), 'a film 200')
+  const usual = await sign({ path: '/films/a.mp4', resource: 'http://WWW.example.test/films/*' })
+  t.match(usual.json.url, /^http:\/\/www\.example\.test\/films\/a\.mp4\?/, 'at the port of the pattern')
+  t.equal(await statusOf(usual.json.url.replace('http://www.example.test', ''), { host: 'www.example.test' }), 200)
   const other = await sign({ path: '/films/a.mp4', domain: 'x.cdn.example.test', keyId: ours.id })
-  t.equal(await statusOf(other.json.url.replace('http://x.cdn.example.test', ''), { host: 'x.cdn.example.test' }), 200)
+  const otherHost = `x.cdn.example.test:${webPort}`
+  t.equal(await statusOf(other.json.url.replace(`http://${otherHost}`, ''), { host: otherHost }), 200)
+  const proxied = await sign({ path: '/films/a.mp4', domain: 'x.cdn.example.test:80' })
+  t.match(proxied.json.url, /^http:\/\/x\.cdn\.example\.test\/films/, 'a port that is given stays')
   const refusals: readonly (readonly [object, number, RegExp])[] = [
     [{}, 400, /or \/path must be given/],
     [{ url: origin, path: '/films/a' }, 400, /and not both/],

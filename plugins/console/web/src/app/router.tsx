@@ -2,7 +2,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
 import { hadSession, sessionQuery } from '../api/session.ts'
-import { NotFound, PageError } from '../parts/failure.tsx'
+import { PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { type CacheTab, cacheTabs } from './cache-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
@@ -13,6 +13,8 @@ import { wayBack } from './way-back.ts'
 interface Context {
   readonly queryClient: QueryClient
 }
+
+const NotFound = lazyPage(() => import('../pages/not-found.tsx'), 'NotFound')
 
 const root = createRootRouteWithContext<Context>()({ component: Outlet, notFoundComponent: NotFound })
 
@@ -43,6 +45,9 @@ const inside = createRoute({
     return { signedIn }
   },
 })
+
+/** Whatever no page has, beside the navigation. */
+const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
 
 const overview = createRoute({
   getParentRoute: () => inside,
@@ -260,7 +265,7 @@ const pages = [
   tools,
   bucket,
 ]
-const routeTree = root.addChildren([signIn, inside.addChildren(pages)])
+const routeTree = root.addChildren([signIn, inside.addChildren([...pages, unknown])])
 
 export function createConsoleRouter(queryClient: QueryClient) {
   const basepath = new URL(document.baseURI).pathname

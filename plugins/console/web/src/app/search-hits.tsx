@@ -34,7 +34,8 @@ const inBucket = /^([^/]+)\/(.*)$/
 
 export interface SearchHitsProps {
   readonly commands: readonly Command[]
-  readonly onDone: () => void
+  /** Told whether it leads to a page. */
+  readonly onDone: (hasLed: boolean) => void
 }
 
 export function SearchHits({ commands, onDone }: SearchHitsProps) {
@@ -44,16 +45,17 @@ export function SearchHits({ commands, onDone }: SearchHitsProps) {
   useEffect(() => input.current?.focus(), [])
   const router = useRouter()
   const combobox = useCombobox({ opened: true })
-  const groups = useHits(text.trim(), commands)
-  useSelection(combobox, text, groups)
+  const groups = byRank(useHits(text.trim(), commands), text.trim())
+  const hasMoved = useRef(false)
+  useSelection(combobox, text, groups, hasMoved)
   const isEmpty = groups.every(({ hits }) => hits.length === 0)
   return (
     <Combobox
       store={combobox}
       withinPortal={false}
       onOptionSubmit={href => {
-        onDone()
         const command = commands.find(one => hrefOf(one) === href)
+        onDone(command === undefined)
         if (command === undefined) router.history.push(basePath + href)
         else command.run()
       }}
@@ -66,48 +68,80 @@ export function SearchHits({ commands, onDone }: SearchHitsProps) {
           placeholder={texts.search.placeholder}
           leftSection={<IconSearch size={16} aria-hidden />}
           value={text}
-          onChange={event => setText(event.currentTarget.value)}
+          onChange={event => {
+            hasMoved.current = false
+            setText(event.currentTarget.value)
+          }}
           // The list of hits is always open, and keeps the key from the dialog.
           onKeyDown={event => {
-            if (event.key === 'Escape') onDone()
+            if (event.key === 'Escape') onDone(false)
+            if (event.key.startsWith('Arrow')) hasMoved.current = true
           }}
         />
       </Combobox.EventsTarget>
       <Combobox.Options mt="xs">
         {isEmpty && <Combobox.Empty>{texts.search.nothing}</Combobox.Empty>}
-        {groups
-          .filter(({ hits }) => hits.length > 0)
-          .map(({ label, hits }) => (
-            <Combobox.Group key={label} label={label}>
-              {hits.map(hit => (
-                <Combobox.Option key={hit.href} value={hit.href}>
-                  <Text size="sm">
-                    <Name>{hit.label}</Name>
-                  </Text>
-                </Combobox.Option>
-              ))}
-            </Combobox.Group>
-          ))}
+        {groups.map(({ label, hits }) => (
+          <Combobox.Group key={label} label={label}>
+            {hits.map(hit => (
+              <Combobox.Option key={hit.href} value={hit.href}>
+                <Text size="sm">
+                  <Name>{hit.label}</Name>
+                </Text>
+              </Combobox.Option>
+            ))}
+          </Combobox.Group>
+        ))}
       </Combobox.Options>
     </Combobox>
   )
 }
 
+/** A name that is the text, one that begins with it, and what has it elsewhere. */
+function rankOf(label: string, text: string): number {
+  const [name, wanted] = [label.toLowerCase(), text.toLowerCase()]
+  return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2
+}
+
+/** The best hits first, and the groups that have them; what is equally good stays in its order. */
+function byRank(groups: readonly Group[], text: string): Group[] {
+  const best = ({ hits }: Group) => Math.min(...hits.map(({ label }) => rankOf(label, text)))
+  return groups
+    .map(({ label, hits }) => ({
+      label,
+      hits: hits.toSorted((one, other) => rankOf(one.label, text) - rankOf(other.label, text)),
+    }))
+    .filter(({ hits }) => hits.length > 0)
+    .toSorted((one, other) => best(one) - best(other))
+}
+
 /**
- * Selects the first hit when the text changes. Later answers keep the selection, so that Enter opens the hit that the user sees selected.
+ * Selects the first hit when the text changes. Later answers keep the selection, so that Enter opens the hit that the user sees selected;
+ * only a name that fits better takes it, as long as nobody has moved it.
  */
-function useSelection(combobox: ComboboxStore, text: string, groups: readonly Group[]) {
+function useSelection(
+  combobox: ComboboxStore,
+  text: string,
+  groups: readonly Group[],
+  hasMoved: { readonly current: boolean },
+) {
   const before = useRef<{ readonly text: string; readonly hrefs: readonly string[] }>({ text: '', hrefs: [] })
   useEffect(() => {
-    const hrefs = groups.flatMap(({ hits }) => hits.map(({ href }) => href))
+    const hits = groups.flatMap(group => group.hits)
+    const hrefs = hits.map(({ href }) => href)
     if (text === before.current.text && hrefs.join(' ') === before.current.hrefs.join(' ')) return
     const selected = before.current.hrefs[combobox.getSelectedOptionIndex()]
-    const isKept = text === before.current.text && selected !== undefined && hrefs.includes(selected)
+    const rankAt = (index: number) => rankOf(hits[index]?.label ?? '', text.trim())
+    const isKept =
+      text === before.current.text &&
+      selected !== undefined &&
+      hrefs.includes(selected) &&
+      (hasMoved.current || rankAt(hrefs.indexOf(selected)) <= rankAt(0))
     before.current = { text, hrefs }
     if (isKept) combobox.selectOption(hrefs.indexOf(selected))
     else if (text === '') combobox.resetSelectedOption()
     else combobox.selectFirstOption()
-  }, [combobox, text, groups])
+  }, [combobox, text, groups, hasMoved])
 }
 
 /** Hits of the text before stay as far as they fit the new one: a hit that one sees does not vanish while the server is asked again. */

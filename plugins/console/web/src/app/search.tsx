@@ -2,7 +2,7 @@
 import { Modal } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { Suspense, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { Tool } from '../parts/tool.tsx'
 import { texts } from '../texts/index.ts'
 import { lazyPage } from './lazy-page.ts'
@@ -18,12 +18,32 @@ const SearchHits = lazyPage(() => import('./search-hits.tsx'), 'SearchHits')
 
 export function Search({ commands }: { commands: readonly Command[] }) {
   const [isOpen, setOpen] = useState(false)
-  useHotkeys([['mod+K', () => setOpen(true)]], [])
+  const [hasLeft, setLeft] = useState(false)
+  const open = () => {
+    setLeft(false)
+    setOpen(true)
+  }
+  const done = (hasLed: boolean) => {
+    setLeft(hasLed)
+    setOpen(false)
+  }
+  // Whoever was led to a page goes on there.
+  useEffect(() => {
+    if (hasLeft) document.getElementById('content')?.focus({ preventScroll: true })
+  }, [hasLeft])
+  useHotkeys([['mod+K', open]], [])
   return (
     <>
-      <Tool label={texts.search.open} icon={IconSearch} onClick={() => setOpen(true)} />
-      <Modal opened={isOpen} onClose={() => setOpen(false)} withCloseButton={false} padding="xs" title={undefined}>
-        <Suspense>{isOpen && <SearchHits commands={commands} onDone={() => setOpen(false)} />}</Suspense>
+      <Tool label={texts.search.open} icon={IconSearch} onClick={open} />
+      <Modal
+        opened={isOpen}
+        onClose={() => setOpen(false)}
+        returnFocus={!hasLeft}
+        withCloseButton={false}
+        padding="xs"
+        title={undefined}
+      >
+        <Suspense>{isOpen && <SearchHits commands={commands} onDone={done} />}</Suspense>
       </Modal>
     </>
   )

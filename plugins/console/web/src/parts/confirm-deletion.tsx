@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
 
 export interface ConfirmDeletionProps {
   readonly title: string
@@ -25,6 +26,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
   const { title, typed, isReady = true, action = texts.common.delete, onClose, children } = props
   const { onConfirm, onDone } = props
   const [text, setText] = useState('')
+  useFocusBack()
   const deletion = useMutation({
     async mutationFn() {
       const outcome = await onConfirm()

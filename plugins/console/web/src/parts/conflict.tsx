@@ -2,13 +2,18 @@
 import { Alert, Button, Stack, Text } from '@mantine/core'
 import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
-import { ProblemAlert } from './failure.tsx'
+import { ProblemAlert, useSeen } from './failure.tsx'
 
 export function Conflict({ error, onLoad }: { error: unknown; onLoad: () => unknown }) {
   if (error === null || error === undefined) return null
   if (!(error instanceof Problem && error.status === 412)) return <ProblemAlert error={error} />
+  return <Changed error={error} onLoad={onLoad} />
+}
+
+function Changed({ error, onLoad }: { error: unknown; onLoad: () => unknown }) {
+  const alert = useSeen(error)
   return (
-    <Alert color="orange" role="alert" title={texts.common.changedMeanwhile}>
+    <Alert ref={alert} tabIndex={-1} color="orange" role="alert" title={texts.common.changedMeanwhile}>
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{texts.common.dropped}</Text>
         <Button size="compact-sm" variant="default" onClick={() => onLoad()}>

@@ -1,7 +1,6 @@
 /** Text for a program or a shell, to be copied. */
-import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core'
-import { IconCopy } from '@tabler/icons-react'
-import { texts } from '../texts/index.ts'
+import { Code, Group, Stack, Text } from '@mantine/core'
+import { CopyText } from './made-text.tsx'
 
 export interface CopyableProps {
   readonly label: string
@@ -10,9 +9,11 @@ export interface CopyableProps {
   readonly value?: string
   /** Set if copying is the main action of the page. */
   readonly isPrimary?: boolean
+  /** Set if a dialog has just made it: its button gets the focus. */
+  readonly isMade?: boolean
 }
 
-export function Copyable({ label, text, value = text, isPrimary = false }: CopyableProps) {
+export function Copyable({ label, text, value = text, isPrimary = false, isMade = false }: CopyableProps) {
   return (
     <Stack gap="xs">
       <Text size="sm" fw={600}>
@@ -28,17 +29,7 @@ export function Copyable({ label, text, value = text, isPrimary = false }: Copya
         {text}
       </Code>
       <Group>
-        <CopyButton value={value}>
-          {({ copied, copy }) => (
-            <Button
-              variant={isPrimary ? 'filled' : 'default'}
-              leftSection={<IconCopy size={16} aria-hidden />}
-              onClick={copy}
-            >
-              {copied ? texts.common.copied : texts.common.copy}
-            </Button>
-          )}
-        </CopyButton>
+        <CopyText value={value} variant={isPrimary ? 'filled' : 'default'} isMade={isMade} />
       </Group>
     </Stack>
   )

@@ -3,12 +3,14 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { Name } from './name.tsx'
 
 export interface ProblemAlertProps {
   readonly error: unknown
+  /** Set where something could not be read; absent where something that somebody asked for was not done. */
   readonly onRetry?: () => void
   /** What was read before is still shown: the failure is one of reading it again, not of what somebody has just done. */
   readonly isStale?: boolean
@@ -16,8 +18,11 @@ export interface ProblemAlertProps {
 
 export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertProps) {
   const problem = error instanceof Problem ? error : undefined
+  const alert = useSeen(error, onRetry === undefined && !isStale)
   return (
     <Alert
+      ref={alert}
+      tabIndex={-1}
       color="red"
       icon={<IconAlertTriangle aria-hidden />}
       title={isStale ? texts.problems.stale : headlineOf(error)}
@@ -50,6 +55,21 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
   )
 }
 
+/**
+ * Brings the answer to what somebody has just done into view, with the focus, wherever a long form or dialog has been scrolled to. A field
+ * that is wrong, and has the focus by then, keeps it.
+ */
+export function useSeen(error: unknown, isAnswer = true) {
+  const alert = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the next failure is the next answer
+  useEffect(() => {
+    if (!isAnswer || document.activeElement?.getAttribute('aria-invalid') === 'true') return
+    alert.current?.scrollIntoView({ block: 'center' })
+    alert.current?.focus({ preventScroll: true })
+  }, [error, isAnswer])
+  return alert
+}
+
 /** What the server says needs none. */
 const headlineOf = (error: unknown): string | undefined =>
   error instanceof Problem && error.isOfServer ? undefined : texts.problems.failed
@@ -71,8 +91,4 @@ export function PageError({ error, reset }: ErrorComponentProps) {
     void router.invalidate()
   }
   return <ProblemAlert error={error} onRetry={retry} />
-}
-
-export function NotFound() {
-  return <Text p="md">{texts.problems.notFound}</Text>
 }

@@ -3,6 +3,7 @@ import { Modal } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { texts } from '../texts/index.ts'
+import { useFocusBack } from './focus-back.ts'
 import { LeaveQuestion, UnsavedInDialog } from './unsaved.tsx'
 
 export interface FormModalProps {
@@ -19,7 +20,16 @@ export function FormModal({ title, size = 'md', onClose, children }: FormModalPr
   const content = useRef<HTMLDivElement>(null)
   const close = () => (unsaved.size > 0 ? ask() : onClose())
   const onEscape = useEffectEvent((event: KeyboardEvent) => {
+    // From the page behind it the next stop of the key would be there.
+    if (event.key === 'Tab' && document.activeElement === document.body && isForDialog(null, content.current)) {
+      dialogOf(content.current)?.focus()
+    }
     if (event.key === 'Escape' && !event.isComposing && isForDialog(event.target, content.current)) close()
+  })
+  useFocusBack()
+  // The button that had the focus is disabled while it sends, and may be gone when there is an answer.
+  useEffect(() => {
+    if (document.activeElement === document.body) dialogOf(content.current)?.focus()
   })
   // Registered once: before that of a dialog above, which is gone when it has got the key.
   useEffect(() => {
@@ -53,6 +63,8 @@ export function FormModal({ title, size = 'md', onClose, children }: FormModalPr
     </Modal>
   )
 }
+
+const dialogOf = (content: HTMLElement | null) => content?.closest<HTMLElement>('[role=dialog]')
 
 /** Whether a key belongs to the dialog around the content, and not to one above it or to an open list. */
 function isForDialog(target: EventTarget | null, content: HTMLElement | null): boolean {

@@ -6,7 +6,12 @@ const none: ReadonlySet<string> = new Set()
 
 /** Everything under the prefix, or for a whole key that one. Empty until the server has answered; the server decides in the end. */
 export function useRights(bucket: string, prefix = ''): ReadonlySet<string> {
-  const { data = none } = useQuery({
+  return useKnownRights(bucket, prefix) ?? none
+}
+
+/** Undefined until the server has answered. */
+export function useKnownRights(bucket: string, prefix = ''): ReadonlySet<string> | undefined {
+  const { data, error } = useQuery({
     queryKey: ['rights', bucket, prefix],
     queryFn: async ({ signal }) => {
       const { allowed } = await call('getPermissions', { query: { bucket, prefix }, signal })
@@ -14,5 +19,6 @@ export function useRights(bucket: string, prefix = ''): ReadonlySet<string> {
     },
     staleTime: 60_000,
   })
-  return data
+  // Whoever is not told asks for each thing, and is told then.
+  return error === null ? data : (data ?? none)
 }

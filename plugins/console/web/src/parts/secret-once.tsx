@@ -5,6 +5,7 @@ import type { S3Place } from '../api/session.ts'
 import { useSignedIn } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
 import { Copyable } from './copyable.tsx'
+import { useFocusBack } from './focus-back.ts'
 import { environmentOf } from './s3-environment.ts'
 import { saveAs } from './save-as.ts'
 
@@ -16,6 +17,7 @@ export interface SecretOnceProps {
 
 export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
   const { s3 } = useSignedIn()
+  useFocusBack()
   const file = `[default]\naws_access_key_id = ${accessKey}\naws_secret_access_key = ${secretKey}\n`
   return (
     <Modal

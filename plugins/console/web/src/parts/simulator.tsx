@@ -74,7 +74,7 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
       <div>
         <State text={allowed ? words.allowed : words.denied} is={allowed ? 'good' : 'bad'} />
       </div>
-      <Text size="sm">{reason}</Text>
+      <Text size="sm">{countedFromOne(reason)}</Text>
       {evaluated.length > 0 && (
         <Reasons label={words.statements} heads={[words.policy, words.statement, words.effect, words.fits]}>
           {evaluated.map(({ source, policyName, group, index, sid, effect, matched, mismatch }) => (
@@ -83,7 +83,7 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
                 {policyName === '' ? words.sources[source] : policyName}
                 {group !== '' && ` (${words.ofGroup(group)})`}
               </Table.Td>
-              <Table.Td>{sid === '' ? index : sid}</Table.Td>
+              <Table.Td>{sid === '' ? index + 1 : sid}</Table.Td>
               <Table.Td>{effect}</Table.Td>
               <Table.Td>{matched ? <State text={words.yes} is="neutral" /> : words.mismatch(mismatch ?? '')}</Table.Td>
             </Table.Tr>
@@ -93,3 +93,7 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
     </Stack>
   )
 }
+
+/** The server names a statement without a name by its index. */
+const countedFromOne = (reason: string): string =>
+  reason.replace(/^Statement (\d+) /, (_, index: string) => `Statement ${Number(index) + 1} `)

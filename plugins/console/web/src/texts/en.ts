@@ -111,6 +111,8 @@ export const en = {
     strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
     page: 'This page could not be shown',
     notFound: 'There is no such page.',
+    notFoundHint: 'The address may be mistyped, or from another version of the console.',
+    toStart: 'Go to the first page',
   },
   navigation: {
     label: 'Pages',
@@ -192,7 +194,9 @@ export const en = {
     objects: 'Objects',
     versions: 'Versions',
     public: 'public',
+    published: 'published',
     private: 'private',
+    protection: 'Versions kept',
     locked: 'object lock',
     versioned: 'versioning',
     access: 'Access',

@@ -59,10 +59,14 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
   return text
 }
 
-function effectOf({ source, actions, keys, domains, limited }: Opening): string {
+function effectOf({ source, actions, keys, except, domains, limited }: Opening): string {
   const what = keys.length === 0 ? words.everyObject : keys.join(', ')
   if (source === 'distribution') {
-    return words.shows(domains.join(', '), what) + (limited ? words.ifRestrictions : '')
+    return (
+      words.shows(domains.join(', '), what) +
+      (except.length === 0 ? '' : words.except(except.join(', '))) +
+      (limited ? words.ifRestrictions : '')
+    )
   }
   const changes = actions.some(action => changing.has(action)) ? words.mayDestroy : ''
   return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '') + changes

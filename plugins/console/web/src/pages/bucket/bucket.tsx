@@ -1,8 +1,8 @@
-import { Skeleton, Stack, Tabs, Title } from '@mantine/core'
+import { Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
-import { useRights } from '../../parts/rights.ts'
+import { useKnownRights } from '../../parts/rights.ts'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
@@ -32,14 +32,20 @@ const needs: Readonly<Record<BucketTab, readonly string[]>> = {
   distributions: ['admin:ManageDistributions'],
 }
 
+const none: ReadonlySet<string> = new Set()
+
 export function Bucket() {
   const { bucket } = useParams({ from: '/inside/buckets/$bucket' })
   const { prefix = '', find = '', tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
   const navigate = useNavigate()
-  const rights = useRights(bucket)
+  const known = useKnownRights(bucket)
+  const rights = known ?? none
   // The tab in the address stays, also before the rights are known.
   const isShown = (name: BucketTab) =>
     name === tab || needs[name].some(action => rights.has(action)) || needs[name].length === 0
+  // Nothing is asked for that the server would refuse.
+  const isOpen = known !== undefined && needs[tab].some(action => known.has(action))
+  const isDenied = known !== undefined && needs[tab].length > 0 && !isOpen
   const choose = (chosen: string | null) =>
     void navigate({
       to: '/buckets/$bucket',
@@ -53,6 +59,7 @@ export function Bucket() {
       </Title>
       <Tabs value={tab} onChange={choose} keepMounted={false}>
         <TabRow chosen={tab} tabs={bucketTabs.filter(isShown).map(name => [name, texts.bucket.tabs[name]])} />
+        {isDenied && <Text>{texts.bucket.denied(needs[tab])}</Text>}
         <Suspense fallback={<Skeleton h={240} />}>
           <Tabs.Panel value="objects">
             <Stack>
@@ -60,30 +67,14 @@ export function Bucket() {
               <Browser key={`${bucket}/${prefix} ${find}`} bucket={bucket} prefix={prefix} find={find} />
             </Stack>
           </Tabs.Panel>
-          <Tabs.Panel value="versions">
-            <AllVersions bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="uploads">
-            <Uploads bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="settings">
-            <Settings bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="access">
-            <Access bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="events">
-            <Events bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="policy">
-            <Policy bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="distributions">
-            <Distributions bucket={bucket} />
-          </Tabs.Panel>
-          <Tabs.Panel value="lifecycle">
-            <Lifecycle bucket={bucket} />
-          </Tabs.Panel>
+          <Tabs.Panel value="versions">{isOpen && <AllVersions bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="uploads">{isOpen && <Uploads bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="settings">{isOpen && <Settings bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="access">{isOpen && <Access bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="events">{isOpen && <Events bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="policy">{isOpen && <Policy bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="distributions">{isOpen && <Distributions bucket={bucket} />}</Tabs.Panel>
+          <Tabs.Panel value="lifecycle">{isOpen && <Lifecycle bucket={bucket} />}</Tabs.Panel>
         </Suspense>
       </Tabs>
     </Stack>

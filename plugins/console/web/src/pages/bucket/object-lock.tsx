@@ -24,10 +24,14 @@ export function ObjectLock({ bucket }: { bucket: string }) {
         <Stack gap="xs">
           <Switch
             label={words.lockOn}
-            description={words.lockHint}
+            description={stored.enabled ? words.lockStays : words.lockHint}
             checked={lock.enabled}
-            disabled={stored.enabled}
-            onChange={event => change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })}
+            // As it is, and not as if it were off.
+            aria-disabled={stored.enabled}
+            className={stored.enabled ? 'fixed-switch' : undefined}
+            onChange={event =>
+              !stored.enabled && change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })
+            }
           />
           {lock.enabled && <Retention lock={lock} errors={errors} onChange={change} />}
         </Stack>

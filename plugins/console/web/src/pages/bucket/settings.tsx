@@ -13,6 +13,7 @@ import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from '../objects/queries.ts'
 import { BucketSetting } from './bucket-setting.tsx'
 import { CorsRules } from './cors.tsx'
 import { ObjectLock } from './object-lock.tsx'
@@ -20,21 +21,23 @@ import { ObjectLock } from './object-lock.tsx'
 const DeleteBucket = lazy(async () => ({ default: (await import('../buckets/delete-bucket.tsx')).DeleteBucket }))
 
 export function Settings({ bucket }: { bucket: string }) {
+  const rights = useRights(bucket)
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
-      <Versioning bucket={bucket} />
-      <ObjectLock bucket={bucket} />
-      <Quota bucket={bucket} />
-      <Encryption bucket={bucket} />
-      <Tags bucket={bucket} />
-      <CorsRules bucket={bucket} />
-      {useRights(bucket).has('s3:DeleteBucket') && <DeleteThis bucket={bucket} />}
+      {rights.has('s3:GetBucketVersioning') && <Versioning bucket={bucket} />}
+      {rights.has('s3:GetBucketObjectLockConfiguration') && <ObjectLock bucket={bucket} />}
+      {rights.has('admin:GetBucketQuota') && <Quota bucket={bucket} />}
+      {rights.has('s3:GetEncryptionConfiguration') && <Encryption bucket={bucket} />}
+      {rights.has('s3:GetBucketTagging') && <Tags bucket={bucket} />}
+      {rights.has('s3:GetBucketCORS') && <CorsRules bucket={bucket} />}
+      {rights.has('s3:DeleteBucket') && <DeleteThis bucket={bucket} />}
     </SimpleGrid>
   )
 }
 
 function Versioning({ bucket }: { bucket: string }) {
   const params = { bucket }
+  const isLocked = useQuery(bucketQuery(bucket)).data?.objectLockEnabled === true
   return (
     <BucketSetting
       bucket={bucket}
@@ -46,9 +49,11 @@ function Versioning({ bucket }: { bucket: string }) {
       {({ status }, change) => (
         <Switch
           label={texts.bucket.keepVersions}
-          description={texts.bucket.versioningStates[status]}
+          description={isLocked ? texts.bucket.neededByLock : texts.bucket.versioningStates[status]}
           checked={status === 'enabled'}
-          onChange={event => change({ status: event.currentTarget.checked ? 'enabled' : 'suspended' })}
+          aria-disabled={isLocked}
+          className={isLocked ? 'fixed-switch' : undefined}
+          onChange={event => !isLocked && change({ status: event.currentTarget.checked ? 'enabled' : 'suspended' })}
         />
       )}
     </BucketSetting>

@@ -76,7 +76,8 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
           <State text={texts.buckets.encryptions[encryption]} is={encryption === 'none' ? 'neutral' : 'good'} />
         ),
     },
-    { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
+    { title: texts.buckets.access, render: bucket => <Openness bucket={bucket} /> },
+    { title: texts.buckets.protection, render: bucket => <Protection bucket={bucket} /> },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
     {
       title: texts.common.actions,
@@ -109,15 +110,20 @@ function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
   )
 }
 
-function Marks({ bucket }: { bucket: Bucket }) {
+function Openness({ bucket }: { bucket: Bucket }) {
+  if (bucket.public === undefined) return null
+  if (bucket.public) return <State text={texts.buckets.public} is="poor" />
+  return (
+    <State
+      text={bucket.published === true ? texts.buckets.published : texts.buckets.private}
+      is={bucket.published === true ? 'poor' : 'neutral'}
+    />
+  )
+}
+
+function Protection({ bucket }: { bucket: Bucket }) {
   return (
     <Group gap={4}>
-      {bucket.public !== undefined && (
-        <State
-          text={bucket.public ? texts.buckets.public : texts.buckets.private}
-          is={bucket.public ? 'poor' : 'neutral'}
-        />
-      )}
       {bucket.versioning === 'enabled' && <State text={texts.buckets.versioned} is="neutral" />}
       {bucket.objectLockEnabled === true && <State text={texts.buckets.locked} is="neutral" />}
     </Group>

@@ -33,7 +33,8 @@ export function Effective({ inspection }: { inspection: Inspection }) {
           [texts.cacheStatistics.page, path],
           [words.behavior, behaviorOf(policy.behavior)],
           [words.object, `${bucket}/${key}`],
-          [words.cacheKey, cacheKey],
+          // Its parts stand on lines of their own.
+          [words.cacheKey, cacheKey.replaceAll('\n', ' ')],
           [words.enabled, words.from(policy.enabled ? words.on : words.off, levelOf(policy.enabledLevel))],
           [words.policy, words.from(policy.policyName, levelOf(policy.policyLevel))],
           [words.browsers, policy.cacheControl],

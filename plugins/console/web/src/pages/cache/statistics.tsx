@@ -112,7 +112,7 @@ const colours: Readonly<Record<string, string>> = {
   REVALIDATED: 'cyan.9',
   STALE: 'yellow.7',
   EXPIRED: 'orange.8',
-  MISS: 'red.8',
+  MISS: 'indigo.7',
   BYPASS: 'gray.6',
 }
 

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@man
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
@@ -18,6 +18,7 @@ import { texts } from '../../texts/index.ts'
 import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
+import { inWords } from './error-words.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
@@ -84,6 +85,8 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
     stale: [['distributions']],
     reload: onSaved,
   })
+  // The same failure in each render: a new one would take the focus again.
+  const spoken = useMemo(() => inWords(saving.error), [saving.error])
   const save = form.onSubmit(() => saving.mutate())
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
@@ -114,12 +117,12 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
           </Group>
         </Group>
         <Unsaved isDirty={form.isDirty()} />
-        <Conflict error={saving.error} onLoad={() => onSaved()} />
+        <Conflict error={spoken} onLoad={() => onSaved()} />
         {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
-      {isSigning && <SignLink id={id} domains={stored.aliases} onClose={() => setSigning(false)} />}
+      {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
     </DraftProvider>
   )
 }
@@ -165,6 +168,8 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     // Its figures are of the whole server.
     statistics: needsOf.statistics.some(action => allowed.has(action)),
   }
+  const [wasCacheOpen, setCacheOpen] = useState(false)
+  if (tab === 'cache' && !wasCacheOpen) setCacheOpen(true)
   const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
   const panels = {
     general: <General of={stored} />,
@@ -174,7 +179,7 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     restrictions: <Restrictions id={id} onRotated={onRotated} />,
   }
   return (
-    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false}>
+    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false} keepMountedMode="display-none">
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
@@ -185,7 +190,8 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
         <TestRequest of={stored} />
       </Tabs.Panel>
       <Suspense fallback={<Skeleton h={240} />}>
-        <Tabs.Panel value="cache">
+        {/* A form of its own: what is changed there and not saved stays. */}
+        <Tabs.Panel value="cache" keepMounted={wasCacheOpen}>
           <DistributionSettings id={id} />
         </Tabs.Panel>
         <Tabs.Panel value="purge">

@@ -1,46 +1,67 @@
-import { Button, CopyButton, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { MadeText } from '../../parts/made-text.tsx'
 import { texts } from '../../texts/index.ts'
+import { type Distribution, usePlaces } from '../publishing/addresses.tsx'
 
 const words = texts.distributions
 
-export interface SignLinkProps {
-  readonly id: string
-  readonly domains: readonly string[]
-  readonly onClose: () => void
-}
+const isExact = (alias: string): boolean => !alias.startsWith('*.')
 
-export function SignLink({ id, domains, onClose }: SignLinkProps) {
-  const form = useForm({ initialValues: { path: '/', domain: domains[0] ?? '', expiresInSeconds: '86400', ip: '' } })
+export function SignLink({ of, onClose }: { of: Distribution; onClose: () => void }) {
+  const places = usePlaces(of)
+  const origins = of.aliases.filter(isExact).map(alias => {
+    const place = places(alias)
+    return place === undefined || place === 'none' ? alias : `${place.scheme}://${alias}${place.port}`
+  })
+  const form = useForm({ initialValues: { path: '/', origin: '', expiresInSeconds: '86400', ip: '' } })
   const [url, setUrl] = useState<string>()
   const sign = async () => {
-    const { path, domain, expiresInSeconds, ip } = form.getValues()
-    const body = { path, domain, expiresInSeconds: Number(expiresInSeconds), ...(ip !== '' && { ip }) }
-    setUrl((await call('signDistributionUrl', { params: { id }, body })).url)
+    const { path, origin: chosen, expiresInSeconds, ip } = form.getValues()
+    const origin = origins.includes(chosen) ? chosen : (origins[0] ?? '')
+    const body = {
+      ...wantedOf(path, origin),
+      expiresInSeconds: Number(expiresInSeconds),
+      ...(ip !== '' && { ip }),
+    }
+    setUrl((await call('signDistributionUrl', { params: { id: of.id }, body })).url)
     return 'stay' as const
   }
+  const isWhole = isAddress(form.values.path)
   return (
     <FormDialog title={words.sign} submit={words.sign} form={form} onSubmit={sign} onClose={onClose}>
-      <TextInput label={words.signPath} data-autofocus {...form.getInputProps('path')} />
-      <NativeSelect label={words.signDomain} data={[...domains]} {...form.getInputProps('domain')} />
+      <TextInput
+        label={words.signPath}
+        description={origins.length === 0 ? words.signWholeOnly : words.signPathHint}
+        data-autofocus
+        {...form.getInputProps('path')}
+        error={form.errors.path ?? form.errors.url}
+      />
+      {origins.length > 0 && !isWhole && (
+        <NativeSelect
+          label={words.signOrigin}
+          data={origins}
+          {...form.getInputProps('origin')}
+          error={form.errors.domain}
+        />
+      )}
       <NativeSelect label={words.signExpiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       <TextInput label={words.signIp} {...form.getInputProps('ip')} />
-      {url !== undefined && (
-        <>
-          <TextInput label={words.signed} value={url} readOnly onFocus={event => event.currentTarget.select()} />
-          <CopyButton value={url}>
-            {({ copied, copy }) => (
-              <Button variant="default" onClick={copy}>
-                {copied ? texts.common.copied : texts.common.copy}
-              </Button>
-            )}
-          </CopyButton>
-        </>
-      )}
+      {url !== undefined && <MadeText label={words.signed} text={url} />}
     </FormDialog>
   )
+}
+
+const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
+
+/** A whole address as it is typed. The server knows the scheme and the port of a domain that is shown without. */
+function wantedOf(path: string, origin: string): { url: string } | { path: string; domain?: string } {
+  if (isAddress(path)) return { url: path }
+  const rooted = path.startsWith('/') ? path : `/${path}`
+  if (isAddress(origin)) return { url: origin + rooted }
+  return origin === '' ? { path: rooted } : { path: rooted, domain: origin }
 }

@@ -8,6 +8,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { State } from '../../parts/names.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { refusals } from '../../texts/en/refusals.ts'
 import { texts } from '../../texts/index.ts'
 import { usePlaces } from '../publishing/addresses.tsx'
 import { type Distribution, documentOf } from './draft.ts'
@@ -58,14 +59,15 @@ export function TestRequest({ of }: { of: Distribution }) {
         </Button>
       </div>
       {test.error !== null && <ProblemAlert error={test.error} />}
-      {test.data !== undefined && <Result result={test.data} />}
+      {test.data !== undefined && <Result result={test.data} draft={draft.getValues()} />}
     </Stack>
   )
 }
 
-function Result({ result }: { result: Answer<'testDistribution'> }) {
-  const { status, decision, behavior, bucket, key, source, rule, reason, redirect, restriction, responseHeaders } =
-    result
+type Draft = ReturnType<ReturnType<typeof useDraft>['getValues']>
+
+function Result({ result, draft }: { result: Answer<'testDistribution'>; draft: Draft }) {
+  const { status, decision, behavior, bucket, source, rule, reason, redirect, restriction, responseHeaders } = result
   const place = behavior.index < 0 ? words.defaultBehavior : words.behavior(behavior.index + 1)
   const labels = words.result
   return (
@@ -79,10 +81,11 @@ function Result({ result }: { result: Answer<'testDistribution'> }) {
       <Facts
         facts={[
           [labels.behavior, `${place}, ${words.accesses[behavior.access as 'public'] ?? behavior.access}`],
-          [labels.object, `${bucket}/${key}`],
+          [labels.object, `${bucket}/${keyOf(result, draft)}`],
           [labels.source, source],
           [labels.rule, rule],
-          [labels.reason, reason],
+          [labels.reason, reason === '' && status === 404 ? labels.noObject : (refusals[reason] ?? reason)],
+          [labels.errorPage, status < 400 ? '' : pageOf(result, draft)],
           [labels.redirect, redirect?.location],
           [labels.restriction, restriction.allowed ? '' : restriction.reason],
         ]}
@@ -93,4 +96,21 @@ function Result({ result }: { result: Answer<'testDistribution'> }) {
       <Facts facts={Object.entries(responseHeaders as Record<string, string>)} />
     </Stack>
   )
+}
+
+/** The server names none that it has not found, or not looked for: the one that was asked for, then. */
+function keyOf({ key, path }: Answer<'testDistribution'>, { origin }: Draft): string {
+  if (key !== '') return key
+  const [asked = ''] = path.split('?')
+  try {
+    return origin.pathPrefix + decodeURIComponent(asked.slice(1))
+  } catch {
+    return origin.pathPrefix + asked.slice(1)
+  }
+}
+
+function pageOf({ errorPage, status }: Answer<'testDistribution'>, { errorPages }: Draft): string {
+  if (errorPage !== '') return errorPage
+  const set = errorPages.find(page => Number(page.status) === status)
+  return set === undefined ? words.result.ownPage : words.result.missingPage(set.path)
 }

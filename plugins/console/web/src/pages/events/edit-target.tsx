@@ -119,6 +119,6 @@ async function isTaken(subsys: string): Promise<boolean> {
 
 /** `auth_token` as people write it. */
 function labelOf(key: string): string {
-  const label = key.replaceAll('_', ' ')
+  const label = texts.events.keyNames[key] ?? key.replaceAll('_', ' ')
   return label[0]!.toUpperCase() + label.slice(1)
 }

@@ -1,5 +1,5 @@
 /** One folder of a bucket: its entries, and what can be done with those that are selected. */
-import { Button, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
@@ -17,7 +17,7 @@ import type { Order, Selection } from './entries.ts'
 import { useFolderListing } from './listing.ts'
 import { ObjectList } from './object-list.tsx'
 import { OpenFolder } from './open-folder.tsx'
-import { Toolbar } from './toolbar.tsx'
+import { SelectionBar, Toolbar } from './toolbar.tsx'
 
 export interface BrowserProps {
   readonly bucket: string
@@ -41,16 +41,20 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
   return (
     <DropZone bucket={bucket} prefix={prefix} isOpen={mayWrite}>
       <Stack gap="sm">
-        <Toolbar bucket={bucket} prefix={prefix} selected={selected} onSelect={setSelected} />
-        <TextInput
-          type="search"
-          aria-label={texts.common.search}
-          placeholder={texts.common.search}
-          leftSection={<IconSearch size={16} aria-hidden />}
-          value={search}
-          onChange={event => setSearch(event.currentTarget.value)}
-          maw={360}
-        />
+        <Toolbar bucket={bucket} prefix={prefix} />
+        <Group gap="sm">
+          <TextInput
+            type="search"
+            aria-label={texts.common.search}
+            placeholder={texts.common.search}
+            leftSection={<IconSearch size={16} aria-hidden />}
+            value={search}
+            onChange={event => setSearch(event.currentTarget.value)}
+            w={360}
+            maw="100%"
+          />
+          <SelectionBar bucket={bucket} prefix={prefix} selected={selected} onSelect={setSelected} />
+        </Group>
         {listing.error !== null && (
           <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
         )}

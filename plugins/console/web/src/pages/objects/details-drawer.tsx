@@ -11,6 +11,7 @@ import { formatBytes, formatCount, formatMoment } from '../../parts/format.ts'
 import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { LeaveQuestion, UnsavedInDialog } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { DeleteVersion } from './change-versions.tsx'
 import { Preview } from './preview.tsx'
@@ -37,13 +38,21 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
   const rights = useRights(bucket, objectKey)
   const mayWrite = rights.has('s3:PutObject')
+  const mayRead = rights.has(versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion')
   const mayTag = rights.has('s3:PutObjectTagging')
   const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const close = () => setOpen(undefined)
+  const [unsaved] = useState(() => new Set<object>())
+  /** What gives up what is not saved, once somebody has agreed. */
+  const [asked, setAsked] = useState<() => void>()
+  const leave = (then: () => void) => (unsaved.size > 0 ? setAsked(() => then) : then())
   const show = (version: string) => {
-    setVersionId(version)
-    setTab('details')
+    const showIt = () => {
+      setVersionId(version)
+      setTab('details')
+    }
+    return version === versionId ? showIt() : leave(showIt)
   }
   const showWhatIsLeft = async () => {
     const query = { key: objectKey, limit: 1 }
@@ -63,9 +72,9 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   return (
     <Drawer
       opened
-      onClose={onClose}
+      onClose={() => leave(onClose)}
       // A dialog above it is what Escape closes.
-      closeOnEscape={open === undefined}
+      closeOnEscape={open === undefined && asked === undefined}
       position="right"
       size="lg"
       title={<Name>{objectKey}</Name>}
@@ -74,17 +83,21 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
     >
       <Stack>
         <Group gap="xs">
-          <Button
-            component="a"
-            href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
-            download
-            leftSection={<IconDownload size={16} aria-hidden />}
-          >
-            {texts.objects.download}
-          </Button>
-          <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />
-          <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
-          {mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
+          {mayRead && (
+            <Button
+              component="a"
+              href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
+              download
+              leftSection={<IconDownload size={16} aria-hidden />}
+            >
+              {texts.objects.download}
+            </Button>
+          )}
+          {mayRead && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
+          {(mayRead || mayWrite || mayDelete) && (
+            <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
+          )}
+          {mayRead && mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
           {(mayWrite || mayTag) && data !== undefined && (
             <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
           )}
@@ -99,7 +112,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             </Button>
           )}
         </Group>
-        <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs value={tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
           <Tabs.List mb="sm">
             <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>
             <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>
@@ -112,9 +125,14 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
               {texts.objects.versionOf(formatMoment(data.lastModified))}
             </Text>
           )}
-          <Tabs.Panel value="details">
+          {/* What is changed there and not saved stays. */}
+          <Tabs.Panel value="details" keepMounted>
             {data !== undefined && <Details details={data} />}
-            {data !== undefined && <Protection bucket={bucket} details={data} />}
+            {data !== undefined && (
+              <UnsavedInDialog value={unsaved}>
+                <Protection key={data.versionId} bucket={bucket} details={data} />
+              </UnsavedInDialog>
+            )}
           </Tabs.Panel>
           <Tabs.Panel value="preview">
             {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
@@ -124,6 +142,18 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           </Tabs.Panel>
         </Tabs>
       </Stack>
+      {asked !== undefined && (
+        <LeaveQuestion
+          title={texts.common.closeTitle}
+          text={texts.common.closeText}
+          leave={texts.common.discard}
+          onStay={() => setAsked(undefined)}
+          onLeave={() => {
+            setAsked(undefined)
+            asked()
+          }}
+        />
+      )}
       <Suspense>
         {open === 'share' && (
           <ShareObject bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />

@@ -26,28 +26,12 @@ const DeleteEntries = lazy(async () => ({ default: (await import('./delete-entri
 export interface ToolbarProps {
   readonly bucket: string
   readonly prefix: string
-  readonly selected: Selection
-  readonly onSelect: (selected: Selection) => void
 }
 
-export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
-  const [dialog, setDialog] = useState<'copy' | 'delete' | 'folder' | 'form'>()
+export function Toolbar({ bucket, prefix }: ToolbarProps) {
+  const [dialog, setDialog] = useState<'folder' | 'form'>()
   const close = () => setDialog(undefined)
-  const clear = () => onSelect(new Map())
-  const rights = useRights(bucket, prefix)
-  const mayWrite = rights.has('s3:PutObject')
-  const mayDelete = rights.has('s3:DeleteObject')
-  const chosen = [...selected.values()]
-  const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
-  const queryClient = useQueryClient()
-  const zipping = useMutation({
-    mutationFn: () => downloadZip(bucket, idsOf('object'), idsOf('folder')),
-    async onError(error) {
-      notifyFailure(error, texts.objects.zip)
-      // What is listed may be gone.
-      await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
-    },
-  })
+  const mayWrite = useRights(bucket, prefix).has('s3:PutObject')
   return (
     <Group gap="xs">
       {mayWrite && <UploadButtons bucket={bucket} prefix={prefix} />}
@@ -65,44 +49,69 @@ export function Toolbar({ bucket, prefix, selected, onSelect }: ToolbarProps) {
           {texts.postForm.action}
         </Button>
       )}
-      {chosen.length > 0 && (
-        <>
-          <Text size="sm" aria-live="polite">
-            {texts.objects.selected(chosen.length)}
-          </Text>
-          <Button
-            variant="default"
-            leftSection={<IconFileZip size={16} aria-hidden />}
-            loading={zipping.isPending}
-            onClick={() => zipping.mutate()}
-          >
-            {texts.objects.zip}
-          </Button>
-          {mayWrite && (
-            <Button
-              variant="default"
-              leftSection={<IconCopy size={16} aria-hidden />}
-              onClick={() => setDialog('copy')}
-            >
-              {texts.objects.copy}
-            </Button>
-          )}
-          {mayDelete && (
-            <Button
-              variant="light"
-              color="red"
-              leftSection={<IconTrash size={16} aria-hidden />}
-              onClick={() => setDialog('delete')}
-            >
-              {texts.common.delete}
-            </Button>
-          )}
-        </>
+      <Suspense>
+        {dialog === 'folder' && <NewFolder bucket={bucket} prefix={prefix} onClose={close} />}
+        {dialog === 'form' && <PostForm bucket={bucket} prefix={prefix} onClose={close} />}
+      </Suspense>
+    </Group>
+  )
+}
+
+export interface SelectionBarProps extends ToolbarProps {
+  readonly selected: Selection
+  readonly onSelect: (selected: Selection) => void
+}
+
+/** What can be done with the entries that are ticked. Its room is there before one is. */
+export function SelectionBar({ bucket, prefix, selected, onSelect }: SelectionBarProps) {
+  const [dialog, setDialog] = useState<'copy' | 'delete'>()
+  const close = () => setDialog(undefined)
+  const clear = () => onSelect(new Map())
+  const rights = useRights(bucket, prefix)
+  const mayWrite = rights.has('s3:PutObject')
+  const mayDelete = rights.has('s3:DeleteObject')
+  const chosen = [...selected.values()]
+  const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
+  const queryClient = useQueryClient()
+  const zipping = useMutation({
+    mutationFn: () => downloadZip(bucket, idsOf('object'), idsOf('folder')),
+    async onError(error) {
+      notifyFailure(error, texts.objects.zip)
+      // What is listed may be gone.
+      await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
+    },
+  })
+  if (chosen.length === 0) return <div className="selection-bar" />
+  return (
+    <Group gap="xs" className="selection-bar">
+      <Text size="sm" aria-live="polite">
+        {texts.objects.selected(chosen.length)}
+      </Text>
+      <Button
+        variant="default"
+        leftSection={<IconFileZip size={16} aria-hidden />}
+        loading={zipping.isPending}
+        onClick={() => zipping.mutate()}
+      >
+        {texts.objects.zip}
+      </Button>
+      {mayWrite && (
+        <Button variant="default" leftSection={<IconCopy size={16} aria-hidden />} onClick={() => setDialog('copy')}>
+          {texts.objects.copy}
+        </Button>
+      )}
+      {mayDelete && (
+        <Button
+          variant="light"
+          color="red"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          onClick={() => setDialog('delete')}
+        >
+          {texts.common.delete}
+        </Button>
       )}
       <Suspense>
         {dialog === 'delete' && <DeleteEntries bucket={bucket} entries={chosen} onClose={close} onDeleted={clear} />}
-        {dialog === 'folder' && <NewFolder bucket={bucket} prefix={prefix} onClose={close} />}
-        {dialog === 'form' && <PostForm bucket={bucket} prefix={prefix} onClose={close} />}
         {dialog === 'copy' && <CopyEntries bucket={bucket} entries={chosen} onClose={close} onMoved={clear} />}
       </Suspense>
     </Group>

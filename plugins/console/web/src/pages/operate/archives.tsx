@@ -1,5 +1,5 @@
 /** Exports of settings, and imports that are shown as what would change before they do. */
-import { Alert, Button, Group, Stack } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -55,21 +55,31 @@ async function typeOf(kind: Kind, file: File): Promise<string> {
 }
 
 function Changes({ result }: { result: Result }) {
-  const { dryRun, bucketsCreated, created = [], changed = [], removed, ...counts } = result
-  const list = (label: string, names: readonly string[]) => [label, names.join(', ')] as const
+  const { dryRun, bucketsCreated, created, changed, removed, ...counts } = result
+  // The import of a configuration tells what it removes, and not which of the other keys differ.
+  const isCompared = created !== undefined && changed !== undefined
+  const changes = [
+    [words.created, bucketsCreated],
+    [words.documentsCreated, created ?? []],
+    [words.changed, changed ?? []],
+    [words.removed, removed],
+  ] as const
+  const isSame = isCompared && changes.every(([, names]) => names.length === 0)
+  const contents = Object.entries(words.counts).flatMap(([name, label]) => {
+    const count = Number(counts[name as keyof typeof words.counts])
+    return count === 0 ? [] : [`${count.toLocaleString('en')} ${label}`]
+  })
   return (
-    <Alert color={dryRun ? 'blue' : 'teal'} title={dryRun ? words.would : words.did} role="status">
-      <Facts
-        facts={[
-          ...Object.entries(words.counts).map(
-            ([name, label]) => [label, String(counts[name as keyof typeof words.counts])] as const,
-          ),
-          list(words.created, bucketsCreated),
-          list(words.documentsCreated, created),
-          list(words.changed, changed),
-          list(words.removed, removed),
-        ]}
-      />
+    <Alert
+      color={dryRun ? 'blue' : 'teal'}
+      title={dryRun ? (isSame ? words.same : words.would) : words.did}
+      role="status"
+    >
+      <Facts facts={changes.map(([label, names]) => [label, names.join(', ')])} />
+      <Text size="sm">
+        {contents.length === 0 ? words.fileIsEmpty : words.fileHas(new Intl.ListFormat('en').format(contents))}
+        {!isCompared && ` ${words.notCompared}`}
+      </Text>
     </Alert>
   )
 }

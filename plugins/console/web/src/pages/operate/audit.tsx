@@ -75,7 +75,7 @@ export function Audit() {
               {field('since', words.from, 'datetime-local')}
               {field('until', words.until, 'datetime-local')}
               {field('user', words.user)}
-              {field('action', words.operation)}
+              {field('action', words.operationFilter)}
               {field('bucket', words.bucket)}
               {field('requestId', words.requestId)}
             </SimpleGrid>

@@ -50,7 +50,7 @@ export function PrometheusToken({ onClose }: { onClose: () => void }) {
       ) : (
         <>
           <Alert color="orange">{made.token === '' ? words.everybody : words.onlyNow}</Alert>
-          <Copyable label={words.config} text={made.scrapeConfig} />
+          <Copyable label={words.config} text={made.scrapeConfig} isMade />
         </>
       )}
     </FormDialog>

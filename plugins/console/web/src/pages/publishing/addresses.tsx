@@ -7,7 +7,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
 
-type Distribution = Answer<'listDistributions'>['items'][number]
+export type Distribution = Answer<'listDistributions'>['items'][number]
 type Listener = Answer<'getServerInfo'>['nodes'][number]['listeners'][number]
 
 interface Place {

@@ -83,8 +83,7 @@ export function EditProvider({ provider, onClose, onDone }: EditProviderProps) {
       )}
       <Select
         label={texts.operate.type}
-        data={kinds.map(({ type }) => type)}
-        {...(kind !== undefined && { description: kind.description })}
+        data={kinds.map(({ type, description }) => ({ value: type, label: `${type}: ${description}` }))}
         required
         allowDeselect={false}
         {...form.getInputProps('type')}

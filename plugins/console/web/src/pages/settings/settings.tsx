@@ -64,6 +64,8 @@ export function Settings() {
           key={open}
           variant="contained"
           chevronPosition="left"
+          // What is changed in a section that is closed again is still asked about.
+          keepMountedMode="display-none"
           {...(open !== undefined && { defaultValue: open })}
         >
           {schema.data.flatMap(subsystem =>

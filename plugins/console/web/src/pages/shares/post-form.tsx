@@ -79,7 +79,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       <NativeSelect label={words.expiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       {made !== undefined && (
         <>
-          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} isPrimary />
+          <Copyable label={words.html} text={htmlOf(made, form.values.contentType.trim())} isPrimary isMade />
           <Text size="sm">{words.until(formatDate(made.expiresAt))}</Text>
         </>
       )}

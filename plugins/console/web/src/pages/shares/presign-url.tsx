@@ -64,7 +64,7 @@ function Made({ made: { url, method, expiresAt } }: { made: Answer<'presignUrl'>
     <Stack gap="xs">
       <TextInput label={words.url} value={url} readOnly onFocus={event => event.currentTarget.select()} />
       <Text size="sm">{words.until(formatDate(expiresAt))}</Text>
-      <Copyable label={words.command} text={command} value={url} />
+      <Copyable label={words.command} text={command} value={url} isMade />
     </Stack>
   )
 }

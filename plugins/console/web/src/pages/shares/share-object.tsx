@@ -1,12 +1,13 @@
-import { Alert, Button, Center, CopyButton, Group, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Center, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconCopy, IconDownload } from '@tabler/icons-react'
+import { IconDownload } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { QRCodeSVG } from 'qrcode.react'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { CopyText } from '../../parts/made-text.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { texts } from '../../texts/index.ts'
 
@@ -79,13 +80,7 @@ function MadeLink({ url, name }: { url: string; name: string }) {
         />
       </Center>
       <Group justify="center">
-        <CopyButton value={url}>
-          {({ copied, copy }) => (
-            <Button leftSection={<IconCopy size={16} aria-hidden />} onClick={copy}>
-              {copied ? texts.common.copied : texts.common.copy}
-            </Button>
-          )}
-        </CopyButton>
+        <CopyText value={url} isMade />
         <Button variant="default" leftSection={<IconDownload size={16} aria-hidden />} onClick={download}>
           {texts.shares.downloadCode}
         </Button>

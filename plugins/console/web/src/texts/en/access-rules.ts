@@ -57,12 +57,13 @@ export const accessRules = {
   openings: {
     'access-rule': (name: string) => `The access rule “${name}”`,
     'bucket-policy': (name: string) =>
-      /^\d+$/.test(name) ? `Statement ${name} of the policy` : `Statement “${name}” of the policy`,
+      /^\d+$/.test(name) ? `Statement ${Number(name) + 1} of the policy` : `Statement “${name}” of the policy`,
     acl: () => 'The access control list of the bucket',
     distribution: (name: string) => `The distribution ${name}`,
   },
   opens: (verbs: string, keys: string) => `lets everybody ${verbs} ${keys}`,
   shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
+  except: (keys: string) => `, except ${keys}`,
   ifLimits: ', within its conditions',
   mayDestroy: ': any client can fill the bucket or destroy its objects',
   ifRestrictions: ', within its restrictions',

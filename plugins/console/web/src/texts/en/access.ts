@@ -110,7 +110,7 @@ export const simulator = {
   statements: 'Statements that were looked at',
   policy: 'Policy',
   /** As the server's sentences and its API count. */
-  statement: 'Statement (from 0)',
+  statement: 'Statement',
   effect: 'Effect',
   fits: 'Fits',
   yes: 'yes',

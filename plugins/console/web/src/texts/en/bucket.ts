@@ -11,6 +11,8 @@ export const bucket = {
     events: 'Events',
     distributions: 'Distributions',
   },
+  denied: (actions: readonly string[]) =>
+    `You may not see this tab of the bucket. It needs ${actions.length === 1 ? '' : 'one of '}${actions.join(', ')}.`,
   versioning: 'Versions',
   versioningStates: {
     off: 'off: a new object replaces the old one for good',
@@ -30,6 +32,8 @@ export const bucket = {
   key: 'Key',
   lock: 'Object lock',
   lockOn: 'Versions can be protected from deletion',
+  lockStays: 'On for good: object lock of a bucket cannot be switched off again.',
+  neededByLock: 'on: object lock needs old versions, so this cannot be switched off',
   lockHint: 'Needs versions. It cannot be switched off again.',
   retention: 'Default retention of new versions',
   retentions: {

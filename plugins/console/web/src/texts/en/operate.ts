@@ -43,6 +43,7 @@ export const operate = {
   time: 'Time',
   status: 'Status',
   operation: 'Operation',
+  operationFilter: 'Operation (whole name, or as Delete*)',
   request: 'Request',
   duration: 'Duration',
   bytes: 'In / out',
@@ -82,6 +83,13 @@ export const operate = {
 }
 
 export const events = {
+  /** Of settings whose names are no words. */
+  keyNames: {
+    ca_cert: 'certificate of the authority (CA)',
+    tls_skip_verify: 'accept any TLS certificate',
+    client_cert: 'client certificate',
+    client_key: 'private key of the client certificate',
+  } as Readonly<Record<string, string>>,
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
   target: 'Target',
@@ -195,12 +203,16 @@ export const tools = {
   would: 'This would change:',
   did: 'Imported:',
   counts: {
-    users: 'Users',
-    groups: 'Groups',
-    policies: 'Policies',
-    configSubsystems: 'Subsystems of the configuration',
-    buckets: 'Buckets',
+    users: 'users',
+    groups: 'groups',
+    policies: 'policies',
+    configSubsystems: 'subsystems of the configuration',
+    buckets: 'buckets',
   },
+  same: 'The server has it all: nothing changes.',
+  fileHas: (contents: string) => `The file has ${contents}.`,
+  fileIsEmpty: 'The file is empty.',
+  notCompared: 'They are set as they stand there, also where the server has them already.',
   created: 'Made buckets',
   documentsCreated: 'Made',
   changed: 'Changed',

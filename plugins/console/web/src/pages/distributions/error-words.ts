@@ -1,0 +1,46 @@
+/** Errors of a distribution in the words of its page: the server names a place by its path in the document. */
+import { Problem } from '../../api/problem.ts'
+import { texts } from '../../texts/index.ts'
+
+const words = texts.distributions
+
+const lists: Readonly<Record<string, (number: number) => string>> = {
+  behaviors: words.behavior,
+  errorPages: words.errorPage,
+  redirects: words.redirect,
+  aliases: words.domain,
+}
+
+/** The last part of a path, where the page has a label for it. */
+const labels: Readonly<Record<string, string>> = {
+  pattern: words.path,
+  path: words.path,
+  access: words.access,
+  keyGroup: words.keyGroup,
+  status: words.status,
+  from: words.from,
+  to: words.to,
+}
+
+export function inWords(error: unknown): unknown {
+  if (!(error instanceof Problem) || error.fields.length === 0) return error
+  const { status, code, isOfServer, requestId, fields } = error
+  const detail = fields.map(({ field, message }) => sentence(placeOf(field), message)).join(' ')
+  return new Problem({ status, code, isOfServer, requestId, detail })
+}
+
+function placeOf(field: string): string {
+  const [first = '', second = '', ...rest] = field.replace(/^\//, '').split('/')
+  const inList = lists[first]
+  const isInList = inList !== undefined && /^\d+$/.test(second)
+  const beginning = isInList ? inList(Number(second) + 1) : first === 'defaultBehavior' ? words.defaultBehavior : first
+  const more = isInList || second === '' ? rest : [second, ...rest]
+  const last = more.at(-1)
+  const label = last === undefined ? undefined : (labels[last] ?? more.join(', '))
+  return label === undefined ? beginning : `${beginning}, ${label}`
+}
+
+function sentence(place: string, message: string): string {
+  const text = `${place === '' ? '' : `${place}: `}${message}`
+  return `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}
