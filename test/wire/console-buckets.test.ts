@@ -138,7 +138,7 @@ if (withoutBrowser !== false) {
     t.same([await list('&prefix=b/'), await list('')], [200, 403], 'the folder is listed, and no more')
     await page.getByRole('tab', { name: 'Access' }).click()
     await page.getByText('Statement 1 of the policy lets everybody read b/*.').waitFor()
-    await page.getByText('Statement 1 of the policy lets everybody list b/*.').waitFor()
+    await page.getByText('Statement 2 of the policy lets everybody list b/*.').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('link', { name: 'Statement 1 of the policy' }).click()
     await region.getByRole('rowheader', { name: 'b/*' }).waitFor()

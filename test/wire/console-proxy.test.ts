@@ -54,7 +54,7 @@ async function use(t: Test, page: Page, url: string): Promise<void> {
   await page.getByRole('button', { name: 'note.txt', exact: true }).click()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download' }).click(),
+    page.getByRole('dialog').getByRole('link', { name: 'Download', exact: true }).click(),
   ])
   t.equal(readFileSync(await download.path(), 'utf8'), 'a note')
   await page.goto(`${url}trace`)

@@ -63,7 +63,7 @@ t.test('a bucket has the settings that its caller may read', async t => {
   const path = '/api/v1/buckets'
   const named = ['name', 'created', 'region', 'partial']
   const usage = ['objects', 'versions', 'deleteMarkers', 'size', 'contentEtag']
-  const settings = ['versioning', 'objectLockEnabled', 'quotaBytes', 'public', 'encryption', 'tags']
+  const settings = ['versioning', 'objectLockEnabled', 'quotaBytes', 'public', 'published', 'encryption', 'tags']
   const shown = async (user: string) => {
     const { json } = await as(user)({ path: `${path}?prefix=photos` })
     const one = await as(user)({ path: `${path}/photos` })
