@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     const drives = Array.from({ length: numberOf(settings, 'drives') ?? 1 }, (_, index) =>
       join(folder, `d${index + 1}`),
     )
-    const environment = environmentOf(load)
+    const environment = environmentOf(load, folder)
     const server = await startServer({ folder, drives, workers, tree: resolve(tree), environment, nodeOptions })
     const client = startLoadClient()
     await prepareLoad(server, client, load)

@@ -1,5 +1,6 @@
 /** Single kinds of load, for profiles and for the comparison of two trees. */
 import { createHash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { createBucket, disableCache, publish } from './control.ts'
 import type { LoadClient } from './load-client.ts'
 import { type LoadPlan, targetOf } from './load-plan.ts'
@@ -18,6 +19,8 @@ export interface Load {
   readonly encryption?: LoadEncryption
   /** Visitors of a website ask for the objects: through the cache, or `plain`, from the bucket each time. */
   readonly website?: 'cached' | 'plain'
+  /** The memory of the cache, which then has a folder too. Default: what the server has by itself, and no folder. */
+  readonly cacheMemory?: string
 }
 
 /** Headers of a load that encrypts. */
@@ -33,9 +36,11 @@ export const LOAD_ENVIRONMENT: Readonly<Record<string, string>> = {
   SVC_SSEC_ALLOW_INSECURE: 'true',
 }
 
-/** What the server needs for a load. Older trees know no websites. */
-export const environmentOf = ({ website }: Load): Readonly<Record<string, string>> =>
-  website === undefined ? LOAD_ENVIRONMENT : { ...LOAD_ENVIRONMENT, SVC_WEB_ADDRESS: '127.0.0.1:0' }
+/** What the server needs for a load. Older trees know no websites. `folder`: of this server. */
+export function environmentOf({ website, cacheMemory }: Load, folder: string): Readonly<Record<string, string>> {
+  const cache = cacheMemory && { SVC_CACHE_DIR: join(folder, 'cache'), SVC_CACHE_MEMORY: cacheMemory }
+  return website === undefined ? LOAD_ENVIRONMENT : { ...LOAD_ENVIRONMENT, SVC_WEB_ADDRESS: '127.0.0.1:0', ...cache }
+}
 
 /** Of SSE-C, with a random key. */
 export function customerHeaders(): Record<string, string> {
@@ -73,6 +78,14 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'get-small-sse-c': { ...getSmall, encryption: sseC },
   'web-hit': { ...web, website: 'cached' },
   'web-plain': { ...web, website: 'plain' },
+  // More pages than the memory has room for: each is read from the folder.
+  'web-disk': {
+    fill: { count: 128, sizeBytes: MIB },
+    plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 16 },
+    targets: 128,
+    website: 'cached',
+    cacheMemory: '16MiB',
+  },
   'put-small': putSmall,
   'put-one': { ...putSmall, plan: { ...putSmall.plan, connectionCount: 1 } },
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },

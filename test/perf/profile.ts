@@ -4,7 +4,7 @@
  *     node --conditions=svc-src test/perf/profile.ts LOAD [--workers N] [--drives N] [--seconds N] [--top N]
  *       [--keep DIR] [--drive DIR] [--config FILE]
  *
- * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-large, put-large, list, web-hit, web-plain.
+ * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-large, put-large, list, web-hit, web-plain, web-disk.
  *
  * The profiler of V8 sees JavaScript and what it calls, not the threads of libuv: compare with the CPU of the process, which
  * is printed too, and measured without the profiler by `npm run bench`.
@@ -113,7 +113,7 @@ async function main(): Promise<void> {
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_MICROS}`]
   const client = startLoadClient()
   const workers = Number(values.workers)
-  const environment = environmentOf(LOADS[name])
+  const environment = environmentOf(LOADS[name], folder)
   const drives = Array.from({ length: Number(values.drives) }, (_, index) => join(folder, `drive${index}`))
   const server = await startServer({ folder, drives, workers, configFile: options.config, environment, nodeOptions })
   const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
