@@ -197,6 +197,7 @@ t.test('problems of a policy are returned with their positions, and are no error
         name: '0',
         actions: ['read'],
         keys: [],
+        except: [],
         limited: false,
         blocked: false,
         domains: [],
