@@ -372,20 +372,21 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async putObject(request) {
       const { bucket, key, attributes, body } = request
-      // While the body is received, the bucket may be deleted and made again, with other rights.
-      const reading = getBucket(bucket)
-      const found = reading instanceof Promise ? await reading : reading
+      // While a large body is received, the bucket may be deleted and made again, with other rights.
+      let bucketCreatedMs: number | undefined
       // Fail before a large body is received; for a small body the check in the commit is enough.
       if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) {
+        const found = await getBucket(bucket)
+        bucketCreatedMs = found.createdMs
         await refuseHopeless(storage, found, body.sizeBytes, async () =>
           found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
         )
       }
       const transformed = await begin({ bucket, key }, attributes.encryptionRequest)
       const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
-      if (transformed === undefined) return store(request, event, undefined, found.createdMs)
+      if (transformed === undefined) return store(request, event, undefined, bucketCreatedMs)
       try {
-        return await store(request, event, transformed, found.createdMs)
+        return await store(request, event, transformed, bucketCreatedMs)
       } finally {
         transformed.close()
       }

@@ -55,12 +55,8 @@ const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
 
 t.test('a body that is still received when its bucket is made again is not stored in the new one', async t => {
   const bucket = await newBucket()
-  const [small, large] = [pattern(100), pattern(storage.inlineBytesMax + 1)]
-  for (const [bytes, sizeBytes] of [
-    [small, small.length],
-    [large, large.length],
-    [large, undefined],
-  ] as const) {
+  const bytes = pattern(storage.inlineBytesMax + 1)
+  for (const sizeBytes of [bytes.length, undefined]) {
     const [begun, received] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const whole = payload(bytes)
     const body: Body = {
@@ -81,10 +77,8 @@ t.test('a body that is still received when its bucket is made again is not store
     await t.rejects(writing, { code: 'NoSuchBucket' })
     await t.rejects((async () => objects.getObject(bucket, 'late'))(), { code: 'NoSuchKey' })
   }
-  for (const bytes of [small, large]) {
-    await put(bucket, 'late', bytes)
-    t.equal((await get(bucket, 'late')).length, bytes.length)
-  }
+  await put(bucket, 'late', bytes)
+  t.equal((await get(bucket, 'late')).length, bytes.length)
 })
 
 t.test('a bucket is created once, found, listed and deleted when empty', async t => {
