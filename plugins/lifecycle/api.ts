@@ -49,8 +49,8 @@ export interface LifecycleService {
   /** Applies the rules now, independently of the next scheduled run. Throws `conflict` while they are being applied. */
   run(bucket: string): Promise<LifecycleRunResult>
   /**
-   * What that would do now, or at that time (milliseconds since 1970). Changes nothing, and counts also while the rules are being applied. With a draft, which passed
-   * `checkLifecycleRules`: what these rules would do in place of the stored ones. Then every version is read.
+   * What that would do now, or at that time (milliseconds since 1970). Changes nothing, and counts also while the rules are being applied.
+   * With a draft, which passed `checkLifecycleRules`: what these rules would do in place of the stored ones. Then every version is read.
    */
   preview(
     bucket: string,
