@@ -12,6 +12,7 @@ import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
+export { isAuthorized } from './authorized.ts'
 export {
   adminErrors,
   checkField,

@@ -1,6 +1,5 @@
 /** What operations on the cache of all distributions show: nothing of a distribution whose bucket the caller is denied. */
-import { isCatalogError } from 'svc/kernel'
-import type { AdminRequest } from 'svc/plugins/admin/api'
+import { type AdminRequest, isAuthorized } from 'svc/plugins/admin/api'
 import type { PurgeFacts } from '../purge/purges.ts'
 import type { CacheAdmin } from '../service.ts'
 import { watch } from './schemas.ts'
@@ -21,7 +20,7 @@ export async function visibleDistributions(
   const all = await distributions()
   const buckets = new Map<string, boolean>()
   for (const bucket of new Set(all.map(({ origin }) => origin.bucket))) {
-    buckets.set(bucket, await mayWatch(request, bucket))
+    buckets.set(bucket, await isAuthorized(request, watch, { bucket }))
   }
   const isShown = new Map(all.map(({ id, origin }) => [id, buckets.get(origin.bucket)!]))
   const showsAll = [...buckets.values()].every(shown => shown)
@@ -32,15 +31,5 @@ export async function visibleDistributions(
       purge.distribution === undefined
         ? all.every(one => shows(one.id) || !mayHit(one, purge))
         : shows(purge.distribution),
-  }
-}
-
-async function mayWatch(request: Asking, bucket: string): Promise<boolean> {
-  try {
-    await request.authorize(watch, { bucket })
-    return true
-  } catch (error) {
-    if (isCatalogError(error) && error.code === 'access_denied') return false
-    throw error
   }
 }

@@ -1,6 +1,5 @@
 /** Shared by the operations on distributions. */
-import { isCatalogError } from 'svc/kernel'
-import type { AdminRequest } from 'svc/plugins/admin/api'
+import { type AdminRequest, isAuthorized } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type { MayManage, SaverRights } from '../api.ts'
 import { DistributionView } from '../document.ts'
@@ -30,26 +29,16 @@ export const saveErrors = [
 
 type Asking = Pick<AdminRequest, 'authorize'>
 
-async function may(request: Asking, action: string, on: { bucket: string; key?: string }): Promise<boolean> {
-  try {
-    await request.authorize([action], on)
-    return true
-  } catch (error) {
-    if (isCatalogError(error) && error.code === 'access_denied') return false
-    throw error
-  }
-}
-
 /** A caller who is denied access to a bucket cannot publish it. */
 export const mayManageAs =
   (request: Asking): MayManage =>
   bucket =>
-    may(request, manage, { bucket })
+    isAuthorized(request, [manage], { bucket })
 
 /** The rights that saving asks about: who may not write into a bucket cannot have logs written there. */
 export const saverOf = (request: Asking): SaverRights => ({
   mayManage: mayManageAs(request),
-  mayWrite: (bucket, key) => may(request, 's3:PutObject', { bucket, key }),
+  mayWrite: (bucket, key) => isAuthorized(request, ['s3:PutObject'], { bucket, key }),
 })
 
 export async function savedView({ distribution, document, warnings }: Saved, distributions: DistributionsAdmin) {

@@ -2,8 +2,7 @@
  * The right to manage distributions counts per bucket. A key of a group opens the bucket of every distribution that names the group, so
  * who changes the group needs the right on all of these buckets.
  */
-import { isCatalogError } from 'svc/kernel'
-import type { AdminRequest } from 'svc/plugins/admin/api'
+import { type AdminRequest, isAuthorized } from 'svc/plugins/admin/api'
 import type { KeyGroup, KeyGroupUse, RequireUses } from '../api.ts'
 import { manage, usedElsewhere } from '../errors.ts'
 
@@ -11,15 +10,8 @@ export { manage }
 
 type Asking = Pick<AdminRequest, 'authorize'>
 
-async function mayManage(request: Asking, { bucket }: KeyGroupUse): Promise<boolean> {
-  try {
-    await request.authorize([manage], { bucket })
-    return true
-  } catch (error) {
-    if (isCatalogError(error) && error.code === 'access_denied') return false
-    throw error
-  }
-}
+const mayManage = (request: Asking, { bucket }: KeyGroupUse): Promise<boolean> =>
+  isAuthorized(request, [manage], { bucket })
 
 /** Throws `access_denied`, which does not name the distribution. */
 export const requireManaged =
