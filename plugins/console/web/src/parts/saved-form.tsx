@@ -16,6 +16,8 @@ interface Form {
 
 export interface SavingOptions<Saved> {
   readonly form: Form
+  /** Asked before `save`. With `false` nothing is saved, and nothing is told. */
+  readonly confirm?: () => Promise<boolean>
   readonly save: () => Promise<Saved>
   /** Told when it is saved. */
   readonly message: string
@@ -24,11 +26,14 @@ export interface SavingOptions<Saved> {
   readonly reload: (saved: Saved) => Promise<void>
 }
 
-export function useSaving<Saved>({ form, save, message, stale, reload }: SavingOptions<Saved>) {
+const declined = Symbol('declined')
+
+export function useSaving<Saved>({ form, confirm, save, message, stale, reload }: SavingOptions<Saved>) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: save,
+    mutationFn: async () => (confirm === undefined || (await confirm()) ? save() : declined),
     async onSuccess(saved) {
+      if (saved === declined) return
       notifications.show({ color: 'teal', message })
       await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))
       await reload(saved)

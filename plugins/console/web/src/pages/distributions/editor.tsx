@@ -15,6 +15,7 @@ import { TabRow } from '../../parts/tab-row.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
+import { useOpenQuestion } from '../access/open-question.tsx'
 import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
@@ -22,6 +23,7 @@ import { inWords } from './error-words.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
+import { openedBy } from './opened.ts'
 import { Restrictions } from './restrictions.tsx'
 import { SignLink } from './sign-link.tsx'
 import { TestRequest } from './test-request.tsx'
@@ -78,9 +80,23 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
   const [isSigning, setSigning] = useState(false)
   const [tab, setTab] = useState<string>(useSearch({ from: '/inside/distributions/$id' }).tab ?? 'general')
   const maySign = useMay('admin:SignDistributionURL')
+  const { ask, question } = useOpenQuestion()
+  const put = (query?: { readonly dryRun: true }) =>
+    call('putDistribution', {
+      params: { id },
+      body: documentOf(form.getValues()),
+      ifMatch: etag,
+      ...(query && { query }),
+    })
   const saving = useSaving({
     form,
-    save: () => call('putDistribution', { params: { id }, body: documentOf(form.getValues()), ifMatch: etag }),
+    async confirm() {
+      const opened = openedBy(form.getValues(), stored)
+      // What the server would refuse it refuses before the question.
+      if (opened.length > 0) await put({ dryRun: true })
+      return ask(opened)
+    },
+    save: put,
     message: words.saved(id),
     stale: [['distributions']],
     reload: onSaved,
@@ -122,6 +138,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
         <Warnings warnings={warnings} />
         <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
+      {question}
       {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
     </DraftProvider>
   )

@@ -45,6 +45,7 @@ export const accessRules = {
   everyObjectOf: (bucket: string) => `every object of the bucket ${bucket}`,
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
   ifStatementConditions: 'Its conditions limit when and from where.',
+  ifDistributionRestrictions: 'Its restrictions limit from where.',
   atDomains: (domains: string) => `It is shown at ${domains}.`,
   moreOpenings: (count: number) => `and ${count.toLocaleString('en')} more`,
   objectsBelow: (prefix: string) => `every object whose name begins with “${prefix}”`,
