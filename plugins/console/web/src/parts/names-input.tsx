@@ -1,8 +1,9 @@
 /** Names chosen from what the server has, or typed: policies, groups, members. */
-import { TagsInput } from '@mantine/core'
+
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
+import { TagsInput } from './tags-input.tsx'
 
 const shownMax = 200
 

@@ -1,5 +1,5 @@
 /** What would be answered now, key by key, and by which rule. */
-import { Anchor, NativeSelect, SimpleGrid, Table, TagsInput, Text, TextInput } from '@mantine/core'
+import { Anchor, NativeSelect, SimpleGrid, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -12,6 +12,7 @@ import { choicesOf } from '../../parts/choices.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Question, QuestionDrawer, Reasons } from '../../parts/question.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
 

@@ -1,5 +1,5 @@
 /** Which changes in the bucket are told to which target. */
-import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
@@ -9,6 +9,7 @@ import type { Answer } from '../../api/operations.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 

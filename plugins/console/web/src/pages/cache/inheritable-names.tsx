@@ -1,5 +1,6 @@
 /** A list that is inherited where it is missing, which is not the same as an empty one. */
-import { Checkbox, Stack, TagsInput } from '@mantine/core'
+import { Checkbox, Stack } from '@mantine/core'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 
 export interface InheritableNamesProps {

@@ -1,10 +1,11 @@
 /** Warm-ups: pages that are fetched into the cache before anybody asks for them, and how far that is. */
-import { Button, NumberInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core'
+import { Button, NumberInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
 import { errorOf, linesOf } from './lines.ts'

@@ -7,7 +7,6 @@ import {
   PasswordInput,
   SimpleGrid,
   Stack,
-  TagsInput,
   Text,
   Textarea,
   TextInput,
@@ -19,6 +18,7 @@ import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import {

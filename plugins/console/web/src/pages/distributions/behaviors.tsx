@@ -1,16 +1,5 @@
 /** What holds for which paths: the default, and behaviours in their order. */
-import {
-  Accordion,
-  Button,
-  Checkbox,
-  Group,
-  NativeSelect,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -19,6 +8,7 @@ import { choicesOf } from '../../parts/choices.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { behaviorOf } from './draft.ts'
 import { useDraft } from './form.ts'

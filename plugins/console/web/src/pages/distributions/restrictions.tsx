@@ -9,7 +9,6 @@ import {
   PasswordInput,
   SimpleGrid,
   Stack,
-  TagsInput,
   Text,
   TextInput,
 } from '@mantine/core'
@@ -18,6 +17,7 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { useDraft } from './form.ts'
 
