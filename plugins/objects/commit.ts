@@ -26,7 +26,7 @@
  * - A change that grows a bucket must fit into the bucket's quota: see `quota.ts`.
  * - `versions.ts` adds and removes versions, depending on the bucket's versioning.
  */
-import { isCatalogError } from 'svc/kernel'
+import { type Clock, isCatalogError } from 'svc/kernel'
 import { bucketKey, type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
 import { deleteBucketDocuments } from 'svc/plugins/store/api'
 import type {
@@ -72,6 +72,7 @@ import {
   withTags,
 } from './record.ts'
 import { type LostArgs, removeLost, tellLost } from './remove-lost.ts'
+import { RemovedBuckets } from './removed-buckets.ts'
 import { type RenameArgs, renameObject } from './rename.ts'
 import { decodeUsage } from './usage.ts'
 import { versionIdOf } from './version-id.ts'
@@ -104,8 +105,8 @@ export interface PutObjectArgs {
   readonly value: Uint8Array
   readonly blobs: readonly string[]
   readonly conditions?: WriteConditions
-  /** When the bucket was created that the request was authorized for: one that was made since is not written to. Absent: any. */
-  readonly bucketCreatedMs?: number | undefined
+  /** Monotonic time of the request: a bucket that was made since by this name is not written to. Absent: any bucket is. */
+  readonly begunNs?: number
   /** The version that shares its blobs with this one. It must be unchanged since it was read; otherwise its blobs may be gone. */
   readonly source?: { readonly bucket: string; readonly key: string; readonly sequence: number }
   readonly event: ObjectEventName
@@ -183,7 +184,7 @@ const changeBucket = (tx: Transaction, args: { name: string; change: BucketChang
 }
 
 /** Uploads in progress end with their bucket, as at AWS. While there are any the bucket stays, and their number is returned. */
-const deleteBucket = (tx: Transaction, args: { name: string }) => {
+const deleteBucket = (tx: Transaction, args: { name: string }, { removed, clock }: CommitState) => {
   requireBucket(tx, args.name)
   const usage = decodeUsage(tx.counter(counterKey(args.name)))
   if (usage.versions + usage.deleteMarkers > 0)
@@ -191,14 +192,20 @@ const deleteBucket = (tx: Transaction, args: { name: string }) => {
   if (usage.uploads === 0) {
     deleteBucketDocuments(tx, args.name)
     tx.delete(bucketKey(args.name))
+    removed.add(args.name, Number(clock.monotonicNs()))
   }
   return { uploads: usage.uploads }
 }
 
-const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined, events: ObjectEvents): Stamp => {
+const putObject = (
+  tx: Transaction,
+  args: PutObjectArgs,
+  body: Uint8Array | undefined,
+  { events, removed }: CommitState,
+): Stamp => {
   const newest = objectKey(args.bucket, args.key)
   const bucket = requireBucket(tx, args.bucket)
-  if (args.bucketCreatedMs !== undefined && args.bucketCreatedMs !== bucket.createdMs)
+  if (args.begunNs !== undefined && removed.isRemovedSince(args.bucket, args.begunNs))
     throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: args.bucket } })
   requireLockable(bucket, lockOf(args.value), tx.nowMs)
   if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
@@ -467,12 +474,20 @@ const abortUpload = (
   tx.delete(upload)
 }
 
-export function createProcedures(events: ObjectEvents): Readonly<Record<string, Procedure>> {
+/** What procedures use besides the records. */
+interface CommitState {
+  readonly events: ObjectEvents
+  readonly clock: Pick<Clock, 'monotonicNs'>
+  readonly removed: RemovedBuckets
+}
+
+export function createProcedures({ events, clock }: Omit<CommitState, 'removed'>): Readonly<Record<string, Procedure>> {
+  const state: CommitState = { events, clock, removed: new RemovedBuckets() }
   return {
     'objects.createBucket': createBucket,
     'objects.changeBucket': changeBucket,
-    'objects.deleteBucket': deleteBucket,
-    'objects.putObject': (tx, args: PutObjectArgs, body) => putObject(tx, args, body, events),
+    'objects.deleteBucket': (tx, args: { name: string }) => deleteBucket(tx, args, state),
+    'objects.putObject': (tx, args: PutObjectArgs, body) => putObject(tx, args, body, state),
     'objects.renameObject': (tx, args: RenameArgs) => renameObject(tx, args, events),
     'objects.deleteObject': (tx, args: DeleteObjectArgs) => deleteObject(tx, args, events),
     'objects.deleteObjects': (tx, args: DeleteObjectsArgs) => deleteObjects(tx, args, events),

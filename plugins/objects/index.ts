@@ -23,7 +23,7 @@ export default definePlugin({
     const contributed = point('object.observer')
     let observers: readonly ObjectObserver[] = []
     let transform: ObjectTransform | undefined
-    storage.define(createProcedures(createObjectEvents(() => observers)))
+    storage.define(createProcedures({ events: createObjectEvents(() => observers), clock: ports.clock }))
     storage.derive(table.object, (...change) => {
       deriveObjectUsage(...change)
       deriveObjectDue(...change)
@@ -33,7 +33,7 @@ export default definePlugin({
       deriveUploadDue(...change)
     })
     storage.derive(table.part, derivePartUsage)
-    const objects = createObjects({ storage, checksums, random: ports.random, transform: () => transform })
+    const objects = createObjects({ storage, checksums, ...ports, transform: () => transform })
     return {
       services: { objects },
       start() {

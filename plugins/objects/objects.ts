@@ -2,7 +2,7 @@
  * The implementation of the service `objects`: reads query the storage directly; changes run the procedures of `commit.ts`. Every
  * thread has its own instance.
  */
-import { chain, isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import { bucketKey, isInDoubt, type StorageService, storageErrors } from 'svc/plugins/storage/api'
 import type {
@@ -54,6 +54,7 @@ export interface ObjectsOptions {
   readonly storage: StorageService
   readonly checksums: ChecksumsService
   readonly random: Random
+  readonly clock: Pick<Clock, 'monotonicNs'>
   /**
    * The transformation (encryption) of this server, if a plugin contributes one. Called for each write, and for each read of a
    * transformed object.
@@ -61,8 +62,10 @@ export interface ObjectsOptions {
   readonly transform: () => ObjectTransform | undefined
 }
 
-export function createObjects({ storage, checksums, random, transform }: ObjectsOptions): ObjectsService {
+export function createObjects({ storage, checksums, random, clock, transform }: ObjectsOptions): ObjectsService {
   const toKnownBucket = createBucketReader()
+  /** The same in every thread. */
+  const nowNs = () => Number(clock.monotonicNs())
   const getBucket = (name: string): MaybePromise<Bucket> =>
     chain(storage.get(bucketKey(name)), record => {
       if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
@@ -141,7 +144,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     { bucket, key, attributes, body, bytesMax, checksumAlgorithm, conditions, origin }: PutRequest,
     event: ObjectEventName,
     transformed: WriteTransform | undefined,
-    bucketCreatedMs?: number,
+    begunNs: number,
   ): Promise<PutResult> => {
     const algorithm = checksumAlgorithm ?? 'CRC64NVME'
     const { inlineBytesMax } = storage
@@ -157,7 +160,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const value = encodeVersion({ attributes, sizeBytes, md5, checksum, blobs: ingested.blobs, encryption })
     const blobs = ingested.blobs.map(blob => blob.id)
     try {
-      const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin), bucketCreatedMs }
+      const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin), begunNs }
       const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.putObject', args, ingested.inline, {
         redundancy,
       })
@@ -372,21 +375,19 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async putObject(request) {
       const { bucket, key, attributes, body } = request
-      // While a large body is received, the bucket may be deleted and made again, with other rights.
-      let bucketCreatedMs: number | undefined
+      const begunNs = nowNs()
       // Fail before a large body is received; for a small body the check in the commit is enough.
       if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) {
         const found = await getBucket(bucket)
-        bucketCreatedMs = found.createdMs
         await refuseHopeless(storage, found, body.sizeBytes, async () =>
           found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
         )
       }
       const transformed = await begin({ bucket, key }, attributes.encryptionRequest)
       const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
-      if (transformed === undefined) return store(request, event, undefined, bucketCreatedMs)
+      if (transformed === undefined) return store(request, event, undefined, begunNs)
       try {
-        return await store(request, event, transformed, bucketCreatedMs)
+        return await store(request, event, transformed, begunNs)
       } finally {
         transformed.close()
       }
@@ -394,6 +395,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async copyObject(request) {
       const { source, bucket, key, attributes, checksumAlgorithm, conditions, sourceCustomerKey, origin } = request
+      const begunNs = nowNs()
       if (sourceCustomerKey !== undefined && source.encryption === undefined) throw keyNotApplicable()
       const transformed = await begin({ bucket, key }, attributes.encryptionRequest, source.encryption)
       // Blobs keep the redundancy they were written with, so a different one requires a new blob.
@@ -409,7 +411,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
           const algorithm = checksumAlgorithm ?? source.checksum?.algorithm ?? 'CRC64NVME'
           const body = bodyOf(data, source.sizeBytes, wholeChecksum(source.checksum, algorithm))
           const stored = { bucket, key, attributes, body, checksumAlgorithm: algorithm, conditions, origin }
-          return await store(stored, 'ObjectCreated:Copy', transformed)
+          return await store(stored, 'ObjectCreated:Copy', transformed, begunNs)
         } finally {
           if (data.kind === 'stream') data.close()
         }

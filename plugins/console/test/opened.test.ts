@@ -1,14 +1,12 @@
 /** What saving a distribution would open: the question is asked for this, and for nothing else. */
 import t from 'tap'
-import { openedBy } from '../web/src/pages/distributions/opened.ts'
-
-type Published = Parameters<typeof openedBy>[0]
+import { openedBy, type Published } from '../web/src/pages/distributions/opened.ts'
 
 const prefix = (pattern: string) => ({ type: 'prefix', pattern })
 const closed: Published = {
   enabled: true,
   mode: 'website',
-  origin: { bucket: 'site', pathPrefix: '', versionPinning: false },
+  origin: { bucket: 'site', pathPrefix: '' },
   aliases: ['www.example.test'],
   defaultBehavior: { access: 'signed' },
   behaviors: [],

@@ -11,11 +11,12 @@ import type { Body, ObjectsService, Upload } from '../api.ts'
 import { objectErrors } from '../errors.ts'
 import { createObjects } from '../objects.ts'
 import { type StoredPart, totalSize } from '../parts.ts'
+import { RemovedBuckets } from '../removed-buckets.ts'
 import { collect, owner, payload, startObjects } from './start.ts'
 
 const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
 const { objects, storage, checksums, folder, advance, stop } = await startObjects()
-const { random } = createSystemPorts()
+const { clock, random } = createSystemPorts()
 t.teardown(stop)
 
 let bucketCount = 0
@@ -55,8 +56,13 @@ const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
 
 t.test('a body that is still received when its bucket is made again is not stored in the new one', async t => {
   const bucket = await newBucket()
-  const bytes = pattern(storage.inlineBytesMax + 1)
-  for (const sizeBytes of [bytes.length, undefined]) {
+  const [small, large] = [pattern(100), pattern(storage.inlineBytesMax + 1)]
+  for (const [bytes, sizeBytes] of [
+    [small, small.length],
+    [small, undefined],
+    [large, large.length],
+    [large, undefined],
+  ] as const) {
     const [begun, received] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const whole = payload(bytes)
     const body: Body = {
@@ -77,8 +83,25 @@ t.test('a body that is still received when its bucket is made again is not store
     await t.rejects(writing, { code: 'NoSuchBucket' })
     await t.rejects((async () => objects.getObject(bucket, 'late'))(), { code: 'NoSuchKey' })
   }
-  await put(bucket, 'late', bytes)
-  t.equal((await get(bucket, 'late')).length, bytes.length)
+  for (const bytes of [small, large]) {
+    await put(bucket, 'late', bytes)
+    t.equal((await get(bucket, 'late')).length, bytes.length)
+  }
+})
+
+t.test('a deletion that is forgotten still refuses what began before it', t => {
+  const removed = new RemovedBuckets()
+  removed.add('first', 1)
+  t.ok(removed.isRemovedSince('first', 0))
+  t.notOk(removed.isRemovedSince('first', 2))
+  t.notOk(removed.isRemovedSince('other', 0))
+  removed.add('first', 5)
+  t.ok(removed.isRemovedSince('first', 4), 'the last deletion counts')
+  for (let i = 0; i < 60_000; i++) removed.add(`bucket-${i}`, 10 + i)
+  t.ok(removed.isRemovedSince('first', 4))
+  t.ok(removed.isRemovedSince('other', 0), 'which may have been forgotten')
+  t.notOk(removed.isRemovedSince('other', 100_000))
+  t.end()
 })
 
 t.test('a bucket is created once, found, listed and deleted when empty', async t => {
@@ -207,7 +230,7 @@ t.test('bytes of an in-doubt write stay for its record, those of a refused write
     aborted++
   }
   t.teardown(() => Promise.all(kept.map(writer => writer.abort())))
-  const { putObject } = createObjects({ storage: failing, checksums, random, transform: () => undefined })
+  const { putObject } = createObjects({ storage: failing, checksums, random, clock, transform: () => undefined })
   const cases: [Error, number][] = [
     [storageErrors.full(), 1],
     [objectErrors.PreconditionFailed(), 1],
@@ -260,6 +283,7 @@ t.test('a body whose digests fail is not stored, and its bytes are deleted', asy
       storage: watched,
       checksums: { ...checksums, createDigests },
       random,
+      clock,
       transform: () => undefined,
     })
     const body = payload(pattern(700_000))

@@ -3,20 +3,12 @@ import { List, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { texts } from '../../texts/index.ts'
+import type { OpenEffect } from './open-effect.ts'
 import { type Opening, verbsOf } from './openings.tsx'
 
 const words = texts.accessRules
 /** More are counted, not named. */
 const effectsShown = 10
-
-export interface OpenEffect {
-  /** As a sentence lists them: read and list. */
-  readonly verbs: string
-  /** Of which objects. */
-  readonly objects: string
-  /** What limits it, in a sentence. */
-  readonly limits?: string
-}
 
 interface Asked {
   readonly effects: readonly OpenEffect[]

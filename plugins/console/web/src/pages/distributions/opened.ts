@@ -1,17 +1,24 @@
 /** What a draft of a distribution would show to everybody that the stored one does not. */
 import { texts } from '../../texts/index.ts'
-import type { OpenEffect } from '../access/open-question.tsx'
-import type { Distribution, Draft } from './draft.ts'
+import type { OpenEffect } from '../access/open-effect.ts'
 
 const words = texts.accessRules
 
-type Published = Pick<Distribution, 'enabled' | 'mode' | 'origin' | 'aliases'> & {
+/** Both a draft and what is stored. */
+export interface Published {
+  readonly enabled: boolean
+  readonly mode: string
+  readonly aliases: readonly string[]
+  readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
   readonly defaultBehavior: { readonly access?: string }
   readonly behaviors: readonly {
     readonly access?: string
     readonly pathPattern?: { readonly type: string; readonly pattern: string }
   }[]
-  readonly restrictions: Distribution['restrictions'] | Draft['restrictions']
+  readonly restrictions: {
+    readonly sourceIp?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
+    readonly originSecretHeader?: { readonly name?: string }
+  }
 }
 
 /** Of everything that no other behavior decides about. */
