@@ -117,6 +117,37 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a part of a distribution is opened to everybody only after an answer', async t => {
+    const { page, flaws } = await browser.open(t)
+    const stored = await admin.call('GET', `/distributions/${host}`)
+    await signIn(page, `/distributions/${host}`)
+    await page.getByRole('tab', { name: 'Behaviours' }).click()
+    const part = page.getByRole('button', { name: '1. /private/', exact: true })
+    const who = page.getByRole('region', { name: '/private/' }).getByLabel('Who may see it')
+    await part.click()
+    await who.selectOption('everybody')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    await question.getByText('will be able to read objects whose name is “private/*”, without credentials').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.same(await admin.call('GET', `/distributions/${host}`), stored, 'nothing is saved without an answer')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await page.getByText(`${host} is saved`).waitFor()
+    t.match(await admin.call('GET', `/distributions/${host}`), { behaviors: [{ access: 'public' }] })
+    // The page stays where it was.
+    await part.click()
+    await who.selectOption('nobody')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('it is closed without a question', async () => {
+      const { behaviors } = await admin.call('GET', `/distributions/${host}`)
+      return behaviors[0].access === 'deny'
+    })
+    t.same(flaws, [])
+  })
+
   t.test('a change that somebody else made first is told, and nothing typed is lost before one says so', async t => {
     const { page, flaws } = await browser.open(t, {}, /412 PUT/)
     await signIn(page, `/distributions/${host}`)

@@ -38,6 +38,10 @@ const Statistics = lazy(async () => ({ default: (await import('../cache/statisti
 
 export function DistributionPage() {
   const { id } = useParams({ from: '/inside/distributions/$id' })
+  return <StoredDistribution key={id} id={id} />
+}
+
+function StoredDistribution({ id }: { id: string }) {
   const stored = useQuery({
     queryKey: ['distribution', id],
     queryFn: ({ signal }) => call('getDistribution', { params: { id }, signal }),
@@ -46,6 +50,8 @@ export function DistributionPage() {
     refetchOnMount: 'always',
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
+  // Saving makes the editor anew, and leaves it where it was.
+  const [tab, setTab] = useState<string>(useSearch({ from: '/inside/distributions/$id' }).tab ?? 'general')
   const { data, error } = stored
   const failure = error !== null && (
     <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
@@ -59,6 +65,8 @@ export function DistributionPage() {
         key={data.etag}
         stored={data}
         warnings={warnings}
+        tab={tab}
+        onTab={setTab}
         onSaved={async saved => {
           setWarnings(saved?.warnings ?? [])
           await stored.refetch()
@@ -71,14 +79,15 @@ export function DistributionPage() {
 interface EditorProps {
   readonly stored: Distribution
   readonly warnings: readonly string[]
+  readonly tab: string
+  readonly onTab: (tab: string) => void
   readonly onSaved: (saved?: Distribution) => Promise<void>
 }
 
-function Editor({ stored, warnings, onSaved }: EditorProps) {
+function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
   const { id, etag } = stored
   const form = useDraftForm({ initialValues: draftOf(stored) })
   const [isSigning, setSigning] = useState(false)
-  const [tab, setTab] = useState<string>(useSearch({ from: '/inside/distributions/$id' }).tab ?? 'general')
   const maySign = useMay('admin:SignDistributionURL')
   const { ask, question } = useOpenQuestion()
   const put = (query?: { readonly dryRun: true }) =>
@@ -136,7 +145,7 @@ function Editor({ stored, warnings, onSaved }: EditorProps) {
         <Conflict error={spoken} onLoad={() => onSaved()} />
         {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
         <Warnings warnings={warnings} />
-        <Sections stored={stored} tab={tab} onTab={setTab} onSave={save} onRotated={() => void onSaved()} />
+        <Sections stored={stored} tab={tab} onTab={onTab} onSave={save} onRotated={() => void onSaved()} />
       </Stack>
       {question}
       {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
