@@ -10,6 +10,7 @@ import { createEventStreams } from './event-stream.ts'
 import { createDocument } from './openapi.ts'
 import { createDocumentOperation } from './openapi-operation.ts'
 import { completeOperations } from './operations.ts'
+import { bulkLimits, streamLimits } from './places.ts'
 
 export interface AdminOptions extends Omit<DispatcherOptions, 'operations' | 'streams'> {
   readonly kernel: Pick<KernelService, 'version' | 'onState'>
@@ -24,7 +25,12 @@ export function createAdminRoutes(options: AdminOptions): FastifyPluginAsync {
     const operations = completeOperations(options.contributions())
     const document = createDocumentOperation(() => createDocument(operations, catalogue, kernel.version))
     const streams = createEventStreams(hostname(), options.clock)
-    options.places.declare(operations.filter(({ events }) => events !== undefined).map(({ id }) => id))
+    options.places.declare(
+      new Map([
+        ...operations.filter(({ events }) => events !== undefined).map(({ id }) => [id, streamLimits] as const),
+        ...operations.filter(({ isBulk }) => isBulk === true).map(({ id }) => [id, bulkLimits] as const),
+      ]),
+    )
     // Draining waits for answers under way, and a stream is one: streams must end first.
     kernel.onState(state => {
       if (state === 'draining') streams.close()

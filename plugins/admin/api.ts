@@ -199,6 +199,8 @@ export interface AdminOperationDeclaration<
   readonly location?: (response: ValueOf<Response>, params: ObjectOf<Params>) => string
   /** For a POST that starts work which continues after the answer: 202. */
   readonly isJob?: boolean
+  /** Its work and its answer grow with the objects of a bucket: a user has only so many of them under way (`places.ts`). */
+  readonly isBulk?: boolean
   /** It changes nothing, whatever its method: a validation, a simulation, a download. The audit record says so. */
   readonly isSafe?: boolean
   /** The answer has an `ETag` (its field `etag`), and changing operations accept `If-Match`. */

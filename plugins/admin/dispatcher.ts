@@ -25,9 +25,9 @@ import { createDecision, type Decision, type DecisionServices } from './decision
 import { adminErrors, checkField } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
+import type { Places } from './places.ts'
 import { toAdminError } from './problem.ts'
 import { AdminBytes, AdminReply } from './reply.ts'
-import type { StreamPlaces } from './stream-places.ts'
 import { createValidation, type Validation } from './validation.ts'
 
 const bodyBytesMaxDefault = 1024 * 1024
@@ -51,7 +51,7 @@ const securityHeaders: Readonly<Record<string, string>> = {
 export interface DispatcherOptions extends AuthenticationServices, DecisionServices {
   readonly operations: readonly AdminOperation[]
   readonly streams: EventStreams
-  readonly places: StreamPlaces
+  readonly places: Places
   readonly checksums: ChecksumsService
   readonly normalizeKey: (key: string) => string
   /** Absent: there are no limits. */
@@ -242,12 +242,29 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       const source = inPlaceOf(operation, caller.identity, (await operation.handle(asked)) as EventSource)
       return stream(request, reply, caller, source, mayGoOn)
     }
-    const result = await operation.handle(asked)
+    const result = await (operation.isBulk === true ? inPlace(operation, asked) : operation.handle(asked))
     if (payload !== undefined) request.facts = { ...request.facts, receivedBytes: payload.body.receivedBytes }
     if (result instanceof AdminBytes) return answerBytes(request, reply, result.options)
     return result instanceof AdminReply
       ? answer(request, reply, operation, result.body, result.options, params)
       : answer(request, reply, operation, result, {}, params)
+  }
+
+  /** The place is given back when the work has ended and nobody gets its answer any more. */
+  async function inPlace({ id, handle }: AdminOperation, asked: AdminRequest): Promise<unknown> {
+    const { response } = asked.exchange
+    const leave = options.places.take(id, asked.identity)
+    let [isWorking, isClosed] = [true, response.destroyed]
+    response.once('close', () => {
+      isClosed = true
+      if (!isWorking) leave()
+    })
+    try {
+      return await handle(asked)
+    } finally {
+      isWorking = false
+      if (isClosed) leave()
+    }
   }
 
   /** Wraps the source, so that it occupies one of the operation's places while it is open. */

@@ -9,8 +9,8 @@ import { noMetrics } from 'svc/plugins/metrics/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { createAdminRoutes } from './admin.ts'
+import { createPlaces } from './places.ts'
 import { adminPoints } from './points.ts'
-import { createStreamPlaces } from './stream-places.ts'
 
 export default definePlugin({
   name: 'admin',
@@ -20,7 +20,7 @@ export default definePlugin({
   points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),
   setup({ config, services, ports, threads, log, contribute, point }) {
-    const places = createStreamPlaces(threads)
+    const places = createPlaces(threads)
     const { kernel, policy, authSession, iam, objects, checksums, rateLimits, metrics = noMetrics } = services
     const throttled = metrics.counter(throttledFamily)
     contribute('http.routes', 'admin', {

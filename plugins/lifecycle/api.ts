@@ -54,7 +54,12 @@ export interface LifecycleService {
    */
   preview(
     bucket: string,
-    options?: { readonly draft?: readonly LifecycleRule[] | undefined; readonly atMs?: number | undefined },
+    options?: {
+      readonly draft?: readonly LifecycleRule[] | undefined
+      readonly atMs?: number | undefined
+      /** Nobody waits for the result any more. */
+      readonly isGone?: () => boolean
+    },
   ): Promise<LifecycleRunResult>
   /** When a newest version will expire, and by which rule. */
   expirationOf(

@@ -51,12 +51,12 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
   const runNow = (bucket: string) =>
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
-  const preview: LifecycleService['preview'] = async (bucket, { draft: rules, atMs } = {}) => {
+  const preview: LifecycleService['preview'] = async (bucket, { draft: rules, atMs, isGone = () => false } = {}) => {
     const draft = rules && readyRules(rules, dayMs())
     const now = atMs === undefined ? clock.now : () => atMs
     const run = createRun({ objects, configurations, bucket, now, isPreview: true, ...(draft && { draft }) })
     // Each slice in a turn of the event loop of its own.
-    while (!(await run.step())) await new Promise(resolve => setImmediate(resolve))
+    while (!isGone() && !(await run.step())) await new Promise(resolve => setImmediate(resolve))
     return run.result
   }
   const service: LifecycleService = {

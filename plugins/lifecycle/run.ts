@@ -8,9 +8,10 @@
  */
 import { isCatalogError } from 'svc/kernel'
 import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsService } from 'svc/plugins/objects/api'
-import { noTags } from 'svc/plugins/objects/api'
+import { eachInTurns, filterInTurns, noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
+import { createRangeSearch } from './range-search.ts'
 import type { ReadyRules } from './ready-rules.ts'
 
 /** Versions that are removed in one commit: it blocks other commits for half a millisecond. */
@@ -67,6 +68,7 @@ export function createRun({
   let kindIndex = 0
   let after: Buffer | undefined
   let lagMs = 0
+  const searches: Partial<Record<DueKind, ReturnType<typeof createRangeSearch>>> = {}
 
   const begin = async (): Promise<boolean> => {
     if (draft !== undefined) {
@@ -125,28 +127,31 @@ export function createRun({
   /** As `expire` and `abort` would decide. */
   const preview = async (entries: readonly DueEntry[]) => {
     const { versioning } = await objects.getBucket(bucket)
-    for (const entry of entries) {
+    await eachInTurns(entries, entry => {
       const { kind, isDeleteMarker, lock } = entry
-      if (rules!.match(entry, startMs) === undefined) continue
+      if (rules!.match(entry, startMs) === undefined) return
       if (kind === 'upload') result.uploadsAborted++
-      else if (kind === 'current' && isDeleteMarker) continue
+      else if (kind === 'current' && isDeleteMarker) return
       else {
         const isKept =
           lock !== undefined && (lock.legalHold === true || !((lock.retention?.retainUntilMs ?? 0) <= startMs))
         if (kind === 'current' && versioning !== 'off') count(kind, isKept ? 'marked-locked' : 'marked')
         else count(kind, isKept ? 'kept' : 'deleted')
       }
-    }
+    })
     return true
+  }
+
+  const searchOf = (rules: ReadyRules, kind: DueKind) => {
+    searches[kind] ??= createRangeSearch(rules.ranges(kind, startMs))
+    return searches[kind]
   }
 
   /** One page of all versions, in place of those that the index finds. */
   const lookOn = async (rules: ReadyRules): Promise<boolean> => {
     const { needsTags: withTags, newerMax } = rules
     const page = await objects.listAges({ bucket, after, withTags, withLocks: true, newerMax })
-    const due = page.entries.filter(({ kind, key, day }) =>
-      rules.ranges(kind, startMs).some(({ prefix, lastDay }) => day <= lastDay && key.startsWith(prefix)),
-    )
+    const due = await filterInTurns(page.entries, ({ kind, key, day }) => searchOf(rules, kind)(key, day))
     result.versions += due.length
     await preview(due)
     after = page.next

@@ -3,10 +3,9 @@
  * affect other objects.
  */
 import type { AdminRequest } from 'svc/plugins/admin/api'
-import type { DeleteOutcome, ObjectsService } from 'svc/plugins/objects/api'
+import { type DeleteOutcome, mapInTurns, type ObjectsService } from 'svc/plugins/objects/api'
 import type { Static } from 'typebox'
 import type { BulkDeleteResult } from './admin/bulk-delete-schema.ts'
-import { mapInTurns } from './turns.ts'
 
 export interface Target {
   readonly key: string
@@ -19,22 +18,23 @@ type Failure = Result['errors'][number]
 /** Keys that one listing of a folder asks for. */
 export const listPageSize = 1000
 const keyBytesMax = 1024
-/** Objects that one request reports, deleted or failed: the answer is kept in memory. */
-const outcomesMax = 100_000
+/** Of what one request reports, deleted or failed: the answer is kept in memory until the client has read it. */
+const outcomeBytesMax = 8 * 1024 * 1024
+/** Of an outcome, apart from its key. */
+const outcomeBytes = 100
+
+type Asking = Pick<AdminRequest, 'exchange' | 'isAllowed' | 'isItemAllowed' | 'origin'>
 
 export class BulkDelete {
   readonly result: Result = { deleted: [], errors: [], isTruncated: false }
-  readonly #request: Pick<AdminRequest, 'isAllowed' | 'isItemAllowed' | 'origin'>
+  readonly #request: Asking
   readonly #objects: ObjectsService
   readonly #bucket: string
   readonly #bypassGovernance: boolean
+  /** About as many as the answer will have. */
+  #answerBytes = 0
 
-  constructor(
-    request: Pick<AdminRequest, 'isAllowed' | 'isItemAllowed' | 'origin'>,
-    objects: ObjectsService,
-    bucket: string,
-    bypassGovernance: boolean,
-  ) {
+  constructor(request: Asking, objects: ObjectsService, bucket: string, bypassGovernance: boolean) {
     this.#request = request
     this.#objects = objects
     this.#bucket = bucket
@@ -57,7 +57,7 @@ export class BulkDelete {
   /** Deletes the current objects under a prefix; in a bucket with versioning they get delete markers. */
   async deleteCurrent(prefix: string): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
-      if (this.#isFull()) return
+      if (this.#isOver()) return
       const page: Awaited<ReturnType<ObjectsService['listObjects']>> = await this.#objects.listObjects({
         bucket: this.#bucket,
         prefix,
@@ -74,7 +74,7 @@ export class BulkDelete {
   async deleteVersions(prefix: string, onlyKey?: string): Promise<void> {
     let [keyMarker, versionIdMarker] = ['', '']
     for (let isMore = true; isMore; ) {
-      if (this.#isFull()) return
+      if (this.#isOver()) return
       const page = await this.#objects.listVersions({
         bucket: this.#bucket,
         prefix,
@@ -91,11 +91,17 @@ export class BulkDelete {
   }
 
   fail({ key, versionId }: Target, code: Failure['code'], message: string): void {
+    this.#count(key)
     this.result.errors.push({ key, ...(versionId === undefined ? undefined : { versionId }), code, message })
   }
 
-  #isFull(): boolean {
-    if (this.result.deleted.length + this.result.errors.length < outcomesMax) return false
+  #count(key: string): void {
+    this.#answerBytes += key.length + outcomeBytes
+  }
+
+  /** Whether enough is done: the answer is large, or nobody waits for it any more. */
+  #isOver(): boolean {
+    if (this.#answerBytes < outcomeBytesMax && !this.#request.exchange.response.destroyed) return false
     this.result.isTruncated = true
     return true
   }
@@ -125,6 +131,7 @@ export class BulkDelete {
       return
     }
     const { key, versionId } = target
+    this.#count(key)
     this.result.deleted.push({
       key,
       ...(versionId === undefined ? undefined : { versionId }),

@@ -9,11 +9,14 @@ export interface ZipContent {
   readonly bucket: string
   /** Existing objects that the caller may read. */
   readonly named: readonly ObjectVersion[]
+  /** None lies within another one. */
   readonly prefixes: readonly string[]
   /** Length of the common prefix that names in the archive omit. */
   readonly skipChars: number
   readonly nowMs: number
   mayRead(key: string): boolean
+  /** Nobody waits for the archive any more. Where no object may be read, there is no entry at which it could end. */
+  isGone(): boolean
 }
 
 const pageSize = 1000
@@ -49,11 +52,10 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
     yield entryOf(version)
   }
   let seen = 0
-  for (const [index, prefix] of prefixes.entries()) {
-    const before = prefixes.slice(0, index)
+  for (const prefix of prefixes) {
     for await (const key of keysUnder(content, prefix)) {
       if (++seen % keysPerTurn === 0) await new Promise(setImmediate)
-      if (before.some(other => key.startsWith(other))) continue
+      if (content.isGone()) return
       if (!content.mayRead(key)) {
         skip(key, 'access_denied')
         continue

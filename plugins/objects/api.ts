@@ -34,6 +34,7 @@ export type {
   TransformedVersion,
   WriteTransform,
 } from './transform.ts'
+export { eachInTurns, filterInTurns, mapInTurns, someInTurns } from './turns.ts'
 
 export interface Bucket {
   readonly name: string

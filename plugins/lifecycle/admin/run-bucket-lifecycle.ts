@@ -32,10 +32,11 @@ export default defineAdminOperation({
     { $id: 'LifecycleRun', additionalProperties: false },
   ),
   bodyOptional: true,
+  isBulk: true,
   response: LifecycleRunResult,
   errors: ['bucket_not_found', 'conflict', 'invalid_configuration'],
   uses: ['lifecycle'],
-  handle({ params: { bucket }, body: { dryRun = false, draft, at } = {} }, { lifecycle }) {
+  handle({ params: { bucket }, body: { dryRun = false, draft, at } = {}, exchange: { response } }, { lifecycle }) {
     if (!dryRun) {
       const field = [draft && 'draft', at && 'at'].find(name => name !== undefined)
       if (field !== undefined) throw adminErrors.invalid_argument(`/${field}: is of a dry run: send dryRun as well.`)
@@ -44,6 +45,7 @@ export default defineAdminOperation({
     return lifecycle.preview(bucket, {
       draft: draft && readRules(draft.rules),
       atMs: at === undefined ? undefined : Date.parse(at),
+      isGone: () => response.destroyed,
     })
   },
 })

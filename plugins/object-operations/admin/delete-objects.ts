@@ -1,7 +1,8 @@
 import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { someInTurns } from 'svc/plugins/objects/api'
 import { BulkDelete as Deletion, listPageSize, type Target } from '../bulk-delete.ts'
 import { deletedTags } from '../deleted-tags.ts'
-import { someInTurns } from '../turns.ts'
+import { folderPrefixes, outermost } from '../folders.ts'
 import { BulkDelete, BulkDeleteResult } from './bulk-delete-schema.ts'
 
 export default defineAdminOperation({
@@ -15,6 +16,7 @@ export default defineAdminOperation({
   params: BucketParameters,
   body: BulkDelete,
   bodyBytesMax: 2 * 1024 * 1024,
+  isBulk: true,
   response: BulkDeleteResult,
   errors: ['bucket_not_found'],
   uses: ['objects'],
@@ -31,9 +33,7 @@ export default defineAdminOperation({
       })
 
     const targets = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
-    const folders = request.body.prefixes.map(prefix =>
-      request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
-    )
+    const folders = folderPrefixes(request, request.body.prefixes)
     if (targets.length + folders.length === 0)
       throw adminErrors.invalid_argument('The request names no objects and no folders.')
     if (await someInTurns(folders, prefix => !mayList(prefix))) throw adminErrors.access_denied()
@@ -56,7 +56,7 @@ export default defineAdminOperation({
         else deletion.fail(target, 'access_denied', 'You may not do this.')
       }
     }
-    for (const folder of folders) {
+    for (const folder of outermost(folders)) {
       if (allVersions) await deletion.deleteVersions(folder)
       else await deletion.deleteCurrent(folder)
     }

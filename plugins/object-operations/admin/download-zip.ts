@@ -9,6 +9,7 @@ import {
 } from 'svc/plugins/admin/api'
 import { type ObjectVersion, onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
+import { folderPrefixes, outermost } from '../folders.ts'
 import { requireKeys, zipEntries } from '../zip-content.ts'
 import { commonFolderLength } from '../zip-names.ts'
 import { createZipStream } from '../zip-stream.ts'
@@ -44,6 +45,7 @@ export default defineAdminOperation({
   summary:
     'Returns objects and the objects in folders as one archive, each once. The request fails if a named object, or its encryption key, is missing; objects in folders that cannot be read, or not by this caller, are listed in _skipped.json with the reason. If an archive cannot be completed, the connection is closed.',
   isSafe: true,
+  isBulk: true,
   authorize: 'service',
   params: BucketParameters,
   body: ZipRequest,
@@ -56,9 +58,7 @@ export default defineAdminOperation({
     const { bucket } = request.params
     const { name = bucket, check } = request.body
     const wanted = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
-    const prefixes = request.body.prefixes.map(prefix =>
-      request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
-    )
+    const prefixes = folderPrefixes(request, request.body.prefixes)
     if (wanted.length + prefixes.length === 0)
       throw adminErrors.invalid_argument('The request names no objects and no folders.')
     for (const prefix of prefixes) {
@@ -89,9 +89,10 @@ export default defineAdminOperation({
       objects,
       bucket,
       named,
-      prefixes,
+      prefixes: outermost(prefixes),
       skipChars: commonFolderLength(keys, prefixes),
       nowMs: clock.now(),
+      isGone: () => request.exchange.response.destroyed,
       mayRead: key => request.isAllowed('s3:GetObject', bucket, key),
     })
     return replyWithBytes({

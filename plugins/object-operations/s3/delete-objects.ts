@@ -1,5 +1,5 @@
 import { mayBypassGovernance } from 'svc/plugins/object-lock/api'
-import type { DeleteConditions, DeleteOutcome } from 'svc/plugins/objects/api'
+import { type DeleteConditions, type DeleteOutcome, mapInTurns } from 'svc/plugins/objects/api'
 import {
   childrenNamed,
   childText,
@@ -12,7 +12,6 @@ import {
   type XmlValue,
 } from 'svc/plugins/s3/api'
 import { deletedTags } from '../deleted-tags.ts'
-import { mapInTurns } from '../turns.ts'
 
 const keysMax = 1000
 const keyBytesMax = 1024

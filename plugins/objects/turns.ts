@@ -17,6 +17,18 @@ class Turns {
   }
 }
 
+/** As `items.forEach`. */
+export async function eachInTurns<Item>(items: readonly Item[], work: (item: Item) => void): Promise<void> {
+  await mapInTurns(items, work)
+}
+
+/** As `items.filter`. */
+export async function filterInTurns<Item>(items: readonly Item[], test: (item: Item) => boolean): Promise<Item[]> {
+  const kept: Item[] = []
+  await mapInTurns(items, item => void (test(item) && kept.push(item)))
+  return kept
+}
+
 /** As `items.map`. */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],

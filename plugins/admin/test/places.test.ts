@@ -1,7 +1,7 @@
-/** Places for streams: one table for all threads, a share for each user, some for root alone. */
+/** Places for streams and large requests: one table for all threads, a share for each user, some for root alone. */
 import type { Threads } from 'svc/kernel'
 import t from 'tap'
-import { createStreamPlaces, streamsMax, streamsOfRoot, streamsPerUserMax } from '../stream-places.ts'
+import { bulkLimits, createPlaces, streamLimits } from '../places.ts'
 
 const caller = (accessKey: string, userName?: string) => ({
   accessKey,
@@ -23,21 +23,26 @@ async function startThreads(count: number) {
       call: async (_target: number, name: string) => handlers.get(name)!(),
       onExit: (listener: (index: number) => void) => void exits.push(listener),
     }
-    const places = createStreamPlaces(threads as unknown as Threads)
-    places.declare(['trace', 'logs'])
+    const places = createPlaces(threads as unknown as Threads)
+    places.declare(
+      new Map([
+        ['trace', streamLimits],
+        ['logs', streamLimits],
+        ['deleteObjects', bulkLimits],
+      ]),
+    )
     return places
   })
   for (const places of all) await places.start()
   return { all, exit: (index: number) => exits[0]!(index) }
 }
 
+const { max, perUser, ofRoot } = streamLimits
 const refused = { code: 'too_many_requests', status: 429 }
 
 t.test('a user has a share, with all access keys and in all threads', async t => {
   const { all } = await startThreads(3)
-  const leaves = Array.from({ length: streamsPerUserMax }, (_, n) =>
-    all[n % 3]!.take('trace', caller(`KEY${n}`, 'ada')),
-  )
+  const leaves = Array.from({ length: perUser }, (_, n) => all[n % 3]!.take('trace', caller(`KEY${n}`, 'ada')))
   for (const places of all) t.throws(() => places.take('trace', caller('ada')), refused)
   all[0]!.take('logs', caller('ada'))
   all[1]!.take('trace', caller('bob'))
@@ -48,10 +53,10 @@ t.test('a user has a share, with all access keys and in all threads', async t =>
 
 t.test('users never take the places of root', async t => {
   const { all } = await startThreads(2)
-  const usersMax = streamsMax - streamsOfRoot
+  const usersMax = max - ofRoot
   for (let n = 0; n < usersMax; n++) all[n % 2]!.take('trace', caller(`user${n % 100}`))
   t.throws(() => all[0]!.take('trace', caller('user100')), refused)
-  const leaves = Array.from({ length: streamsOfRoot }, (_, n) => all[n % 2]!.take('trace', root))
+  const leaves = Array.from({ length: ofRoot }, (_, n) => all[n % 2]!.take('trace', root))
   t.throws(() => all[1]!.take('trace', root), refused, 'and there are no more than all')
   leaves[0]!()
   all[1]!.take('trace', root)
@@ -59,9 +64,28 @@ t.test('users never take the places of root', async t => {
 
 t.test('a thread that dies gives its places back', async t => {
   const { all, exit } = await startThreads(3)
-  for (let n = 0; n < streamsMax; n++) all[1]!.take('trace', root)
+  for (let n = 0; n < max; n++) all[1]!.take('trace', root)
   t.throws(() => all[2]!.take('trace', root), refused)
   exit(1)
-  for (let n = 0; n < streamsMax; n++) all[2]!.take('trace', root)
+  for (let n = 0; n < max; n++) all[2]!.take('trace', root)
   t.throws(() => all[0]!.take('trace', root), refused)
+})
+
+t.test('each kind has its own limits and its own words', async t => {
+  const { all } = await startThreads(2)
+  for (let n = 0; n < bulkLimits.perUser; n++) all[n % 2]!.take('deleteObjects', caller('ada'))
+  t.throws(() => all[0]!.take('deleteObjects', caller('ada')), {
+    ...refused,
+    message: 'You already have 8 such requests on this node.',
+  })
+  for (let n = 0; n < bulkLimits.max - bulkLimits.ofRoot - bulkLimits.perUser; n++) {
+    all[n % 2]!.take('deleteObjects', caller(`user${n}`))
+  }
+  t.throws(() => all[1]!.take('deleteObjects', caller('bob')), {
+    ...refused,
+    message: 'This node already has 56 such requests of users.',
+  })
+  for (let n = 0; n < bulkLimits.ofRoot; n++) all[n % 2]!.take('deleteObjects', root)
+  t.throws(() => all[1]!.take('deleteObjects', root), refused)
+  all[0]!.take('trace', caller('ada'))
 })
