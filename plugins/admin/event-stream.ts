@@ -11,6 +11,11 @@ export const eventStreamType = 'text/event-stream'
 
 /** Bytes that may wait for a slow client. */
 export const backlogBytesMax = 256 * 1024
+/**
+ * Bytes that may come in one turn of the event loop for a client that was not slow at its begin: other threads send their events in batches,
+ * and nothing leaves before the turn has ended.
+ */
+const turnBytesMax = 2 * 1024 * 1024
 export const heartbeatMs = 15_000
 
 export interface EventStreams {
@@ -57,10 +62,23 @@ export function createEventStreams(node: string, clock: Clock): EventStreams {
         droppedTold = total
       }
 
+      /** Of this turn of the event loop; undefined: no event has come in it. */
+      let waitingMax: number | undefined
+
+      function isBehind(): boolean {
+        if (waitingMax === undefined) {
+          waitingMax = response.writableLength > backlogBytesMax ? backlogBytesMax : turnBytesMax
+          setImmediate(() => {
+            waitingMax = undefined
+          })
+        }
+        return response.writableLength > waitingMax
+      }
+
       const sink: EventSink = {
         send(event, data) {
           if (ended) return
-          if (response.writableLength > backlogBytesMax) {
+          if (isBehind()) {
             droppedHere++
             return
           }

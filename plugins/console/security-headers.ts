@@ -9,6 +9,7 @@ export function securityHeaders(styleNonce: string): Readonly<Record<string, str
     "media-src 'self' blob:",
     "frame-src 'none'",
     "object-src 'none'",
+    "worker-src 'none'",
     "base-uri 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",

@@ -5,16 +5,17 @@
  * | In a key | In the archive |
  * |---|---|
  * | `.` and `..` as a folder or name, an empty folder (`//`, a leading `/`) | `_`, `__`, `_` |
- * | `\`, `:`, NUL and other control characters | `_` |
+ * | `\`, `:`, NUL and other control characters, and those that turn the direction of text | `_` |
  * | `<`, `>`, `"`, `|`, `?`, `*`, and a dot or space at the end of a part, which Windows refuses | `_` |
  * | devices of Windows, with any extension: `CON`, `nul.txt` | `CON_`, `nul_.txt` |
  * | lone surrogates | U+FFFD |
  *
- * A number distinguishes keys with the same name, versions of one key, and a file from a folder of the same name: `a (2).txt`.
+ * A number distinguishes keys with the same name, versions of one key, and a file from a folder of the same name: `a (2).txt`. Names are the same
+ * if they differ only by case or by the composition of their letters: so do macOS and Windows compare them.
  */
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a file name
-const unsafe = /[\\:<>"|?*\u0000-\u001f\u007f]/g
+const unsafe = /[\\:<>"|?*\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 /** Source: Microsoft, "Naming Files, Paths, and Namespaces". */
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?= *(?:\.|$))/i
 
@@ -52,7 +53,7 @@ const file = 0
  * gets the number. The cost of a name is proportional to its length, even if many names collide.
  */
 export function createNames(): (wanted: string) => string {
-  /** By `<number of the folder>/<part>`: `file`, or the number of that folder; the root has 0. */
+  /** By `placeOf`: `file`, or the number of that folder; the root has 0. */
   const taken = new Map<string, number>()
   /** Other names of folders whose name a file already had, by the same key. */
   const moved = new Map<string, string>()
@@ -66,25 +67,25 @@ export function createNames(): (wanted: string) => string {
   }
 
   const freePart = (folder: number, wanted: string): string => {
-    const place = `${folder}/${wanted}`
+    const place = placeOf(folder, wanted)
     if (!taken.has(place)) return wanted
     let number = nextNumbers.get(place) ?? 2
     let part = numbered(wanted, number++)
-    while (taken.has(`${folder}/${part}`)) part = numbered(wanted, number++)
+    while (taken.has(placeOf(folder, part))) part = numbered(wanted, number++)
     nextNumbers.set(place, number)
     return part
   }
 
   const enter = (folder: number, wanted: string): { readonly part: string; readonly entered: number } => {
-    const place = `${folder}/${wanted}`
+    const place = placeOf(folder, wanted)
     let part = moved.get(place) ?? wanted
-    const known = taken.get(`${folder}/${part}`)
+    const known = taken.get(placeOf(folder, part))
     if (known !== undefined && known !== file) return { part, entered: known }
     if (known === file) {
       part = freePart(folder, wanted)
       moved.set(place, part)
     }
-    take(`${folder}/${part}`, ++folderCount)
+    take(placeOf(folder, part), ++folderCount)
     return { part, entered: folderCount }
   }
 
@@ -99,10 +100,13 @@ export function createNames(): (wanted: string) => string {
       folder = entered
     }
     const part = freePart(folder, last)
-    take(`${folder}/${part}`, file)
+    take(placeOf(folder, part), file)
     return path + part
   }
 }
+
+/** Parts of one folder that some system takes for the same have the same place. */
+const placeOf = (folder: number, part: string): string => `${folder}/${part.normalize('NFC').toLowerCase()}`
 
 /** The part with a number, in front of its extension. */
 function numbered(part: string, number: number): string {

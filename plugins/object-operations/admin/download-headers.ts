@@ -24,7 +24,7 @@ export function downloadHeaders(version: ObjectVersion, isInline: boolean): Reco
   const shown = isInline ? inlineType(stored!) : undefined
   return {
     ...untrustedHeaders,
-    'content-type': shown ?? stored,
+    'content-type': shown ?? savedType(stored!),
     'content-encoding': encoding,
     'content-language': language,
     'content-disposition': disposition(shown === undefined ? 'attachment' : 'inline', fileNameOf(version.key)),
@@ -40,6 +40,9 @@ function inlineType(stored: string): string | undefined {
   if (/^(image|audio|video)\/[a-z0-9.+-]+$/.test(name) || name === 'application/pdf') return name
   return name.startsWith('text/') ? plainText : undefined
 }
+
+/** Also of a file that is only saved a page could make a script or a style sheet, whatever its disposition. */
+const savedType = (stored: string): string => (/script|css|wasm/i.test(stored) ? 'application/octet-stream' : stored)
 
 function fileNameOf(key: string): string {
   const name = key.slice(key.replace(/\/+$/, '').lastIndexOf('/') + 1).replaceAll('/', '')

@@ -175,6 +175,10 @@ t.test('ranges, conditions, and types that a browser may show', async t => {
     ['Image/VND.a+XML; charset=utf-8', true, 'Image/VND.a+XML; charset=utf-8', 'attachment'],
     ['audio/x+xml', true, 'audio/x+xml', 'attachment'],
     ['image/xml', true, 'image/xml', 'attachment'],
+    ['text/javascript', true, 'text/plain; charset=utf-8', 'inline'],
+    ['Text/JavaScript', false, 'application/octet-stream', 'attachment'],
+    ['application/x-ecmascript; charset=utf-8', true, 'application/octet-stream', 'attachment'],
+    ['text/css', false, 'application/octet-stream', 'attachment'],
   ]
   for (const [stored, inline, type, kind] of types) {
     await upload('shown/ü".x', 'x', { 'content-type': stored })

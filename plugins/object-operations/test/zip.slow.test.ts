@@ -154,6 +154,8 @@ t.test('names stay below the folder, and are unique', t => {
     ['CON/nul.tar.gz/Com1 .txt/lpt¹', 'CON_/nul_.tar.gz/Com1_ .txt/lpt¹_'],
     ['console/com10/.con/conx', 'console/com10/.con/conx'],
     ['\ud800', '\ufffd'],
+    ['\u0085c\u009f', '_c_'],
+    ['x\u202egnp.exe\u2066\u200f', 'x_gnp.exe__'],
   ]
   for (const [key, name] of cases) t.equal(safeName(key, 0), name)
   t.equal(safeName('photos/2026/../x', 7), '2026/__/x')
@@ -182,6 +184,16 @@ t.test('names stay below the folder, and are unique', t => {
     'f (2).d',
     'n/__ (3)',
     'n/__ (4)',
+  ])
+  const folded = createNames()
+  t.same(['D/A', 'd/a', 'D/a', 'd/x', 'k\u00e4', 'ka\u0308', 'D'].map(folded), [
+    'D/A',
+    'd/a (2)',
+    'D/a (3)',
+    'd/x',
+    'k\u00e4',
+    'ka\u0308 (2)',
+    'D (2)',
   ])
   const count = 50_000
   const same = createNames()
