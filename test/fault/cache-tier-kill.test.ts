@@ -134,12 +134,13 @@ class World {
     return answer
   }
 
-  /** Until the tier has most of the fillers. */
+  /** Until most of the fillers are found. The memory has room for half of these, and what else the tier has does not count. */
   async warm(): Promise<void> {
     this.isDown = false
     const agent = new Agent({ keepAlive: true })
-    while ((await tierStats(this.server)).entries < fillerCount) {
-      for (let i = 0; i < fillerCount; i++) await this.readFiller(agent, i)
+    for (let hits = 0; hits < 0.75 * fillerCount; ) {
+      hits = 0
+      for (let i = 0; i < fillerCount; i++) if ((await this.readFiller(agent, i)).result === 'HIT') hits++
     }
     agent.destroy()
   }
@@ -209,12 +210,8 @@ async function countHits(world: World, isHarmed: boolean): Promise<number> {
   return hits
 }
 
-/** A look-up that takes 50 ms is a miss, so that a machine that stands still for the whole of a round shows nothing in it. */
-const lateRoundsMax = 4
-
 async function killRounds(t: Test, world: World, dir: string): Promise<void> {
   const { server, random } = world
-  let late = 0
   for (let round = 0; round < roundCount; round++) {
     await world.warm()
     await world.loadAndKill()
@@ -226,11 +223,7 @@ async function killRounds(t: Test, world: World, dir: string): Promise<void> {
     const hits = await countHits(world, isHarmed)
     const served = `${hits} of ${fillerCount} pages were served from what the killed process had written`
     if (isHarmed) t.equal(hits, 0, 'nothing of the harmed records was served')
-    else if (hits === 0 && late < lateRoundsMax) {
-      t.comment(`${served}: round ${round} is done again`)
-      late++
-      round--
-    } else t.ok(hits > 0, served)
+    else t.ok(hits > 0, served)
     await world.readAll()
   }
 }

@@ -3,7 +3,7 @@ import { Group, Input, NativeSelect, NumberInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 
-const units = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
+const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
 type Unit = keyof typeof units
 
 export interface BytesInputProps {
@@ -46,9 +46,9 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
   )
 }
 
-/** The largest in which it is a whole number; for what no unit divides, the largest that it reaches. */
+/** The largest in which it is a whole number. */
 function unitOf(bytes: number): Unit | undefined {
   if (bytes === 0) return undefined
   const names = (Object.keys(units) as Unit[]).reverse()
-  return names.find(name => bytes % units[name] === 0) ?? names.find(name => bytes >= units[name]) ?? 'KiB'
+  return names.find(name => bytes % units[name] === 0)
 }
