@@ -7,7 +7,7 @@ import { GetObjectCommand, HeadBucketCommand, ListBucketsCommand, type S3Service
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import type { CatalogError } from 'svc/kernel'
 import { startAdmin, userSecret } from 'svc/plugins/admin/testing'
-import { signPolicy } from 'svc/plugins/auth-sigv4/api'
+import { signPolicy, signRequest } from 'svc/plugins/auth-sigv4/api'
 import { createClients } from 'svc/plugins/s3/testing'
 import { createFakeClock, createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
@@ -218,6 +218,26 @@ t.test('S3, forms of both versions', async t => {
     }
     t.match(await post(sign(userSecret), address), { status: 503, code: 'SlowDown', retryAfter: '60' }, address)
   }
+})
+
+t.test('requests to STS', async t => {
+  const { endpoint, plain, nowMs } = await start(t)
+  const body = 'Action=GetCallerIdentity&Version=2011-06-15'
+  const ask = async (secret: string) => {
+    const given = { 'content-type': 'application/x-www-form-urlencoded' }
+    const { host } = new URL(endpoint)
+    const { headers } = signRequest(
+      { accessKey: 'ada', secret, region: 'us-east-1', service: 'sts' },
+      { method: 'POST', host, path: '/', query: '', headers: given, payload: Buffer.from(body), nowMs: nowMs() },
+    )
+    return plain(await fetch(endpoint, { method: 'POST', body, headers: { ...given, ...headers } }))
+  }
+  t.match(await ask(userSecret), { status: 200 })
+  for (let n = 0; n < wrongPerKeyMax; n++) {
+    const { status, code } = await ask('wrong-secret')
+    if (code !== 'SignatureDoesNotMatch') t.fail(`${status} ${code} of wrong signature ${n + 1}`)
+  }
+  t.match(await ask(userSecret), { status: 503, code: 'SlowDown', retryAfter: '60' })
 })
 
 t.test('the Admin API: unknown keys and what is no wrong signature count for no key', async t => {
