@@ -20,7 +20,7 @@ export interface AuthenticationServices {
 const nobody: Caller = Object.freeze({ identity: undefined, session: undefined, signature: undefined })
 const presigned = /[?&](X-Amz-(Signature|Algorithm|Credential)|Signature|AWSAccessKeyId)=/i
 
-/** Throws `unauthenticated`, `invalid_credentials` or `request_time_skewed`. */
+/** Throws `unauthenticated`, `invalid_credentials`, `request_time_skewed` or `too_many_requests`. */
 export async function authenticate(
   operation: AdminOperation,
   exchange: Exchange,
@@ -96,13 +96,16 @@ const otherSession =
 
 async function callerOf(exchange: Exchange, iam: AuthenticationServices['iam']): Promise<Caller> {
   const { method = '', url = '', headers, rawHeaders } = exchange.request
-  const { host, secure } = exchange
+  const { host, secure, clientAddress } = exchange
   const mark = url.indexOf('?')
   const rawPath = mark < 0 ? url : url.slice(0, mark)
   const rawQuery = mark < 0 ? '' : url.slice(mark + 1)
   let found: Authentication
   try {
-    found = await iam.authenticate({ api: 'admin', method, rawPath, rawQuery, headers, rawHeaders, host, secure })
+    found = await iam.authenticate(
+      { api: 'admin', method, rawPath, rawQuery, headers, rawHeaders, host, secure },
+      clientAddress,
+    )
   } catch (error) {
     throw signatureProblem(error)
   }
@@ -125,6 +128,8 @@ function signatureProblem(error: unknown): unknown {
     case 'AccessDenied':
     case 'InvalidToken':
       return adminErrors.invalid_credentials(error.message, { cause: error })
+    case 'SlowDown':
+      return adminErrors.too_many_requests(error.message, { cause: error, extra: error.extra, tags: error.tags })
     case 'ambiguous_session':
       return error
     default:

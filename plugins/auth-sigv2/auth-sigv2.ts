@@ -17,7 +17,7 @@ import {
   requireCredentials,
   requireField,
 } from 'svc/plugins/auth-sigv4/api'
-import type { AuthProvider, Identity, Principal, SignedRequest } from 'svc/plugins/iam/api'
+import type { AuthProvider, Identity, Principal, SignatureGuard, SignedRequest } from 'svc/plugins/iam/api'
 import { parseDate } from './date.ts'
 import { sigv2Errors } from './errors.ts'
 import { readParameters } from './parameters.ts'
@@ -51,7 +51,7 @@ interface PresentedCredential {
 
 export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
   /** `read` is called only where the setting is on: otherwise nothing of what was sent counts. */
-  const authenticate = (read: () => PresentedCredential): MaybePromise<Principal> =>
+  const authenticate = (guard: SignatureGuard | undefined, read: () => PresentedCredential): MaybePromise<Principal> =>
     chain(isOn(), on => {
       if (!on) {
         throw sigv2Errors.InvalidRequest(
@@ -59,7 +59,7 @@ export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
         )
       }
       const presented = read()
-      return chain(findCredentials(iam, presented.accessKey, presented.token), found => verify(presented, found))
+      return chain(findCredentials(iam, presented.accessKey, presented.token, guard), found => verify(presented, found))
     })
 
   function verify(presented: PresentedCredential, found: FoundCredentials): Principal {
@@ -131,21 +131,21 @@ export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
   }
 
   return {
-    authenticate(request) {
+    authenticate(request, guard) {
       const { authorization } = request.headers
       if (request.api !== 's3') return undefined
       if (authorization) {
         if (authorization !== 'AWS' && !authorization.startsWith('AWS ')) return undefined
-        return authenticate(() => readHeader(request, authorization))
+        return authenticate(guard, () => readHeader(request, authorization))
       }
       if (!accessKeyParameter.test(request.rawQuery)) return undefined
-      return authenticate(() => readPresigned(request))
+      return authenticate(guard, () => readPresigned(request))
     },
 
     /** The string to sign of a form is the Base64 of its policy, which carries its own expiry. */
-    authenticateForm(fields) {
+    authenticateForm(fields, guard) {
       if (!fields.has('awsaccesskeyid') && !fields.has('signature')) return undefined
-      return authenticate(() => ({
+      return authenticate(guard, () => ({
         accessKey: requireField(fields, 'awsaccesskeyid'),
         signature: requireField(fields, 'signature'),
         texts: [requireField(fields, 'policy')],

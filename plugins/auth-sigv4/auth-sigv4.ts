@@ -5,7 +5,14 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, MaybePromise } from 'svc/kernel'
-import type { Authentication, AuthProvider, Identity, PayloadForm, SignedRequest } from 'svc/plugins/iam/api'
+import type {
+  Authentication,
+  AuthProvider,
+  Identity,
+  PayloadForm,
+  SignatureGuard,
+  SignedRequest,
+} from 'svc/plugins/iam/api'
 import type { AuthSigv4Service } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
@@ -57,20 +64,21 @@ export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthS
     } satisfies AuthSigv4Service),
     provider: {
       before: ['session', 'sigv2'],
-      authenticate(request) {
+      authenticate(request, guard) {
         const { authorization } = request.headers
         if (authorization !== undefined && authorization !== '') {
           if (!isOfVersion4(authorization)) return undefined
           const parameters = request.rawQuery === '' ? noParameters : parseQuery(request.rawQuery)
-          return authenticateHeader(parties, clock.now(), request, authorization, parameters)
+          return authenticateHeader(parties, clock.now(), request, authorization, parameters, guard)
         }
         if (request.rawQuery === '') return undefined
         const parameters = parseQuery(request.rawQuery)
         if (!parameters.some(isSignatureParameter)) return undefined
-        return authenticatePresigned(parties, clock.now(), request, parameters)
+        return authenticatePresigned(parties, clock.now(), request, parameters, guard)
       },
-      authenticateForm: fields => authenticateForm(parties, fields),
-      authenticateDocument: (request, signed) => authenticateDocument(parties, clock.now(), request, signed),
+      authenticateForm: (fields, guard) => authenticateForm(parties, fields, guard),
+      authenticateDocument: (request, signed, guard) =>
+        authenticateDocument(parties, clock.now(), request, signed, guard),
     },
   }
 }
@@ -88,6 +96,7 @@ function authenticateHeader(
   request: SignedRequest,
   authorization: string,
   parameters: readonly QueryParameter[],
+  guard: SignatureGuard | undefined,
 ): MaybePromise<Authentication> {
   const { headers } = request
   // A client sends the same text with each request, except for the signature.
@@ -109,7 +118,7 @@ function authenticateHeader(
   }
   const payload = parsePayloadForm(payloadText)
   checkSkew(signedMs, nowMs)
-  const found = findCredentials(parties.iam, presented.credential.accessKey, headers['x-amz-security-token'])
+  const found = findCredentials(parties.iam, presented.credential.accessKey, headers['x-amz-security-token'], guard)
   return verifyWhenFound(parties.verifier, found, {
     request,
     presented,
@@ -173,6 +182,7 @@ function authenticatePresigned(
   nowMs: number,
   request: SignedRequest,
   parameters: readonly QueryParameter[],
+  guard: SignatureGuard | undefined,
 ): MaybePromise<Authentication> {
   const { headers } = request
   const given = readPresigned(parameters)
@@ -191,7 +201,7 @@ function authenticatePresigned(
   const { payloads, form } = presignedPayload(given.contentSha256, headers['x-amz-content-sha256'])
   const payload = parsePayloadForm(form)
   const token = presignedToken(given.token, headers['x-amz-security-token'])
-  const found = findCredentials(parties.iam, presented.credential.accessKey, token)
+  const found = findCredentials(parties.iam, presented.credential.accessKey, token, guard)
   return verifyWhenFound(parties.verifier, found, {
     request,
     presented,

@@ -1,6 +1,6 @@
 /** Requests to services other than S3: the signature covers the digest of the body, even without a header that has the digest. */
 import type { MaybePromise } from 'svc/kernel'
-import type { Authentication, SignedDocument, SignedRequest } from 'svc/plugins/iam/api'
+import type { Authentication, SignatureGuard, SignedDocument, SignedRequest } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, sha256Hex } from './canonical.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
@@ -17,6 +17,7 @@ export function authenticateDocument(
   nowMs: number,
   request: SignedRequest,
   { service, document }: SignedDocument,
+  guard: SignatureGuard | undefined,
 ): MaybePromise<Authentication> | undefined {
   const { headers, rawQuery } = request
   const { authorization } = headers
@@ -43,6 +44,6 @@ export function authenticateDocument(
     verifier.verify(known, head, timestamp, signature)
     return new RequestAuthentication(credentials.identity, 'header', unsignedForm, headers, undefined, signedMs)
   }
-  const found = findCredentials(iam, accessKey, headers['x-amz-security-token'])
+  const found = findCredentials(iam, accessKey, headers['x-amz-security-token'], guard)
   return found instanceof Promise ? found.then(verify) : verify(found)
 }

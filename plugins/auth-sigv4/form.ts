@@ -1,6 +1,6 @@
 /** The signature of a POST policy form. Source: AWS "Authenticating requests: browser-based uploads using POST". */
 import type { CatalogError, ErrorDetails, MaybePromise } from 'svc/kernel'
-import type { Authentication } from 'svc/plugins/iam/api'
+import type { Authentication, SignatureGuard } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
@@ -19,6 +19,7 @@ const fieldNames = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-
 export function authenticateForm(
   { iam, region }: { readonly iam: CredentialSource; readonly region: string },
   fields: ReadonlyMap<string, string>,
+  guard: SignatureGuard | undefined,
 ): MaybePromise<Authentication> | undefined {
   if (fieldNames.every(name => !fields.has(name))) return undefined
   const [algorithm, credentialText, timestamp, signature] = fieldNames.map(name => requireField(fields, name)) as [
@@ -37,7 +38,7 @@ export function authenticateForm(
     })
   }
   if (!timestamp.startsWith(credential.date)) throw dateMismatch(credential, timestamp, malformed)
-  const found = findCredentials(iam, credential.accessKey, fields.get('x-amz-security-token'))
+  const found = findCredentials(iam, credential.accessKey, fields.get('x-amz-security-token'), guard)
   return found instanceof Promise
     ? found.then(found => verifyPolicy(credential, policy, signature, found))
     : verifyPolicy(credential, policy, signature, found)

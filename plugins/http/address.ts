@@ -89,6 +89,25 @@ export function networkOf(address: string): string {
   return `${groupOf(a)}:${groupOf(b)}:${groupOf(c)}:${groupOf(d)}::/64`
 }
 
+/** From 64 to 48 bits: what providers give to one customer. */
+export type NetworkBits = 64 | 56 | 48
+
+/**
+ * The networks of an address that limits count, each with its bits; an IPv4 address alone is as a network of 64 bits. A customer with
+ * a /48 has 65,536 networks of 64 bits.
+ */
+export function networksOf(address: string): readonly (readonly [network: string, bits: NetworkBits])[] {
+  const network = networkOf(address)
+  if (!network.includes(':')) return [[network, 64]]
+  const [a, b, c, d] = network.split(':') as [string, string, string, string]
+  const upper = Number.parseInt(d, 16) & 0xff00
+  return [
+    [network, 64],
+    [`${a}:${b}:${c}:${upper.toString(16)}::/56`, 56],
+    [`${a}:${b}:${c}::/48`, 48],
+  ]
+}
+
 const zero = 48
 
 /** Without leading zeros, in lower case: most are so already. */

@@ -9,7 +9,7 @@ import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 
-export { type ListenAddress, networkOf, parseListenAddress } from './address.ts'
+export { type ListenAddress, type NetworkBits, networkOf, networksOf, parseListenAddress } from './address.ts'
 export { type HeaderBlock, headerBlock, writeBlock } from './header-block.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
 export { type Problem, problemDocument, problemMediaType } from './problem.ts'

@@ -5,7 +5,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise } from 'svc/kernel'
-import type { AuthChain, Authentication, AuthProvider } from './authentication.ts'
+import type { AuthChain, Authentication, AuthProvider, SignatureThrottle } from './authentication.ts'
 import type { AuthSessionService } from './sessions.ts'
 
 export type {
@@ -16,6 +16,8 @@ export type {
   PayloadDecoder,
   PayloadForm,
   Principal,
+  SignatureGuard,
+  SignatureThrottle,
   SignatureVersion,
   SignedDocument,
   SignedRequest,
@@ -98,6 +100,8 @@ declare module 'svc/kernel' {
     'iam.directory': IamDirectory
     /** Turns credentials of requests into principals; public. Contract suite: `svc/plugins/iam/contract`. */
     'auth.provider': AuthProvider
+    /** Refuses who sends too many wrong signatures. One plugin. */
+    'auth.throttle': SignatureThrottle
     /** The result for a request without credentials, with the form of its body from its headers. One plugin. */
     'auth.anonymous': (headers: IncomingHttpHeaders) => Authentication
   }

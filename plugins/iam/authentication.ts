@@ -67,19 +67,38 @@ export interface Authentication extends Omit<Principal, 'identity' | 'method' | 
 export type AuthAnswer = Authentication | Principal
 
 /**
+ * Throws `SlowDown` where the client has sent too many wrong signatures, for this access key or for any. A provider calls it before it
+ * verifies a signature, so that whoever is refused does not learn whether this one was right, not even from the time.
+ */
+export type SignatureGuard = (accessKey: string) => void
+
+/** Counts wrong signatures, and refuses whoever sends too many. */
+export interface SignatureThrottle {
+  /** Undefined while nobody is refused. */
+  guard(clientAddress: string): SignatureGuard | undefined
+  /** Counts a wrong signature; without an access key if that is unknown. */
+  failed(clientAddress: string, accessKey: string | undefined): void
+}
+
+/**
  * Verifies credentials of one kind. Undefined, without a promise: the request has no credentials of this kind, and the next provider is
  * asked. A provider that recognizes the credentials decides: if it throws or rejects, the request is refused. Catalogue errors (S3 codes)
  * are sent to the client; any other error is a defect, and is answered as an internal error. Returns a promise only if it has to wait. No
- * error may contain a secret.
+ * error may contain a secret. Of a wrong signature it is `SignatureDoesNotMatch` with `AWSAccessKeyId`, of an unknown access key
+ * `InvalidAccessKeyId`: these are counted. Where there is a guard it is called before a signature is verified.
  */
 export interface AuthProvider {
   /** Ids of providers that must be asked after this one. Otherwise the order is that in which plugins are set up. */
   readonly before?: readonly string[]
-  authenticate(request: SignedRequest): MaybePromise<AuthAnswer> | undefined
+  authenticate(request: SignedRequest, guard?: SignatureGuard): MaybePromise<AuthAnswer> | undefined
   /** A POST policy form: fields by lower-case name. The caller checks the policy (expiry, conditions). */
-  authenticateForm?(fields: ReadonlyMap<string, string>): MaybePromise<AuthAnswer> | undefined
+  authenticateForm?(fields: ReadonlyMap<string, string>, guard?: SignatureGuard): MaybePromise<AuthAnswer> | undefined
   /** A request to another service (`sts`), whose signature covers its body as a whole. */
-  authenticateDocument?(request: SignedRequest, signed: SignedDocument): MaybePromise<AuthAnswer> | undefined
+  authenticateDocument?(
+    request: SignedRequest,
+    signed: SignedDocument,
+    guard?: SignatureGuard,
+  ): MaybePromise<AuthAnswer> | undefined
 }
 
 export interface SignedDocument {
@@ -90,12 +109,16 @@ export interface SignedDocument {
 /**
  * Asks the providers one after the other; if none recognizes credentials, the request is anonymous. Unknown schemes and two mechanisms in
  * one request are refused. Returns a promise only if a provider has to wait: for signatures in worker threads after a change, never in the
- * main thread.
+ * main thread. `clientAddress` is that of `Exchange`: clients that send too many wrong signatures are refused with `SlowDown`.
  */
 export interface AuthChain {
-  authenticate(request: SignedRequest): MaybePromise<Authentication>
-  authenticateForm(fields: ReadonlyMap<string, string>): MaybePromise<Authentication>
-  authenticateDocument(request: SignedRequest, signed: SignedDocument): MaybePromise<Authentication>
+  authenticate(request: SignedRequest, clientAddress: string): MaybePromise<Authentication>
+  authenticateForm(fields: ReadonlyMap<string, string>, clientAddress: string): MaybePromise<Authentication>
+  authenticateDocument(
+    request: SignedRequest,
+    signed: SignedDocument,
+    clientAddress: string,
+  ): MaybePromise<Authentication>
 }
 
 /** Decodes the body as received to the payload. Synchronous; keeps at most one chunk header or trailer (bounded), never a chunk. */

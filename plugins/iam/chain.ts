@@ -1,7 +1,7 @@
 /** The chain of `auth.provider`: the first provider that recognizes the credentials of a request decides, and no other is asked. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Contribution, MaybePromise } from 'svc/kernel'
-import type { AuthAnswer, AuthChain, Authentication, AuthProvider } from './authentication.ts'
+import { type Contribution, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { AuthAnswer, AuthChain, Authentication, AuthProvider, SignatureThrottle } from './authentication.ts'
 import { iamErrors } from './errors.ts'
 
 /** The contribution to `auth.anonymous`. */
@@ -9,7 +9,11 @@ export type ReadAnonymous = (headers: IncomingHttpHeaders) => Authentication
 
 export interface OpenedChain extends AuthChain {
   /** To be called before the first request. */
-  open(providers: readonly Contribution<AuthProvider>[], readAnonymous: ReadAnonymous | undefined): void
+  open(
+    providers: readonly Contribution<AuthProvider>[],
+    readAnonymous: ReadAnonymous | undefined,
+    throttle: SignatureThrottle | undefined,
+  ): void
 }
 
 /** Names of parameters in plain text: clients do not percent-encode them. */
@@ -20,6 +24,7 @@ const noHeaders: IncomingHttpHeaders = Object.freeze({})
 
 export function createAuthChain(): OpenedChain {
   let providers: readonly AuthProvider[] = []
+  let throttle: SignatureThrottle | undefined
   let readAnonymous: ReadAnonymous = () => {
     throw new Error('no plugin contributes to "auth.anonymous", so that requests without credentials cannot be served')
   }
@@ -32,41 +37,71 @@ export function createAuthChain(): OpenedChain {
     return { ...answer, payload: body.payload, createDecoder: () => body.createDecoder() }
   }
 
-  const completed = (headers: IncomingHttpHeaders, answer: MaybePromise<AuthAnswer>): MaybePromise<Authentication> =>
-    answer instanceof Promise ? answer.then(complete.bind(undefined, headers)) : complete(headers, answer)
+  /** Only what may be a guess: a right signature that is refused for another reason is none. */
+  function refuse(clientAddress: string, error: unknown): never {
+    if (throttle !== undefined && isCatalogError(error)) {
+      if (error.code === 'SignatureDoesNotMatch') throttle.failed(clientAddress, error.extra?.AWSAccessKeyId)
+      else if (error.code === 'InvalidAccessKeyId') throttle.failed(clientAddress, undefined)
+    }
+    throw error
+  }
+
+  const completed = (
+    headers: IncomingHttpHeaders,
+    answer: MaybePromise<AuthAnswer>,
+    clientAddress: string,
+  ): MaybePromise<Authentication> =>
+    answer instanceof Promise
+      ? answer.then(complete.bind(undefined, headers), refuse.bind(undefined, clientAddress))
+      : complete(headers, answer)
+
+  /** The answer of the first provider that recognizes the credentials. */
+  function decide(
+    clientAddress: string,
+    headers: IncomingHttpHeaders,
+    ask: (provider: AuthProvider) => MaybePromise<AuthAnswer> | undefined,
+  ): MaybePromise<Authentication> | undefined {
+    try {
+      for (const provider of providers) {
+        const answer = ask(provider)
+        if (answer !== undefined) return completed(headers, answer, clientAddress)
+      }
+    } catch (error) {
+      refuse(clientAddress, error)
+    }
+    return undefined
+  }
 
   return {
-    open(given, read) {
+    open(given, read, counting) {
+      throttle = counting
       providers = inDeclaredOrder(given)
       if (read !== undefined) readAnonymous = read
     },
 
-    authenticate(request) {
+    authenticate(request, clientAddress) {
       const { headers, rawQuery } = request
       if (headers.authorization && rawQuery !== '' && signatureParameter.test(rawQuery)) throw onlyOneMechanism()
-      for (const provider of providers) {
-        const answer = provider.authenticate(request)
-        if (answer !== undefined) return completed(headers, answer)
-      }
+      const guard = throttle?.guard(clientAddress)
+      const decided = decide(clientAddress, headers, provider => provider.authenticate(request, guard))
+      if (decided !== undefined) return decided
       if (headers.authorization) throw unsupportedScheme(headers.authorization)
       if (accessKeyParameter.test(rawQuery)) throw iamErrors.InvalidRequest()
       return readAnonymous(headers)
     },
 
-    authenticateForm(fields) {
-      for (const provider of providers) {
-        const answer = provider.authenticateForm?.(fields)
-        if (answer !== undefined) return completed(noHeaders, answer)
-      }
+    authenticateForm(fields, clientAddress) {
+      const guard = throttle?.guard(clientAddress)
+      const decided = decide(clientAddress, noHeaders, provider => provider.authenticateForm?.(fields, guard))
+      if (decided !== undefined) return decided
       if (fields.has('awsaccesskeyid') || fields.has('signature')) throw iamErrors.InvalidRequest()
       return readAnonymous(noHeaders)
     },
 
-    authenticateDocument(request, signed) {
-      for (const provider of providers) {
-        const answer = provider.authenticateDocument?.(request, signed)
-        if (answer !== undefined) return completed(noHeaders, answer)
-      }
+    authenticateDocument(request, signed, clientAddress) {
+      const guard = throttle?.guard(clientAddress)
+      const decided = decide(clientAddress, noHeaders, one => one.authenticateDocument?.(request, signed, guard))
+      if (decided !== undefined) return decided
       const { authorization } = request.headers
       if (authorization) throw unsupportedScheme(authorization)
       return readAnonymous(noHeaders)

@@ -14,13 +14,14 @@ export default definePlugin({
     const directories = point('iam.directory')
     const providers = point('auth.provider')
     const anonymous = point('auth.anonymous')
+    const throttles = point('auth.throttle')
     const iam = createIam(config)
     const { open, ...chain } = createAuthChain()
     return {
       services: { iam: Object.freeze({ ...iam.service, ...chain }) },
       start() {
         iam.open(directories.list()[0]?.value)
-        open(providers.list(), anonymous.list()[0]?.value)
+        open(providers.list(), anonymous.list()[0]?.value, throttles.list()[0]?.value)
       },
     }
   },

@@ -22,6 +22,13 @@ export const iamPoints = {
       { description: 'Verifies credentials of requests: the first provider that recognizes them decides.' },
     ),
   },
+  'auth.throttle': {
+    cardinality: 'one',
+    schema: Type.Object(
+      { guard: method, failed: method },
+      { description: 'Counts wrong signatures, and refuses who sends too many.' },
+    ),
+  },
   'iam.directory': {
     cardinality: 'one',
     schema: Type.Object(

@@ -7,9 +7,11 @@ import {
   type Refusal,
   type ThrottleKind,
 } from 'svc/plugins/http/api'
+import type { SignatureThrottle } from 'svc/plugins/iam/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import type { RateLimitSettings } from './settings.ts'
 import { type Rate, rateOf, TokenBuckets, tokenBucketsBytes } from './token-buckets.ts'
+import { createWrongSignatures, refusingBytes } from './wrong-signatures.ts'
 
 const kinds: Readonly<Record<RateLimitName, ThrottleKind>> = {
   s3_ip: 'ip',
@@ -23,6 +25,7 @@ const names = Object.keys(kinds) as readonly RateLimitName[]
 /** Memory that all threads share. */
 interface SharedBuckets {
   readonly memory: SharedArrayBuffer
+  readonly refusing: SharedArrayBuffer
   readonly seeds: readonly [number, number]
 }
 
@@ -39,18 +42,36 @@ export interface RateLimitsOptions {
 }
 
 export interface StartedRateLimits extends RateLimitsService {
+  readonly wrongSignatures: SignatureThrottle
   /** Before the first request. */
   start(): Promise<void>
 }
 
 export function createRateLimits({ settings, threads, clock, random }: RateLimitsOptions): StartedRateLimits {
   let buckets: TokenBuckets
+  let wrongSignatures: SignatureThrottle | undefined
+
+  function open({ memory, refusing, seeds }: SharedBuckets): void {
+    buckets = new TokenBuckets(memory, ...seeds)
+    wrongSignatures = createWrongSignatures({
+      refusing,
+      buckets,
+      keySpace: names.length + 1,
+      networkSpace: names.length + 2,
+      clock,
+    })
+  }
+
   if (threads.isMain) {
     const drawn = random.bytes(8)
     const seeds = [drawn.readInt32LE(0), drawn.readInt32LE(4)] as const
     // The main thread serves as well; it owns the shared memory.
-    const shared: SharedBuckets = { memory: new SharedArrayBuffer(tokenBucketsBytes), seeds }
-    buckets = new TokenBuckets(shared.memory, ...seeds)
+    const shared: SharedBuckets = {
+      memory: new SharedArrayBuffer(tokenBucketsBytes),
+      refusing: new SharedArrayBuffer(refusingBytes),
+      seeds,
+    }
+    open(shared)
     threads.handle('rate-limits.buckets', () => shared)
   }
 
@@ -91,10 +112,13 @@ export function createRateLimits({ settings, threads, clock, random }: RateLimit
         return waitNs === 0n ? undefined : { kind, retryAfterSeconds: Math.ceil(Number(waitNs) / 1e9) }
       }
     },
+    wrongSignatures: {
+      guard: clientAddress => wrongSignatures?.guard(clientAddress),
+      failed: (clientAddress, accessKey) => wrongSignatures?.failed(clientAddress, accessKey),
+    },
     async start() {
       if (threads.isMain) return
-      const { memory, seeds } = await threads.call<SharedBuckets>(0, 'rate-limits.buckets')
-      buckets = new TokenBuckets(memory, ...seeds)
+      open(await threads.call<SharedBuckets>(0, 'rate-limits.buckets'))
     },
   }
 }

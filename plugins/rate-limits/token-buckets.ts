@@ -1,9 +1,10 @@
 /**
- * Token buckets in shared memory of all threads, of a fixed size for any number of clients. Each is stored as the time at which it
- * will be full again (the generic cell rate algorithm): a full bucket needs no memory, and its slot is free for another.
+ * Token buckets, and counts in windows of time, in shared memory of all threads, of a fixed size for any number of clients. Each is stored as the time at which it
+ * will be full again (the generic cell rate algorithm): a full bucket needs no memory, and its slot is free for another. A count is stored
+ * in the lowest bits of the time at which its window ends.
  *
  * One keyed hash of the name selects a set of slots, another identifies the bucket within it. If all slots of a set are taken, the
- * fullest bucket is evicted, and so is full again: a flood of more names than slots makes limits milder, and never refuses clients
+ * one that would be free first is evicted, so that a bucket is full again and a count is 0: a flood of more names than slots makes limits milder, and never refuses clients
  * with few requests.
  */
 const waysPerSet = 8
@@ -20,6 +21,17 @@ export interface Rate {
   readonly intervalNs: bigint
   readonly capacityNs: bigint
 }
+
+/** At most `max` in a time that begins with the first. */
+export interface Window {
+  readonly lengthNs: bigint
+  /** Less than 2 to the power of `countBits`. */
+  readonly max: number
+}
+
+/** The end of a window is cut to 8 microseconds. */
+const countBits = 13n
+const countMask = (1n << countBits) - 1n
 
 export function rateOf(perSecond: number, burst: number): Rate {
   const intervalNs = BigInt(Math.ceil(1e9 / perSecond))
@@ -59,10 +71,42 @@ export class TokenBuckets {
     }
   }
 
+  /** Counts one of `name` below `space` at this time: 0, or when the window ends if its maximum is reached by now. */
+  count(space: number, name: string, { lengthNs, max }: Window, nowNs: bigint): bigint {
+    const slot = this.#slotOf(space, name, nowNs)
+    const times = this.#times
+    for (;;) {
+      const found = Atomics.load(times, slot)
+      const isOver = (found & ~countMask) <= nowNs
+      const endNs = (isOver ? nowNs + lengthNs : found) & ~countMask
+      const counted = isOver ? 0 : Number(found & countMask)
+      const next = Math.min(counted + 1, max)
+      if (Atomics.compareExchange(times, slot, found, endNs | BigInt(next)) === found) return next < max ? 0n : endNs
+    }
+  }
+
+  /** Without counting: 0, or when the window ends if its maximum is reached. */
+  exhaustedUntil(space: number, name: string, { max }: Window, nowNs: bigint): bigint {
+    const { base, tag } = this.#placeOf(space, name)
+    for (let slot = base; slot < base + waysPerSet; slot++) {
+      if (Atomics.load(this.#tags, slot) !== tag) continue
+      const found = Atomics.load(this.#times, slot)
+      const endNs = found & ~countMask
+      return endNs > nowNs && Number(found & countMask) >= max ? endNs : 0n
+    }
+    return 0n
+  }
+
+  #placeOf(space: number, name: string) {
+    return {
+      base: (hash(name, this.#setSeed ^ space) & (setCount - 1)) * waysPerSet,
+      // 0 is an unused slot.
+      tag: hash(name, this.#tagSeed ^ space) | 1,
+    }
+  }
+
   #slotOf(space: number, name: string, nowNs: bigint): number {
-    const base = (hash(name, this.#setSeed ^ space) & (setCount - 1)) * waysPerSet
-    // 0 is an unused slot.
-    const tag = hash(name, this.#tagSeed ^ space) | 1
+    const { base, tag } = this.#placeOf(space, name)
     const tags = this.#tags
     for (;;) {
       for (let slot = base; slot < base + waysPerSet; slot++) if (Atomics.load(tags, slot) === tag) return slot

@@ -130,17 +130,10 @@ function authenticate(context: S3RequestContext, target: Target): MaybePromise<A
   const { rawPath, rawQuery, hostBucket } = target
   const { method, host, secure, exchange, environment } = context
   const { headers, rawHeaders } = exchange.request
-  return environment.iam.authenticate({
-    api: 's3',
-    method,
-    rawPath,
-    rawQuery,
-    headers,
-    rawHeaders,
-    host,
-    hostBucket,
-    secure,
-  })
+  return environment.iam.authenticate(
+    { api: 's3', method, rawPath, rawQuery, headers, rawHeaders, host, hostBucket, secure },
+    exchange.clientAddress,
+  )
 }
 
 /**

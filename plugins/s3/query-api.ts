@@ -46,7 +46,7 @@ export async function serveQueryApi(context: S3RequestContext, target: Target): 
     parameters.delete('Action')
     parameters.delete('Version')
     const result = await action({ identity, parameters })
-    send(context, 200, api, `${name}Response`, {
+    send(context, 200, [], api, `${name}Response`, {
       [`${name}Result`]: result,
       ResponseMetadata: { RequestId: requestId },
     })
@@ -56,7 +56,9 @@ export async function serveQueryApi(context: S3RequestContext, target: Target): 
     context.errorCode = code
     context.tags = auditTagsOf(thrown)
     const Type = status < 500 ? 'Sender' : 'Receiver'
-    send(context, status, api, 'ErrorResponse', {
+    const retryAfter = isCatalogError(thrown) ? thrown.extra?.['retry-after'] : undefined
+    const headers = retryAfter === undefined ? [] : ['retry-after', retryAfter]
+    send(context, status, headers, api, 'ErrorResponse', {
       Error: { Type, Code: code, Message: title ?? message, Detail: title && message },
       RequestId: requestId,
     })
@@ -66,11 +68,12 @@ export async function serveQueryApi(context: S3RequestContext, target: Target): 
 function send(
   context: S3RequestContext,
   status: number,
+  headers: readonly string[],
   { namespace }: S3QueryApi,
   root: string,
   content: Parameters<typeof writeElement>[1],
 ): void {
-  sendDocument(context, status, [], xmlDeclaration + writeElement(`${root} xmlns="${namespace}"`, content))
+  sendDocument(context, status, headers, xmlDeclaration + writeElement(`${root} xmlns="${namespace}"`, content))
 }
 
 function readForm(context: S3RequestContext): Promise<Buffer> {
@@ -103,6 +106,7 @@ async function authenticate(
   return environment.iam.authenticateDocument(
     { api: 's3', method, rawPath, rawQuery, headers, rawHeaders, host, secure },
     { service, document: form },
+    exchange.clientAddress,
   )
 }
 

@@ -253,7 +253,7 @@ export class S3RequestContext implements S3Request {
 
   async takeForm(form: PostForm): Promise<ExpectedDigests> {
     const { iam, isRootDenied, attributeHeaders, checksums } = this.environment
-    const authentication = await iam.authenticateForm(form.fields)
+    const authentication = await iam.authenticateForm(form.fields, this.clientAddress)
     await requireRootAccess(isRootDenied, authentication.identity)
     // For a form without a signature, the identity is that of the request's head.
     if (authentication.method === 'form') this.authentication = authentication

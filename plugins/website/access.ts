@@ -106,6 +106,7 @@ async function decideAuthenticated(visit: Visit, services: AccessServices): Prom
   } catch (error) {
     // S3 error codes are for S3 clients; a website answers with its own words.
     if (isCatalogError(error) && error.status < 500) return denied(error.code)
+    if (isCatalogError(error)) Object.assign(visit.tags, error.tags)
     throw error
   }
   const { identity } = authentication
@@ -154,7 +155,7 @@ async function authenticate(
     hostBucket: bucket,
     secure,
   }
-  const found = await iam.authenticate(signed)
+  const found = await iam.authenticate(signed, exchange.clientAddress)
   if (found.identity !== undefined) return found
   const identity = await authSession?.identityOf({ request, secure })
   return identity === undefined ? found : { identity, method: 'session' }

@@ -81,7 +81,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     const headers = new AnswerHeaders()
     headers.set('Cache-Control', 'no-store')
     headers.set('Content-Type', 'text/html; charset=utf-8')
-    if (isUnavailable) headers.set('Retry-After', '1')
+    if (isUnavailable) headers.set('Retry-After', (isCatalogError(error) && error.extra?.['retry-after']) || '1')
     const status = isUnavailable ? 503 : 500
     const bytes = Buffer.from(builtInPage(status, requestId))
     await send(visit, { status, headers, more: [], data: { kind: 'whole', bytes }, sizeBytes: bytes.length })

@@ -1,7 +1,8 @@
 /** One limit for all threads of a node. */
+import { presignUrl } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
 import { createAdminClient } from './admin.ts'
-import { startServer } from './server.ts'
+import { accessKey, region, secretKey, startServer } from './server.ts'
 
 t.test('a limit holds for all workers together', async t => {
   const server = await startServer({ environment: { SVC_WORKERS: '2' } })
@@ -18,4 +19,22 @@ t.test('a limit holds for all workers together', async t => {
   const admitted = answers.filter(({ status }) => status === 403).length
   t.ok(admitted >= burst && admitted <= burst + filledMax, `${admitted} were admitted`)
   t.equal(answers.filter(({ status }) => status === 503).length, 100 - admitted)
+})
+
+t.test('wrong signatures are counted for all workers together', async t => {
+  const server = await startServer({ environment: { SVC_WORKERS: '2' } })
+  t.teardown(() => server.remove())
+  /** Over a connection of its own, so that both workers get some. */
+  const list = async (secret: string) => {
+    const url = presignUrl(
+      { accessKey, secret, region },
+      { method: 'GET', url: `${server.endpoint}/`, expiresSeconds: 600, nowMs: Date.now() },
+    )
+    const answer = await fetch(url, { headers: { connection: 'close' } })
+    await answer.text()
+    return answer.status
+  }
+  t.equal(await list(secretKey), 200)
+  t.same(new Set(await Promise.all(Array.from({ length: 100 }, () => list('wrong')))), new Set([403]))
+  t.same(new Set(await Promise.all(Array.from({ length: 20 }, () => list(secretKey)))), new Set([503]))
 })

@@ -237,6 +237,42 @@ t.test('five failures on a key, twenty on any, in five minutes: one minute of re
   t.equal(throttle.size, 1)
 })
 
+t.test('a customer with a wider IPv6 network has a bound: 100 failures of a /56, 400 of a /48', async t => {
+  const clock = createFakeClock(0)
+  const throttle = createLoginThrottle(clock)
+  const isRefused = (client: string, key = 'x') => {
+    try {
+      throttle.check(client, key)
+      return false
+    } catch (error) {
+      t.match(error, { code: 'too_many_requests', extra: { 'retry-after': '60' }, tags: { throttled: 'ip' } })
+      return true
+    }
+  }
+  /** One failure of each /64, with keys of their own. */
+  const fail = (subnet: number) => throttle.failed(`2001:db8:6:${subnet.toString(16)}::1`, `key${subnet}`)
+  for (let subnet = 0; subnet < 99; subnet++) fail(subnet)
+  t.notOk(isRefused('2001:db8:6:ff::1'))
+  throttle.succeeded('2001:db8:6:62::1', 'key98')
+  fail(99)
+  t.ok(isRefused('2001:db8:6:ff::1'), 'another /64 of the /56')
+  t.notOk(isRefused('2001:db8:6:100::1'), 'another /56 of the /48')
+  for (let subnet = 0x100; subnet < 0x100 + 90; subnet++) fail(subnet)
+  for (let subnet = 0x200; subnet < 0x200 + 90; subnet++) fail(subnet)
+  for (let subnet = 0x300; subnet < 0x300 + 90; subnet++) fail(subnet)
+  for (let subnet = 0x400; subnet < 0x400 + 29; subnet++) fail(subnet)
+  t.notOk(isRefused('2001:db8:6:ff00::1'), '399 failures')
+  fail(0x500)
+  t.ok(isRefused('2001:db8:6:ff00::1'), 'another /56 of the /48')
+  t.notOk(isRefused('2001:db8:7::1'), 'another /48')
+  await clock.advance(refusalMs)
+  t.notOk(isRefused('2001:db8:6:ff00::1'))
+  await clock.advance(windowMs)
+  fail(0x600)
+  t.notOk(isRefused('2001:db8:6:ff00::1'), 'old failures do not count')
+  t.equal(throttle.size, 1)
+})
+
 t.test('origins', async t => {
   const judge = createOriginCheck('https://console.example/some/path')
   const from = (headers: IncomingHttpHeaders, host = 'storage.example:9001', secure = false) =>

@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { definePlugin } from 'svc/kernel'
 import authSigv4 from 'svc/plugins/auth-sigv4/index'
-import type { Credentials, Identity, SignedRequest } from 'svc/plugins/iam/api'
+import type { Credentials, Identity, SignedDocument, SignedRequest } from 'svc/plugins/iam/api'
 import iam from 'svc/plugins/iam/index'
 import { createFakeClock, startKernel } from 'svc/testing'
 import { createSigv2 } from '../auth-sigv2.ts'
@@ -59,7 +59,15 @@ export async function startChain(nowMs: number, setting: Setting = { isOn: true 
     config: { iam: { rootUser, rootPassword } },
     ports: { clock: createFakeClock(nowMs) },
   })
-  return services.iam
+  const chain = services.iam
+  const client = '192.0.2.1'
+  return {
+    ...chain,
+    authenticate: (request: SignedRequest) => chain.authenticate(request, client),
+    authenticateForm: (fields: ReadonlyMap<string, string>) => chain.authenticateForm(fields, client),
+    authenticateDocument: (request: SignedRequest, signed: SignedDocument) =>
+      chain.authenticateDocument(request, signed, client),
+  }
 }
 
 export const signText = (text: string, secret = secretKey): string =>

@@ -29,8 +29,8 @@ export async function startAuth(nowMs: number, accessKeyOfRoot = accessKey): Pro
   const { authSigv4, iam: chain } = services
   return {
     ...authSigv4,
-    authenticate: request => atOnce(chain.authenticate(request)),
-    authenticateForm: fields => atOnce(chain.authenticateForm(fields)),
+    authenticate: request => atOnce(chain.authenticate(request, '192.0.2.1')),
+    authenticateForm: fields => atOnce(chain.authenticateForm(fields, '192.0.2.1')),
   }
 }
 

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import { crc32c } from '@node-rs/crc32'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t from 'tap'
-import { formatAddress, forwardedAddress, parseListenAddress, plainAddress } from '../address.ts'
+import { formatAddress, forwardedAddress, networksOf, parseListenAddress, plainAddress } from '../address.ts'
 import { createProxies } from '../proxies.ts'
 import { parseProxyHeader, readProxyHeader } from '../proxy-protocol.ts'
 import { connectRaw, startServer } from './server.ts'
@@ -22,6 +22,17 @@ t.test('addresses are parsed and formatted uniformly', async t => {
   }
   t.equal(formatAddress('::1', 80), '[::1]:80')
   t.equal(formatAddress(undefined, 80), ':80')
+  t.same(networksOf('192.0.2.1'), [['192.0.2.1', 64]])
+  t.same(networksOf('2001:db8:6:ab3::1'), [
+    ['2001:db8:6:ab3::/64', 64],
+    ['2001:db8:6:a00::/56', 56],
+    ['2001:db8:6::/48', 48],
+  ])
+  t.same(networksOf('2001:db8::1'), [
+    ['2001:db8:0:0::/64', 64],
+    ['2001:db8:0:0::/56', 56],
+    ['2001:db8:0::/48', 48],
+  ])
   t.equal(plainAddress('::ffff:10.0.0.1'), '10.0.0.1')
   t.equal(plainAddress('fe80::1%eth0'), 'fe80::1')
   const cases: [string, string | undefined][] = [

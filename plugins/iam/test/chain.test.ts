@@ -2,7 +2,7 @@
 import { CatalogError, definePlugin } from 'svc/kernel'
 import { startKernel } from 'svc/testing'
 import t from 'tap'
-import type { AuthAnswer, AuthProvider, Identity, SignedRequest } from '../api.ts'
+import type { AuthAnswer, AuthProvider, Identity, SignatureThrottle, SignedDocument, SignedRequest } from '../api.ts'
 import plugin from '../index.ts'
 
 const identity = (accessKey: string): Identity => ({
@@ -23,11 +23,12 @@ const request = (headers: SignedRequest['headers'] = {}, rawQuery = ''): SignedR
   secure: true,
 })
 
-async function start(providers: Readonly<Record<string, AuthProvider>>) {
+async function start(providers: Readonly<Record<string, AuthProvider>>, throttle?: SignatureThrottle) {
   const contributor = definePlugin({
     name: 'test-providers',
     setup({ contribute }) {
       for (const [id, provider] of Object.entries(providers)) contribute('auth.provider', id, provider)
+      if (throttle !== undefined) contribute('auth.throttle', 'test', throttle)
       contribute('auth.anonymous', 'test', headers => ({
         identity: undefined,
         method: 'anonymous',
@@ -41,7 +42,15 @@ async function start(providers: Readonly<Record<string, AuthProvider>>) {
     plugins: [contributor, plugin],
     config: { iam: { rootUser: 'root-user', rootPassword: 'root-password' } },
   })
-  return services.iam
+  const { iam } = services
+  const client = '192.0.2.1'
+  return {
+    ...iam,
+    authenticate: (request: SignedRequest) => iam.authenticate(request, client),
+    authenticateForm: (fields: ReadonlyMap<string, string>) => iam.authenticateForm(fields, client),
+    authenticateDocument: (request: SignedRequest, signed: SignedDocument) =>
+      iam.authenticateDocument(request, signed, client),
+  }
 }
 
 /** A provider that recognizes one word in the Authorization header. */
@@ -161,4 +170,55 @@ t.test('if credentials do not describe the body, its header does', async t => {
   const answer = await iam.authenticate(request({ authorization: 'Word', 'x-amz-content-sha256': 'ff' }))
   t.match(answer, { identity: { accessKey: 'ada' }, method: 'header', payload: { kind: 'sha256', hex: 'ff' } })
   t.equal(answer.createDecoder(), undefined)
+})
+
+t.test('only what may be a guess is counted, and the guard comes to the provider', async t => {
+  const counted: (readonly [string, string | undefined])[] = []
+  const guarded: string[] = []
+  const throttle: SignatureThrottle = {
+    guard: client => key => {
+      guarded.push(`${client} ${key}`)
+    },
+    failed: (client, key) => counted.push([client, key]),
+  }
+  const errors = {
+    wrong: () => new CatalogError('SignatureDoesNotMatch', 403, 'wrong', { extra: { AWSAccessKeyId: 'ada' } }),
+    unknown: () => new CatalogError('InvalidAccessKeyId', 403, 'unknown', { extra: { AWSAccessKeyId: 'nobody' } }),
+    expired: () => new CatalogError('RequestTimeTooSkewed', 403, 'late', { extra: { AWSAccessKeyId: 'ada' } }),
+    denied: () => new CatalogError('AccessDenied', 403, 'no'),
+    defect: () => new Error('a defect'),
+  }
+  for (const [word, make] of Object.entries(errors)) {
+    for (const isAtOnce of [true, false]) {
+      const refuse = (guard: ((key: string) => void) | undefined) => {
+        guard?.(word)
+        if (isAtOnce) throw make()
+        return Promise.reject(make())
+      }
+      const iam = await start(
+        {
+          one: {
+            authenticate: (_request, guard) => refuse(guard),
+            authenticateForm: (_fields, guard) => refuse(guard),
+            authenticateDocument: (_request, _signed, guard) => refuse(guard),
+          },
+        },
+        throttle,
+      )
+      const document = { service: 'sts', document: Buffer.alloc(0) }
+      for (const run of [
+        () => iam.authenticate(request()),
+        () => iam.authenticateForm(new Map()),
+        () => iam.authenticateDocument(request(), document),
+      ]) {
+        counted.length = 0
+        guarded.length = 0
+        t.not(await codeOf(run), 'served')
+        const client = '192.0.2.1'
+        const expected = word === 'wrong' ? [[client, 'ada']] : word === 'unknown' ? [[client, undefined]] : []
+        t.same(counted, expected, word)
+        t.same(guarded, [`${client} ${word}`])
+      }
+    }
+  }
 })

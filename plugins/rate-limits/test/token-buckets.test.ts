@@ -68,6 +68,24 @@ t.test('a limit that becomes lower does not count as a debt', async t => {
   t.equal(buckets.take(0, 'a', rateOf(10, 5), second + second / 10n), 0n)
 })
 
+t.test('a count is of all threads, and over when its window is', async t => {
+  const memory = new SharedArrayBuffer(tokenBucketsBytes)
+  const [one, other] = [new TokenBuckets(memory, 1, 2), new TokenBuckets(memory, 1, 2)]
+  const window = { lengthNs: 60n * second, max: 4 }
+  const startNs = 5n * second
+  t.equal(one.exhaustedUntil(3, 'a', window, startNs), 0n)
+  for (let i = 0; i < 3; i++) t.equal((i % 2 ? one : other).count(3, 'a', window, startNs + BigInt(i)), 0n)
+  t.equal(one.exhaustedUntil(3, 'a', window, startNs + 3n), 0n)
+  const endNs = one.count(3, 'a', window, startNs + 30n * second)
+  t.ok(endNs > 65n * second - 10_000n && endNs <= 65n * second, 'the window begins with the first')
+  for (const buckets of [one, other]) t.equal(buckets.exhaustedUntil(3, 'a', window, endNs - 1n), endNs)
+  t.equal(one.count(3, 'a', window, endNs - 1n), endNs, 'more do not lengthen it')
+  t.equal(one.exhaustedUntil(3, 'b', window, endNs - 1n), 0n, 'another name')
+  t.equal(one.exhaustedUntil(4, 'a', window, endNs - 1n), 0n, 'another space')
+  t.equal(one.exhaustedUntil(3, 'a', window, endNs), 0n)
+  t.equal(one.count(3, 'a', window, endNs), 0n, 'a new window')
+})
+
 t.test('a flood of names causes no refusal of clients with few requests', async t => {
   const buckets = create()
   const rate = rateOf(1, 2)

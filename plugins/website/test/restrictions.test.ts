@@ -151,6 +151,15 @@ t.test('authenticated access', async t => {
   t.match(await server.get('/b.html', { headers: { Cookie: 'svc_session=x' } }), { status: 403 })
   const audited = (await server.kernel.services.audit.recent(1000)).filter(({ type }) => type === 'web')
   t.ok(audited.some(({ identity, status }) => identity.accessKey === 'ada' && status === 200))
+
+  // One was wrong before.
+  for (let n = 1; n < 100; n++) {
+    const { status } = await get('ada', 'a-wrong-secret-entirely', '/a/')
+    if (status !== 403) t.fail(`${status} of wrong signature ${n + 1}`)
+  }
+  const guessed = await get('ada', userSecret, '/a/')
+  t.match(guessed, { status: 503, headers: { 'retry-after': /^[1-9]\d?$/ } }, 'also if it is right')
+  t.match(await server.get('/b.html', { headers: { Cookie: cookie } }), { status: 200 }, 'a session has no signature')
 })
 
 t.test('an access rule that denies holds for a public website', async t => {
