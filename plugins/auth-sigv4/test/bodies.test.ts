@@ -375,6 +375,7 @@ t.test('random bytes as a body are decoded, or end in one of the errors of bodie
   )
   const noise = fc.array(piece, { maxLength: 12 }).map(pieces => Buffer.from(pieces.join(''), 'latin1'))
   const streams = forms.map(form => stream(form, [pattern(8192), pattern(5)]))
+  const intact = streams.map(({ wire, decoder }) => decode(decoder(), [wire]))
   fc.assert(
     fc.property(
       fc.nat({ max: 2 }),
@@ -386,7 +387,10 @@ t.test('random bytes as a body are decoded, or end in one of the errors of bodie
         const { wire, decoder } = streams[which]!
         const from = at % wire.length
         const changed = Buffer.concat([wire.subarray(0, from), bytes, wire.subarray(from + drop)])
-        const result = outcome(() => decode(decoder(), cut(changed, cuts)))
+        let decoded: ReturnType<typeof decode> | undefined
+        const result = outcome(() => {
+          decoded = decode(decoder(), cut(changed, cuts))
+        })
         const allowed = [
           'accepted',
           'IncompleteBody 400',
@@ -395,7 +399,8 @@ t.test('random bytes as a body are decoded, or end in one of the errors of bodie
           'InvalidChunkSizeError 400',
         ]
         assert.ok(allowed.includes(result), result)
-        if (result === 'accepted' && which < 2) assert.deepEqual(changed, wire)
+        // The size of a chunk may begin with zeros: what was signed is the same.
+        if (result === 'accepted' && which < 2) assert.deepEqual(decoded, intact[which])
         assert.notEqual(
           outcome(() => decode(decoder(), [bytes])),
           which < 2 ? 'accepted' : undefined,
