@@ -7,7 +7,6 @@ import { type Static, Type } from 'typebox'
 import { StoredWebhook, type WebhookCollection } from './documents.ts'
 import { completeSettings, type Fields, type Kinds } from './kinds.ts'
 import type { Outgoing } from './outgoing.ts'
-import { looseSecret, looseSecretProblem } from './secret-destinations.ts'
 import { webhooksMax } from './webhooks.ts'
 
 const Archived = Type.Object(
@@ -27,15 +26,12 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
   const { collection, distributions, kinds, urlProblem } = options
   const ownerOf = async (id: string) => (await distributions.get(id))?.createdMs
 
-  function problem(webhook: StoredWebhook, aliases: readonly string[]) {
-    const { type, domains, settings, secrets } = webhook
+  function problem({ type, domains, settings, secrets }: StoredWebhook, aliases: readonly string[]) {
     const foreign = domains.find(domain => !aliases.includes(domain))
     if (foreign !== undefined) return `is for ${foreign}, which is no alias of the distribution`
     try {
-      const kind = kinds().require(type, '')
-      completeSettings(kind, { ...settings, ...secrets } as Fields, '', urlProblem)
-      const loose = looseSecret(kind, webhook)
-      return loose === undefined ? undefined : looseSecretProblem(loose)
+      completeSettings(kinds().require(type, ''), { ...settings, ...secrets } as Fields, '', urlProblem)
+      return undefined
     } catch (error) {
       if (!isCatalogError(error)) throw error
       return error.message

@@ -13,7 +13,6 @@ import { createLane, type Lane, owedQueue } from './lane.ts'
 import { laneName } from './lane-name.ts'
 import { alwaysTold, namingOf } from './naming.ts'
 import type { Outgoing } from './outgoing.ts'
-import { looseSecret, looseSecretProblem } from './secret-destinations.ts'
 
 export interface LanesOptions {
   readonly collection: WebhookCollection
@@ -44,12 +43,12 @@ interface Running {
   readonly form: string
 }
 
-/** Nothing is sent; what is to be told waits in the queue. */
-function heldBack(webhook: PurgeWebhook, reason: string): PurgeWebhook {
+/** Nothing is sent without the secret; what is to be told waits in the queue. */
+function withoutSecret(webhook: PurgeWebhook, variable: string): PurgeWebhook {
   return {
     plan: (operations, site) => webhook.plan(operations, site),
     async send() {
-      throw new Error(reason)
+      throw new Error(`${variable} is not set on this node: set it, or ${variable}_FILE, and restart.`)
     },
     close: () => webhook.close(),
   }
@@ -118,14 +117,9 @@ export function createLanes(options: LanesOptions): Lanes {
         random,
       },
     )
-    const loose = looseSecret(found, webhook)
-    const reason =
-      missing !== undefined
-        ? `${missing} is not set on this node: set it, or ${missing}_FILE, and restart.`
-        : loose && `The webhook ${looseSecretProblem(loose)}.`
     return createLane({
       name,
-      webhook: reason === undefined ? connected : heldBack(connected, reason),
+      webhook: missing === undefined ? connected : withoutSecret(connected, missing),
       limits: found.kind.limits,
       domains: webhook.domains,
       async distribution() {

@@ -9,7 +9,6 @@ import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import { invalidWebhook } from './errors.ts'
 import { completeSettings, type Fields, type Kinds } from './kinds.ts'
 import type { Outgoing } from './outgoing.ts'
-import { looseSecret, looseSecretProblem, movedField } from './secret-destinations.ts'
 
 export const webhooksMax = 10
 const idPattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
@@ -62,18 +61,15 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
       urlProblem,
     )
     const settings = Object.fromEntries(Object.entries(complete).filter(([name]) => !kind.secrets.has(name)))
-    const made = { id, type, domains: [...domains], settings, secrets: Object.fromEntries(secrets) } as StoredWebhook
-    const loose = looseSecret(kind, made)
-    if (loose !== undefined) throw invalidWebhook(`${element}/domains`, looseSecretProblem(loose))
-    const moved = before && movedField(kind, made, before)
+    const moved = kind.destinations.find(name => settings[name] !== before?.settings[name])
     const reused = secrets.find(([name]) => isKept(name))
-    if (moved !== undefined && reused !== undefined) {
+    if (before !== undefined && moved !== undefined && reused !== undefined) {
       throw invalidWebhook(
         `${element}/${reused[0]}`,
         `must be given again, because ${moved} changes, which it is sent to`,
       )
     }
-    return made
+    return { id, type, domains: [...domains], settings, secrets: Object.fromEntries(secrets) } as StoredWebhook
   }
 
   return {
