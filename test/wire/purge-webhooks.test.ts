@@ -218,3 +218,52 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
   t.notMatch(server.log(), token)
   t.notMatch(readFileSync(join(server.folder, 'cache.json'), 'utf8'), token)
 })
+
+t.test('an alias that somebody else sets gets no token', { skip }, async t => {
+  const proxy = await startProxy(t)
+  const server = await startServer({ environment: { ...allowing, SVC_CACHE_WEBHOOK_ALLOW: '127.0.0.0/8,::1/128' } })
+  t.teardown(() => server.remove())
+  const { runCtl, write, set } = await publish(t, server)
+  const admin = createAdminClient(server)
+  const { etag: _, ...site } = await admin.call('GET', '/distributions/site')
+  const replaceAliases = (...aliases: string[]) => admin.call('PUT', '/distributions/site', { ...site, aliases })
+  const status = async () => (await admin.call('GET', '/distributions/site/cache/webhooks')).items[0]
+  const { port } = new URL(proxy.webhook.url.replace('{path}', ''))
+  /** `localhost` stands for the host of whoever may change aliases, and nothing else. */
+  const stranger = 'localhost'
+  const webhook = {
+    ...{ id: 'proxy', type: 'generic', method: 'PURGE', url: `http://{host}:${port}{path}`, token },
+    headers: { Authorization: 'Bearer {token}' },
+  }
+  const test = () => runCtl('cache', 'webhooks', 'test', 'home', 'site', 'proxy')
+
+  t.match(await set({ webhooks: [webhook] }), {
+    code: 1,
+    stderr: /\/webhooks\/0\/domains must name the hosts that the secrets may be sent to/,
+  })
+  await replaceAliases(stranger)
+  await test()
+  t.same(proxy.purged, [], 'without domains nothing is set, and nothing sent')
+
+  await replaceAliases(alias)
+  t.match(await set({ webhooks: [{ ...webhook, domains: [alias] }] }), { code: 0 })
+  await replaceAliases(stranger)
+  await write('taken.html', 'x')
+  await eventually(async () => (await status()).lastError.includes(alias), status)
+  await test()
+  t.match(await runCtl('cache', 'webhooks', 'test', 'home', 'site', 'proxy', '--url', `http://${stranger}/`), {
+    code: 1,
+    stderr: /\/url must be at a domain of the webhook/,
+  })
+  t.same(proxy.purged, [], 'the domains of the webhook count, and no other alias')
+
+  await replaceAliases(alias, stranger)
+  t.match(await set({ webhooks: [{ ...webhook, token: '*REDACTED*', domains: [stranger] }] }), {
+    code: 1,
+    stderr: /\/webhooks\/0\/token must be given again, because domains changes/,
+  })
+  t.same(proxy.purged, [])
+  t.match(await set({ webhooks: [{ ...webhook, domains: [stranger] }] }), { code: 0 })
+  await eventually(() => proxy.purged.includes(`${stranger}:${port}/taken.html`), status)
+  t.notMatch(server.log(), token)
+})

@@ -144,6 +144,64 @@ t.test('addresses: public ones by TLS, others only where they are allowed', asyn
   await set(edge)
 })
 
+t.test('a webhook that was stored without the hosts that its secret may go to sends nothing, and says what to do', async t => {
+  const { purge: service, store } = server.kernel.services
+  const open: WebhookDocument = {
+    id: 'open',
+    type: 'generic',
+    url: `http://{host}:${receiver.port}{path}`,
+    method: 'PURGE',
+    headers: { authorization: 'Bearer {token}' },
+    token,
+  }
+  await t.rejects(set(open), { message: /\/webhooks\/0\/domains must name the hosts that the secrets may be sent to/ })
+  const site = (await call('GET', '/distributions/site')).json
+  const replaceAliases = (...aliases: string[]) =>
+    call('PUT', '/distributions/site', { ...site, etag: undefined, aliases })
+  t.match(await replaceAliases(...site.aliases, 'localhost'), { status: 200 })
+  t.teardown(() => replaceAliases(...site.aliases))
+  const change = await service.prepare(await siteOf(), [{ ...open, domains: ['localhost'] }])
+  // As servers stored it before they asked for domains.
+  await store.transaction(tx =>
+    change.apply({
+      ...tx,
+      put: ((collection: never, id: never, value: { webhooks: object[] }, condition: never) =>
+        tx.put(
+          collection,
+          id,
+          { ...value, webhooks: value.webhooks.map(webhook => ({ ...webhook, domains: [] })) } as never,
+          condition,
+        )) as never,
+    }),
+  )
+  const said = /^domains must name the hosts .* Set domains, and give the secrets again\.$/
+  const held = await eventually(
+    () => statusOf('open'),
+    status => status?.lastError !== '',
+  )
+  t.match(held, { online: false, lastError: said, domains: [] })
+  const sent = receiver.requests.length
+  const tested = await call('POST', '/distributions/site/cache/webhooks/open/test', { url: 'http://localhost/' })
+  t.match(tested.json, { delivered: false, status: 0, error: said })
+  await purge({ items: ['/a.html'] })
+  const waiting = await eventually(
+    () => statusOf('open'),
+    status => status.queued > 0 && status.lastAttemptAt !== undefined,
+  )
+  t.match(waiting, { lastError: said })
+  t.equal(receiver.requests.length, sent, 'no host gets the token')
+  await t.rejects(set({ ...open, token: '*REDACTED*', domains: ['localhost'] }), {
+    message: /\/webhooks\/0\/token must be given again, because domains changes/,
+  })
+  await set({ ...open, domains: ['localhost'] })
+  await eventually(
+    () => statusOf('open'),
+    status => status.queued === 0,
+  )
+  t.match(receiver.requests.slice(sent), [{ method: 'PURGE', path: '/a.html', headers: { host: /^localhost:/ } }])
+  await set(edge)
+})
+
 t.test('one invalidation is a call for the URLs of each alias, its index document also as its folder', async t => {
   bodies()
   await purge({ items: ['/docs/index.html'] })
