@@ -151,7 +151,7 @@ t.test('no item decides on the host: the token is sent to no other', async t => 
   for (const [url, operation] of [
     ['http://10.0.0.7{pattern}', regex],
     ['http://{host}{pattern}', regex],
-    ['http://10.0.0.7{path}', { kind: 'pattern', ...regex, literal: stranger }],
+    ['http://10.0.0.7{path}', { ...regex, literal: stranger }],
     [`http://{tag}:${receiver.port}/`, { kind: 'tag', tag: '127.0.0.1' }],
   ] as const) {
     await t.rejects(send(url, operation), other, url)
