@@ -68,11 +68,7 @@ export function expand(
   return { operations, widened }
 }
 
-function expandDomains(
-  items: readonly string[],
-  aliases: readonly string[],
-  isSoft: boolean,
-): Expansion {
+function expandDomains(items: readonly string[], aliases: readonly string[], isSoft: boolean): Expansion {
   const operations: PurgeOperation[] = []
   for (const host of items) {
     if (host.startsWith('*.')) {

@@ -110,8 +110,9 @@ export function createLane(options: LaneOptions): Lane {
     const aliases = domains.length === 0 ? site.aliases : domains
     const hosts = aliases.filter(alias => !alias.startsWith('*.'))
     // Those of a test are of the document that was stored when it was asked for: its domains may have been others.
-    const own = operations.filter(each => !('host' in each) || domains.length === 0 || isAt(domains, each.host))
-    const plan = webhook.plan(reduceOperations(own), { distribution: site.id, hosts })
+    if (domains.length > 0 && operations.some(each => 'host' in each && !isAt(domains, each.host)))
+      throw new Error('The domains of the webhook have changed: try again.')
+    const plan = webhook.plan(reduceOperations(operations), { distribution: site.id, hosts })
     state.lastWidened = [...widened, ...plan.widened].slice(0, 5).join('; ')
     for (const call of plan.calls) await sendCall(call, signal)
   }
