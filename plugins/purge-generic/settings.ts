@@ -7,7 +7,8 @@ export const GenericSettings = Type.Object({
     minLength: 1,
     maxLength: 2048,
     destination: true,
-    description: 'Where requests go; may have placeholders, as `https://{host}{path}`.',
+    description:
+      'Where requests go; may have placeholders, as `https://{host}{path}`. With a secret and a placeholder as host, `domains` are needed.',
   }),
   method: Type.Enum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'PURGE', 'BAN', 'REFRESH'], { default: 'POST' }),
   headers: Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 2048 }), {

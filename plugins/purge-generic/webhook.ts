@@ -4,6 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import {
+  CallFailure,
   encodePath,
   failureOf,
   type PurgeOperation,
@@ -86,6 +87,13 @@ export function connectGeneric(settings: GenericSettings, context: PurgeWebhookC
       const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), fillHeader(value, values)])
       const second = Math.floor(nowMs / 1000)
       const target = fillUrl(url, values)
+      const host = URL.parse(target)?.host
+      // Whoever may purge chooses patterns and tags: they must not decide who gets the secrets.
+      const intended = fillUrl(url, { ...values, path: '/', pattern: '/', tag: '', tags: '', paths: '' })
+      if (host === undefined || host !== URL.parse(intended)?.host)
+        throw new CallFailure('what is purged would change the host of the URL: put a slash behind the host', {
+          isPermanent: true,
+        })
       const answer = await context.request({
         url: target,
         method,
@@ -100,7 +108,6 @@ export function connectGeneric(settings: GenericSettings, context: PurgeWebhookC
         body: text === '' ? undefined : text,
         signal,
       })
-      const { host } = new URL(target)
       // An HTTP cache says that there was nothing to forget.
       const failure = hasItems(settings) && answer.status === 404 ? undefined : failureOf(host, answer, nowMs)
       if (failure !== undefined) throw failure

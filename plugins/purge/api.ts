@@ -96,7 +96,8 @@ export interface PurgeWebhookKind<Schema extends TObject> {
   readonly description: string
   /**
    * Flat fields of the webhook's document: texts, numbers, booleans, and maps of texts. Those with `secret: true` are texts, sealed at rest and
-   * masked in answers. A change of a field with `destination: true` needs the secrets again.
+   * masked in answers. A change of a field with `destination: true` needs the secrets again. Where the host of one is a placeholder in braces,
+   * a webhook with secrets must name `domains`, which count as destinations, and operations have no other hosts.
    */
   readonly settings: Schema
   /**

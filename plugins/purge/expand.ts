@@ -28,7 +28,7 @@ export function expand(
     const told = [...new Set(items.flatMap(host => [host, ...hosts.filter(one => covers(host, one))]))].filter(host =>
       isToldUnder(host),
     )
-    return expandDomains(told, hosts, wildcards, isSoft)
+    return expandDomains(told, aliases, isSoft)
   }
   if (kind === 'all' || kind === 'tag') {
     // What they select may be anywhere.
@@ -45,7 +45,7 @@ export function expand(
   for (const item of items) {
     const url = kind === 'path' ? absoluteUrl(item) : undefined
     if (url !== undefined) {
-      if (isBehind(url.host, hosts, wildcards)) operations.push(...urlsAt(url.host, url.path))
+      if (isAt(aliases, url.host)) operations.push(...urlsAt(url.host, url.path))
       continue
     }
     const paths = kind === 'path' ? pathsOf(item, distribution) : [undefined]
@@ -68,24 +68,20 @@ export function expand(
   return { operations, widened }
 }
 
-function expandDomains(
-  items: readonly string[],
-  hosts: readonly string[],
-  wildcards: readonly string[],
-  isSoft: boolean,
-): Expansion {
+function expandDomains(items: readonly string[], aliases: readonly string[], isSoft: boolean): Expansion {
   const operations: PurgeOperation[] = []
   for (const host of items) {
     if (host.startsWith('*.')) {
-      if (wildcards.includes(host))
+      if (aliases.includes(host))
         return { operations: [{ kind: 'all', isSoft }], widened: [`the domain ${host} as everything`] }
-    } else if (isBehind(host, hosts, wildcards)) operations.push({ kind: 'domain', host, isSoft })
+    } else if (isAt(aliases, host)) operations.push({ kind: 'domain', host, isSoft })
   }
   return { operations, widened: [] }
 }
 
-const isBehind = (host: string, hosts: readonly string[], wildcards: readonly string[]): boolean =>
-  hosts.includes(host) || wildcards.some(wildcard => host.endsWith(wildcard.slice(1)))
+/** Whether an exact host is one of the aliases, or below a wildcard of them. */
+export const isAt = (aliases: readonly string[], host: string): boolean =>
+  aliases.some(alias => alias === host || (alias.startsWith('*.') && host.endsWith(alias.slice(1))))
 
 function absoluteUrl(item: string): { readonly host: string; readonly path: string } | undefined {
   if (item.startsWith('/') || !URL.canParse(item)) return undefined
@@ -112,14 +108,20 @@ function pathsOf(path: string, { defaultBehavior, behaviors }: Distribution): st
 
 /** The text that every match begins with. */
 export function literalStart(type: 'prefix' | 'glob' | 'regex', pattern: string): string {
+  const start = textBefore(type, pattern)
+  // No path matches an expression that begins otherwise. In a URL that text would change the host.
+  return start.startsWith('/') ? start : '/'
+}
+
+function textBefore(type: 'prefix' | 'glob' | 'regex', pattern: string): string {
   if (type === 'prefix') return pattern
-  if (type === 'glob') return pattern.slice(0, firstOf(pattern, /[*?{]/)) || '/'
-  if (!pattern.startsWith('^') || pattern.includes('|')) return '/'
+  if (type === 'glob') return pattern.slice(0, firstOf(pattern, /[*?{]/))
+  if (!pattern.startsWith('^') || pattern.includes('|')) return ''
   const text = pattern.slice(1)
   const end = firstOf(text, /[\\^$.|?*+()[\]{}]/)
   // A character that may be repeated or missing is no part of it.
   const isOptional = /[?*{]/.test(text[end] ?? '')
-  return text.slice(0, isOptional ? end - 1 : end) || '/'
+  return text.slice(0, isOptional ? end - 1 : end)
 }
 
 function firstOf(text: string, wanted: RegExp): number {

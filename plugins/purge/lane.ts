@@ -12,7 +12,7 @@ import { sentenceOf } from 'svc/plugins/queue/api'
 import type { PurgeCall, PurgeOperation, PurgeWebhook, PurgeWebhookKind } from './api.ts'
 import { createTokenBucket, pause } from './bucket.ts'
 import { CallFailure } from './call-failure.ts'
-import { expand } from './expand.ts'
+import { expand, isAt } from './expand.ts'
 import type { IsTold } from './naming.ts'
 import { reduceOperations } from './reduce.ts'
 
@@ -46,6 +46,8 @@ export interface LaneOptions {
   /** Name of the queue: `cdn_1:site/edge`. */
   readonly name: string
   readonly webhook: PurgeWebhook
+  /** Why nothing may be sent, as a sentence: what is to be told waits in the queue. */
+  readonly held?: string | undefined
   readonly limits: PurgeWebhookKind<never>['limits']
   readonly domains: readonly string[]
   /** The current distribution; undefined if it is gone. */
@@ -67,17 +69,17 @@ export interface Lane {
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { name, webhook, limits, domains, distribution, naming, topic, clock, log, count } = options
+  const { name, webhook, held, limits, domains, distribution, naming, topic, clock, log, count } = options
   const bucket = createTokenBucket(limits, clock)
   const slowBucket = limits.slow && createTokenBucket(limits.slow, clock)
   const owed = owedQueue(name)
   const state = {
-    isOnline: undefined as boolean | undefined,
+    isOnline: (held === undefined ? undefined : false) as boolean | undefined,
     deliveredTotal: 0,
     failedTotal: 0,
     lastAttemptMs: undefined as number | undefined,
     lastSuccessMs: undefined as number | undefined,
-    lastError: '',
+    lastError: held ?? '',
     lastWidened: '',
   }
 
@@ -86,6 +88,7 @@ export function createLane(options: LaneOptions): Lane {
     await bucket.take(signal)
     state.lastAttemptMs = clock.now()
     try {
+      if (held !== undefined) throw new Error(held)
       await webhook.send(call, signal)
       count('success')
     } catch (error) {
@@ -106,6 +109,9 @@ export function createLane(options: LaneOptions): Lane {
     if (site === undefined) return
     const aliases = domains.length === 0 ? site.aliases : domains
     const hosts = aliases.filter(alias => !alias.startsWith('*.'))
+    // Those of a test are of the document that was stored when it was asked for: its domains may have been others.
+    if (domains.length > 0 && operations.some(each => 'host' in each && !isAt(domains, each.host)))
+      throw new Error('The domains of the webhook have changed: try again.')
     const plan = webhook.plan(reduceOperations(operations), { distribution: site.id, hosts })
     state.lastWidened = [...widened, ...plan.widened].slice(0, 5).join('; ')
     for (const call of plan.calls) await sendCall(call, signal)

@@ -6,7 +6,7 @@ import type { Distribution, DistributionsService } from 'svc/plugins/distributio
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import { referencedName, type SecretReferencesService, variableOf } from 'svc/plugins/secret-references/api'
-import type { PurgeWebhook } from './api.ts'
+import { domainsProblem } from './destinations.ts'
 import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import type { Kinds } from './kinds.ts'
 import { createLane, type Lane, owedQueue } from './lane.ts'
@@ -43,15 +43,11 @@ interface Running {
   readonly form: string
 }
 
-/** Nothing is sent without the secret; what is to be told waits in the queue. */
-function withoutSecret(webhook: PurgeWebhook, variable: string): PurgeWebhook {
-  return {
-    plan: (operations, site) => webhook.plan(operations, site),
-    async send() {
-      throw new Error(`${variable} is not set on this node: set it, or ${variable}_FILE, and restart.`)
-    },
-    close: () => webhook.close(),
-  }
+/** Why nothing is sent until somebody has changed something. */
+function heldReason(missing: string | undefined, problem: string | undefined): string | undefined {
+  // Stored before that was asked for.
+  if (problem !== undefined) return `domains ${problem}. Set domains, and give the secrets again.`
+  return missing && `${missing} is not set on this node: set it, or ${missing}_FILE, and restart.`
 }
 
 export function createLanes(options: LanesOptions): Lanes {
@@ -119,7 +115,8 @@ export function createLanes(options: LanesOptions): Lanes {
     )
     return createLane({
       name,
-      webhook: missing === undefined ? connected : withoutSecret(connected, missing),
+      webhook: connected,
+      held: heldReason(missing, domainsProblem(found, webhook)),
       limits: found.kind.limits,
       domains: webhook.domains,
       async distribution() {

@@ -5,6 +5,7 @@ import type { Distribution } from 'svc/plugins/distributions/api'
 import { isReference } from 'svc/plugins/secret-references/api'
 import { maskedValue } from 'svc/plugins/settings/api'
 import type { PurgeService, WebhookDocument } from './api.ts'
+import { domainsProblem, openDestination } from './destinations.ts'
 import type { StoredWebhook, WebhookCollection } from './documents.ts'
 import { invalidWebhook } from './errors.ts'
 import { completeSettings, type Fields, type Kinds } from './kinds.ts'
@@ -61,7 +62,13 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
       urlProblem,
     )
     const settings = Object.fromEntries(Object.entries(complete).filter(([name]) => !kind.secrets.has(name)))
-    const moved = kind.destinations.find(name => settings[name] !== before?.settings[name])
+    const made = { id, type, domains: [...domains], settings, secrets: Object.fromEntries(secrets) } as StoredWebhook
+    const problem = domainsProblem(kind, made)
+    if (problem !== undefined) throw invalidWebhook(`${element}/domains`, problem)
+    const isAtDomains = openDestination(kind, made) !== undefined
+    const isMoved = isAtDomains && !isDeepStrictEqual(new Set(domains), new Set(before?.domains))
+    const moved =
+      kind.destinations.find(name => settings[name] !== before?.settings[name]) ?? (isMoved ? 'domains' : undefined)
     const reused = secrets.find(([name]) => isKept(name))
     if (before !== undefined && moved !== undefined && reused !== undefined) {
       throw invalidWebhook(
@@ -69,7 +76,7 @@ export function createWebhooks({ collection, kinds, urlProblem }: WebhooksOption
         `must be given again, because ${moved} changes, which it is sent to`,
       )
     }
-    return { id, type, domains: [...domains], settings, secrets: Object.fromEntries(secrets) } as StoredWebhook
+    return made
   }
 
   return {

@@ -218,3 +218,55 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
   t.notMatch(server.log(), token)
   t.notMatch(readFileSync(join(server.folder, 'cache.json'), 'utf8'), token)
 })
+
+t.test('an alias that somebody else sets gets no token', { skip }, async t => {
+  const proxy = await startProxy(t)
+  const stranger = 'stranger.example.org'
+  const names = {
+    NODE_OPTIONS: `--import=${new URL('loopback-names.mjs', import.meta.url)}`,
+    TEST_LOOPBACK_NAMES: `${alias},${stranger}`,
+  }
+  const server = await startServer({ environment: { ...allowing, ...names } })
+  t.teardown(() => server.remove())
+  const { ctl, runCtl, write, set } = await publish(t, server)
+  const admin = createAdminClient(server)
+  const { aliases: _, ...site } = await admin.call('GET', '/distributions/site')
+  /** Of somebody who may change distributions, and neither see nor change webhooks. */
+  const replaceAliases = (...aliases: string[]) => admin.call('PUT', '/distributions/site', { ...site, aliases })
+  const status = async () => (await admin.call('GET', '/distributions/site/cache/webhooks')).items[0]
+  const { port } = new URL(proxy.webhook.url.replace('{path}', ''))
+  const webhook = {
+    ...{ id: 'proxy', type: 'generic', method: 'PURGE', url: `http://{host}:${port}{path}`, token },
+    headers: { Authorization: 'Bearer {token}' },
+  }
+  const test = (...options: string[]) => runCtl('cache', 'webhooks', 'test', 'home', 'site', 'proxy', ...options)
+
+  t.match(await set({ webhooks: [webhook] }), {
+    code: 1,
+    stderr: /\/webhooks\/0\/domains must name the hosts that the secrets may be sent to/,
+  })
+  await replaceAliases(stranger)
+  await test()
+  t.same(proxy.purged, [], 'without domains nothing is set, and nothing sent')
+
+  await replaceAliases(alias)
+  t.match(await set({ webhooks: [{ ...webhook, domains: [alias] }] }), { code: 0 })
+  await replaceAliases(stranger)
+  await write('taken.html', 'x')
+  await eventually(() => proxy.purged.includes(`${alias}:${port}/taken.html`), status)
+  t.match(await test('--url', `http://${stranger}/`), { code: 1, stderr: /--url must be at a domain of the webhook/ })
+  await ctl('cache', 'purge', 'home/site', '--path', `http://${stranger}/a.html`, '--path', '/b.html')
+  await eventually(() => proxy.purged.includes(`${alias}:${port}/b.html`), status)
+  const others = () => proxy.purged.filter(url => !url.startsWith(`${alias}:`))
+  t.same(others(), [], 'the domains of the webhook count, and no other alias')
+
+  await replaceAliases(alias, stranger)
+  t.match(await set({ webhooks: [{ ...webhook, token: '*REDACTED*', domains: [stranger] }] }), {
+    code: 1,
+    stderr: /\/webhooks\/0\/token must be given again, because domains changes/,
+  })
+  t.match(await set({ webhooks: [{ ...webhook, domains: [stranger] }] }), { code: 0 })
+  await ctl('cache', 'purge', 'home/site', '--path', '/c.html')
+  await eventually(() => others().includes(`${stranger}:${port}/c.html`), status)
+  t.notMatch(server.log(), token)
+})

@@ -184,7 +184,8 @@ const webhook = {
   domains: Type.Optional(
     Type.Array(Type.String({ maxLength: 255 }), {
       maxItems: 100,
-      description: 'Aliases that are behind this cache; empty: all of them.',
+      description:
+        'Aliases that are behind this cache; empty: all of them. Exact ones are needed where a webhook has a secret and a placeholder as host.',
     }),
   ),
 }

@@ -135,6 +135,33 @@ t.test('values are escaped for where they stand', async t => {
   t.equal(headers['x-pattern'], '/a "b"/%C3%BC&x=1%0D%0Ay')
 })
 
+t.test('no item decides on the host: the token is sent to no other', async t => {
+  const receiver = await startReceiver(t)
+  const site = { distribution: 'site', hosts: ['127.0.0.1'] }
+  const send = async (url: string, operation: object) => {
+    const headers = { authorization: 'Bearer {token}', 'x-type': '{type}' }
+    const settings = { method: 'PURGE', headers, body: '', scheme: 'http', url, token }
+    const webhook = connectGeneric(settings as never, createTestContext(t))
+    const { calls } = webhook.plan([{ host: '127.0.0.1', isSoft: false, ...operation } as never], site)
+    for (const call of calls) await webhook.send(call, new AbortController().signal)
+  }
+  const stranger = `@127.0.0.1:${receiver.port}/`
+  const regex = { kind: 'pattern', type: 'regex', pattern: stranger, literal: '/', isCaseInsensitive: false }
+  const other = { name: 'CallFailure', isPermanent: true, message: /would change the host of the URL/ }
+  for (const [url, operation] of [
+    ['http://10.0.0.7{pattern}', regex],
+    ['http://{host}{pattern}', regex],
+    ['http://10.0.0.7{path}', { ...regex, literal: stranger }],
+    [`http://{tag}:${receiver.port}/`, { kind: 'tag', tag: '127.0.0.1' }],
+  ] as const) {
+    await t.rejects(send(url, operation), other, url)
+  }
+  t.same(receiver.requests, [])
+  await send(`http://127.0.0.1:${receiver.port}{pattern}`, { ...regex, pattern: '/docs/' })
+  await send(`http://{host}:${receiver.port}/{pattern}?{tag}`, regex)
+  t.equal(receiver.requests.length, 2)
+})
+
 t.test('settings that cannot be', async t => {
   const problems = (settings: object) =>
     settingsProblems({ method: 'POST', headers: {}, body: '', scheme: 'https', ...settings } as never).map(

@@ -61,6 +61,13 @@ t.test('every match of a pattern begins with its literal text', async t => {
   }
 })
 
+t.test('the literal text of a pattern is a path, also where no path matches', t => {
+  for (const pattern of ['^@3232235777/', '^m/x', '^evil', '^', '', '^:8443/'])
+    t.equal(literalStart('regex', pattern), '/', pattern)
+  t.equal(literalStart('regex', '^/docs/[a-z]'), '/docs/')
+  t.end()
+})
+
 /** Of those that the test below asks for: whether a page is to be forgotten. */
 function isSelected({ kind, items }: Invalidation, host: string, path: string): boolean {
   if (kind === 'domain') return items.includes(host)

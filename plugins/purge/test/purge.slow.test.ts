@@ -144,6 +144,63 @@ t.test('addresses: public ones by TLS, others only where they are allowed', asyn
   await set(edge)
 })
 
+t.test(
+  'a webhook that was stored without the hosts that its secret may go to sends nothing, and says what to do',
+  async t => {
+    const { purge: service, store } = server.kernel.services
+    const open: WebhookDocument = {
+      id: 'open',
+      type: 'generic',
+      url: `http://{host}:${receiver.port}{path}`,
+      method: 'PURGE',
+      headers: { authorization: 'Bearer {token}' },
+      token,
+    }
+    await t.rejects(set(open), {
+      message: /\/webhooks\/0\/domains must name the hosts that the secrets may be sent to/,
+    })
+    const change = await service.prepare(await siteOf(), [{ ...open, domains: ['example.test'] }])
+    // As servers stored it before they asked for domains.
+    await store.transaction(tx =>
+      change.apply({
+        ...tx,
+        put: ((collection: never, id: never, value: { webhooks: object[] }, condition: never) =>
+          tx.put(
+            collection,
+            id,
+            { ...value, webhooks: value.webhooks.map(webhook => ({ ...webhook, domains: [] })) } as never,
+            condition,
+          )) as never,
+      }),
+    )
+    const said = /^domains must name the hosts .* Set domains, and give the secrets again\.$/
+    const held = await eventually(
+      () => statusOf('open'),
+      status => status?.lastError !== '',
+    )
+    t.match(held, { online: false, lastError: said, domains: [] })
+    const { json } = await call('POST', '/distributions/site/cache/webhooks/open/test')
+    t.match(json, { delivered: false, status: 0, error: said })
+    await purge({ items: ['/a.html'] })
+    const waiting = await eventually(
+      () => statusOf('open'),
+      status => status.queued > 0,
+    )
+    t.match(waiting, { lastError: said })
+    await t.rejects(set({ ...open, token: '*REDACTED*', domains: ['example.test'] }), {
+      message: /\/webhooks\/0\/token must be given again, because domains changes/,
+    })
+    await set({ ...open, domains: ['example.test'] })
+    // It is asked now; no server has this name.
+    const asked = await eventually(
+      () => statusOf('open'),
+      ({ lastError }) => lastError !== '' && !said.test(lastError),
+    )
+    t.match(asked.lastError, /example\.test/)
+    await set(edge)
+  },
+)
+
 t.test('one invalidation is a call for the URLs of each alias, its index document also as its folder', async t => {
   bodies()
   await purge({ items: ['/docs/index.html'] })

@@ -311,7 +311,7 @@ export const cacheSettings = {
     scheme: 'Addresses are told as',
   },
   fieldHints: {
-    url: 'May have placeholders: https://{host}{path}',
+    url: 'May have placeholders: https://{host}{path}. With one as host, a secret is sent only to domains that are named.',
     clientSecret: 'Signs the request, or is the secret of the credentials.',
     body: 'With placeholders; empty: none, or one document for all items.',
   } as Readonly<Record<string, string>>,
