@@ -5,6 +5,13 @@ import { createServer } from 'node:net'
 const portMin = 12_000
 const portMax = 32_000
 const attemptsMax = 100
+/**
+ * Test files that run beside each other have ports of their own: a port that one has chosen is free while its server is down. tap numbers what
+ * runs beside each other.
+ */
+const sliceCount = 16
+const sliceSize = (portMax - portMin) / sliceCount
+const sliceMin = portMin + (Number(process.env.TAP_JOB_ID ?? 0) % sliceCount) * sliceSize
 
 /**
  * A free port of the loopback interface, for a server that is stopped and started again at the same port. A port from `listen(0)` may be
@@ -12,10 +19,10 @@ const attemptsMax = 100
  */
 export async function findLastingPort(): Promise<number> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const port = randomInt(portMin, portMax)
+    const port = randomInt(sliceMin, sliceMin + sliceSize)
     if (await isFree(port)) return port
   }
-  throw new Error(`no port is free among ${attemptsMax} between ${portMin} and ${portMax}`)
+  throw new Error(`no port is free among ${attemptsMax} between ${sliceMin} and ${sliceMin + sliceSize}`)
 }
 
 function isFree(port: number): Promise<boolean> {
