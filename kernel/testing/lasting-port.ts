@@ -12,6 +12,7 @@ const attemptsMax = 100
 const sliceCount = 16
 const sliceSize = (portMax - portMin) / sliceCount
 const sliceMin = portMin + (Number(process.env.TAP_JOB_ID ?? 0) % sliceCount) * sliceSize
+const chosen = new Set<number>()
 
 /**
  * A free port of the loopback interface, for a server that is stopped and started again at the same port. A port from `listen(0)` may be
@@ -20,7 +21,9 @@ const sliceMin = portMin + (Number(process.env.TAP_JOB_ID ?? 0) % sliceCount) * 
 export async function findLastingPort(): Promise<number> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const port = randomInt(sliceMin, sliceMin + sliceSize)
-    if (await isFree(port)) return port
+    if (chosen.has(port) || !(await isFree(port))) continue
+    chosen.add(port)
+    return port
   }
   throw new Error(`no port is free among ${attemptsMax} between ${sliceMin} and ${sliceMin + sliceSize}`)
 }
