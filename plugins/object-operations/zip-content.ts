@@ -55,7 +55,6 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
   for (const prefix of prefixes) {
     for await (const key of keysUnder(content, prefix)) {
       if (++seen % keysPerTurn === 0) await new Promise(setImmediate)
-      if (content.isGone()) return
       if (!content.mayRead(key)) {
         skip(key, 'access_denied')
         continue
@@ -82,6 +81,7 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
       }
       yield entryOf(version, opened)
     }
+    if (content.isGone()) return
   }
   if (skippedCount === 0) return
   const bytes = Buffer.from(JSON.stringify({ skipped, count: skippedCount }))
@@ -118,8 +118,11 @@ function identityOf({ key, versionId }: ObjectVersion): string {
 }
 
 /** Without placeholders of folders. */
-async function* keysUnder({ objects, bucket }: ZipContent, prefix: string): AsyncGenerator<string> {
+async function* keysUnder({ objects, bucket, isGone }: ZipContent, prefix: string): AsyncGenerator<string> {
   for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+    // Also where a page has nothing but placeholders.
+    await new Promise(setImmediate)
+    if (isGone()) return
     const page: Awaited<ReturnType<ObjectsService['listObjects']>> = await objects.listObjects({
       bucket,
       prefix,

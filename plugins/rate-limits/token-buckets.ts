@@ -1,11 +1,11 @@
 /**
- * Token buckets, and counts in windows of time, in shared memory of all threads, of a fixed size for any number of clients. Each is stored as the time at which it
- * will be full again (the generic cell rate algorithm): a full bucket needs no memory, and its slot is free for another. A count is stored
- * in the lowest bits of the time at which its window ends.
+ * Token buckets, and counts in windows of time, in shared memory of all threads, of a fixed size for any number of clients. A bucket is
+ * stored as the time at which it will be full again (the generic cell rate algorithm): a full one needs no memory, and its slot is free for
+ * another. A count is stored in the lowest bits of the time at which its window ends.
  *
  * One keyed hash of the name selects a set of slots, another identifies the bucket within it. If all slots of a set are taken, the
- * one that would be free first is evicted, so that a bucket is full again and a count is 0: a flood of more names than slots makes limits milder, and never refuses clients
- * with few requests.
+ * one that would be free first is evicted, so that a bucket is full again and a count is 0: a flood of more names than slots makes limits
+ * milder, and never refuses clients with few requests.
  */
 const waysPerSet = 8
 const setCount = 8192
