@@ -3,7 +3,7 @@
  * settings change. The queue stays when the target is disabled or removed, so that nothing is lost.
  */
 import type { Clock, Logger } from 'svc/kernel'
-import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
+import { type Delivery, type QueueEntry, type QueueTopic, sentenceOf } from 'svc/plugins/queue/api'
 import type { TargetValues } from 'svc/plugins/settings/api'
 import type { AnyTargetKind, DirectWay, Target, TargetDelivery, TargetName } from './api.ts'
 import type { TargetCounters } from './metrics.ts'
@@ -36,7 +36,10 @@ export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
   state(): DeliveryState
   /** Takes over settings, one change after the other. Undefined if the target is not enabled. */
   apply(values: TargetValues | undefined): Promise<void>
-  /** Runs `work` with the connected target or, if these settings are not in force, with a target that is connected only for `work`. */
+  /**
+   * Runs `work` with the connected target, whose state then says how that ended. If these settings are not in force, runs it with a target
+   * that is connected only for `work`.
+   */
   use(values: TargetValues, work: (target: AnyTarget) => Promise<void>): Promise<void>
   /** Ends the pauses after failures. */
   retryNow(): void
@@ -126,7 +129,19 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
       return last
     },
     async use(values, work) {
-      if (target !== undefined && values === applied) return work(target)
+      if (target !== undefined && values === applied) {
+        const note = (reason: string) => {
+          // Other settings may be in force by now.
+          if (values === applied) state.lastError = reason
+        }
+        try {
+          await work(target)
+        } catch (error) {
+          note(sentenceOf(error))
+          throw error
+        }
+        return note('')
+      }
       const problem = kind.validate?.(values, name.id)[0]
       if (problem !== undefined) throw new Error(`The setting ${problem.key} ${problem.problem}.`)
       const once = open(values)

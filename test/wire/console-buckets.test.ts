@@ -67,7 +67,7 @@ if (withoutBrowser !== false) {
     await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'd.txt' }] })
     await page.setViewportSize({ width: 360, height: 740 })
     await page.reload()
-    const marker = table.getByRole('row').filter({ hasText: 'deleted here' })
+    const marker = table.getByRole('row').filter({ hasText: 'delete marker' })
     await marker.waitFor()
     const [row] = (await admin.call('GET', '/buckets/photos/objects/versions?key=d.txt')).items.filter(
       ({ isDeleteMarker }: { isDeleteMarker: boolean }) => !isDeleteMarker,
@@ -362,9 +362,9 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Remove delete markers that no version is left below').check()
     await dialog.getByLabel('Keys that begin with').fill('other/')
     await count.click()
-    await dialog.getByText('Nothing is old enough.').first().waitFor()
+    await dialog.getByText('Nothing would be deleted.').first().waitFor()
     await dialog.getByLabel('Keys that begin with').fill('go')
-    await dialog.getByText('Nothing is old enough.').first().waitFor({ state: 'detached' })
+    await dialog.getByText('Nothing would be deleted.').first().waitFor({ state: 'detached' })
     await count.click()
     await dialog.getByText('1 version or delete marker would be deleted for good').first().waitFor()
     t.match(
@@ -373,6 +373,35 @@ if (withoutBrowser !== false) {
     )
     t.same(await accessibilityFlaws(page), [])
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
+    t.same(flaws, [])
+  })
+
+  t.test('a rule says when it will have deleted what is there, and is saved after a question', async t => {
+    await admin.call('POST', '/buckets', { name: 'passing' })
+    await admin.call('POST', '/buckets/passing/objects/upload?key=today', 'text')
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*lifecycle/)
+    await signIn(page, '/buckets/passing?tab=lifecycle')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add rule' })
+    await dialog.getByLabel('Delete objects after so many days').fill('1')
+    await dialog.getByRole('button', { name: 'What would this rule delete?' }).click()
+    t.match(
+      await dialog.getByRole('status').innerText(),
+      /^Now\s+Nothing would be deleted\.\s+At .* begins\s+Nothing would be deleted\.\s+At .* is here today is old enough\s+1 version or delete marker would be deleted for good$/s,
+    )
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const question = page.getByRole('dialog', { name: 'Save a rule that deletes?' })
+    await question.getByText('All objects', { exact: true }).waitFor()
+    await question.getByText('are deleted 1 day after they were made').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.same((await admin.call('GET', '/buckets/passing/lifecycle')).rules, [], 'nothing is stored')
+    t.equal(await dialog.getByLabel('Delete objects after so many days').inputValue(), '1', 'the form stays')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let it delete' }).click()
+    await page.getByText('Rule without a name').waitFor()
+    t.match((await admin.call('GET', '/buckets/passing/lifecycle')).rules, [{ expiration: { days: 1 } }])
     t.same(flaws, [])
   })
 

@@ -53,13 +53,13 @@ if (withoutBrowser !== false) {
       await page.getByLabel('Filter by prefix').fill('lost')
       await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
       await page.getByRole('dialog').getByRole('tab', { name: 'Versions' }).click()
-      await page.getByText('deleted here').waitFor()
+      await page.getByText('delete marker').waitFor()
       await page
         .getByRole('button', { name: /^Delete version/ })
         .first()
         .click()
       await page.getByRole('button', { name: 'Delete', exact: true }).last().click()
-      await page.getByText('deleted here').waitFor({ state: 'detached' })
+      await page.getByText('delete marker').waitFor({ state: 'detached' })
       t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
       t.same(flaws, [])
     },

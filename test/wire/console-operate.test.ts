@@ -233,11 +233,23 @@ if (skip !== false) {
       t.match(told.at(-1), /s3:TestEvent/)
       status = 500
       await test.click()
-      await page.getByText(/^The test event has not reached .*500/).waitFor()
+      const failure = page.getByRole('alert').filter({ hasText: 'The test event has not reached webhook:hook' })
+      await failure.getByText(/500/).waitFor()
+      const row = page.getByRole('row', { name: /webhook:hook/ })
+      await row.getByText('offline').waitFor()
+      await row.getByText(/500/).waitFor()
       status = 200
+      await test.click()
+      await row.getByText('online').waitFor()
+      await call('PATCH', '/config/notify_webhook:new', { settings })
+      await page
+        .getByRole('row', { name: /webhook:new/ })
+        .getByText('not tried yet')
+        .waitFor()
+      t.same(await accessibilityFlaws(page), [])
 
       const replay = async (from: number, to: number) => {
-        await page.getByRole('button', { name: /^Replay to/ }).click()
+        await page.getByRole('button', { name: 'Replay to webhook:hook' }).click()
         await dialog.getByLabel('Bucket').fill('photos')
         await dialog.getByLabel('From').fill(localTime(from))
         await dialog.getByLabel('Until').fill(localTime(to))

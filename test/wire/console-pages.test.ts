@@ -137,6 +137,28 @@ if (withoutBrowser !== false) {
     },
   )
 
+  t.test('what is typed before the search is loaded is not lost', async t => {
+    const { page, flaws } = await browser.open(t)
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    let held = 0
+    await page.route(/search-hits-[^/]*\.js$/, async route => {
+      held++
+      await isReleased
+      await route.continue()
+    })
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.keyboard.type('rest', { delay: 40 })
+    await eventually('the search is being loaded', async () => held > 0)
+    t.equal(await page.getByRole('option').count(), 0)
+    release()
+    await page.keyboard.type('art', { delay: 40 })
+    await page.getByRole('option', { name: 'Server, restart', exact: true }).waitFor()
+    t.equal(await page.locator('input[aria-label="Search"]:focus').inputValue(), 'restart')
+    t.same(flaws, [])
+  })
+
   t.test('search finds folders of a bucket, settings and users, each where it is', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=2026/summer/a.txt', 'a')
     const { page, flaws } = await browser.open(t)

@@ -242,6 +242,13 @@ if (withoutBrowser !== false) {
     // There is nothing on the overview for this one.
     await page.getByRole('heading', { name: 'Buckets' }).waitFor()
     t.equal(await page.getByRole('link', { name: 'Overview' }).count(), 0)
+    await page.getByRole('link', { name: 'photos' }).waitFor()
+    const columns = await page.getByRole('columnheader').allTextContents()
+    t.same(
+      columns,
+      ['Name', 'Objects', 'Versions', 'Size', 'Created', 'Actions'],
+      'none stands empty that one may not know',
+    )
     await page.getByRole('link', { name: 'photos' }).click()
     await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
     t.equal(await page.getByRole('button', { name: 'Create bucket' }).count(), 0)
@@ -457,6 +464,7 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Remove uploads').fill('7')
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog', { name: 'Save a rule that deletes?' }).getByRole('button', { name: 'Yes' }).click()
     await page.getByText('uploads that were never completed are removed after 7 days').waitFor()
     await page.getByText('old versions are deleted 30 days after they were replaced, but for the last 2').waitFor()
     const tidy = {
@@ -472,6 +480,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('textbox', { name: 'Larger than' }).fill('3')
     await dialog.getByLabel('Unit of larger than').selectOption('MiB')
     await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog', { name: 'Save a rule that deletes?' }).getByRole('button', { name: 'Yes' }).click()
     await page.getByText('Objects that begin with “tmp/” and are larger than 3.0').waitFor()
     const { abortIncompleteUpload: _, ...rest } = tidy
     t.same(await admin.call('GET', '/buckets/photos/lifecycle'), {

@@ -139,6 +139,24 @@ t.test('a failure is logged once, shown until a success, and counted', async t =
   t.same(messages(), ['news are delivered', 'a target takes no news: they are queued', 'a target takes news again'])
 })
 
+t.test('a use of the connected target, such as a test, is an attempt: its state says how that ended', async t => {
+  const { state, set, targets } = await start(t)
+  await set({ enable: 'on' })
+  const shown = async () => (await targets.states())[0]!
+  const use = async () => {
+    const [target] = await targets.configured()
+    await targets
+      .deliveryOf(target!)
+      .use(target!.values, connected => connected.send(['test'], AbortSignal.timeout(90_000)))
+  }
+  state.failure = 'nobody listens'
+  await t.rejects(use(), { message: 'nobody listens' })
+  t.match(await shown(), { isOnline: false, lastError: 'nobody listens' })
+  state.failure = undefined
+  await use()
+  t.match(await shown(), { isOnline: true, lastError: '' })
+})
+
 t.test('settings that are not in force connect a target for one use', async t => {
   const { set, targets, connections } = await start(t)
   await set({ address: 'a' })

@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useParams, useRouter } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef } from 'react'
 import { call } from '../api/client.ts'
 import { Name } from '../parts/name.tsx'
 import { texts } from '../texts/index.ts'
@@ -33,16 +33,21 @@ interface Group {
 const inBucket = /^([^/]+)\/(.*)$/
 
 export interface SearchHitsProps {
+  /** What was typed before this part of the page was loaded, too. */
+  readonly text: string
+  readonly onText: (text: string) => void
   readonly commands: readonly Command[]
   /** Told whether it leads to a page. */
   readonly onDone: (hasLed: boolean) => void
 }
 
-export function SearchHits({ commands, onDone }: SearchHitsProps) {
-  const [text, setText] = useState('')
+export function SearchHits({ text, onText, commands, onDone }: SearchHitsProps) {
   const input = useRef<HTMLInputElement>(null)
-  // The dialog was there before this part of the page was loaded, and found nothing to give the focus to.
-  useEffect(() => input.current?.focus(), [])
+  // Takes the place of the field that was there before this part of the page was loaded.
+  useLayoutEffect(() => {
+    input.current?.focus()
+    input.current?.setSelectionRange(input.current.value.length, input.current.value.length)
+  }, [])
   const router = useRouter()
   const combobox = useCombobox({ opened: true })
   const groups = byRank(useHits(text.trim(), commands), text.trim())
@@ -70,7 +75,7 @@ export function SearchHits({ commands, onDone }: SearchHitsProps) {
           value={text}
           onChange={event => {
             hasMoved.current = false
-            setText(event.currentTarget.value)
+            onText(event.currentTarget.value)
           }}
           // The list of hits is always open, and keeps the key from the dialog.
           onKeyDown={event => {

@@ -1,5 +1,5 @@
-/** ⌘K. What finds something is loaded when somebody looks for it first. */
-import { Modal } from '@mantine/core'
+/** ⌘K. What finds something is loaded after the page; what is typed meanwhile is not lost. */
+import { Modal, TextInput } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Suspense, useEffect, useState } from 'react'
@@ -14,12 +14,18 @@ export interface Command {
   readonly run: () => void
 }
 
-const SearchHits = lazyPage(() => import('./search-hits.tsx'), 'SearchHits')
+const load = () => import('./search-hits.tsx')
+const SearchHits = lazyPage(load, 'SearchHits')
+
+/** After the page that somebody waits for. */
+const loadMs = 1000
 
 export function Search({ commands }: { commands: readonly Command[] }) {
   const [isOpen, setOpen] = useState(false)
   const [hasLeft, setLeft] = useState(false)
+  const [text, setText] = useState('')
   const open = () => {
+    setText('')
     setLeft(false)
     setOpen(true)
   }
@@ -32,6 +38,11 @@ export function Search({ commands }: { commands: readonly Command[] }) {
     if (hasLeft) document.getElementById('content')?.focus({ preventScroll: true })
   }, [hasLeft])
   useHotkeys([['mod+K', open]], [])
+  useEffect(() => {
+    // A failure is told where somebody looks for something.
+    const timer = setTimeout(() => void load().catch(() => undefined), loadMs)
+    return () => clearTimeout(timer)
+  }, [])
   return (
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={open} />
@@ -42,9 +53,33 @@ export function Search({ commands }: { commands: readonly Command[] }) {
         withCloseButton={false}
         padding="xs"
         title={undefined}
+        // The field is there for the first key.
+        transitionProps={{ duration: 0 }}
       >
-        <Suspense>{isOpen && <SearchHits commands={commands} onDone={done} />}</Suspense>
+        <Suspense fallback={<Field text={text} onText={setText} />}>
+          {isOpen && <SearchHits text={text} onText={setText} commands={commands} onDone={done} />}
+        </Suspense>
       </Modal>
     </>
+  )
+}
+
+interface FieldProps {
+  readonly text: string
+  readonly onText: (text: string) => void
+}
+
+/** Until what finds something is loaded. */
+function Field({ text, onText }: FieldProps) {
+  return (
+    <TextInput
+      ref={input => input?.focus()}
+      data-autofocus
+      aria-label={texts.search.label}
+      placeholder={texts.search.placeholder}
+      leftSection={<IconSearch size={16} aria-hidden />}
+      value={text}
+      onChange={event => onText(event.currentTarget.value)}
+    />
   )
 }

@@ -11,7 +11,11 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } } }),
+    Notification: Notification.extend({
+      defaultProps: { closeButtonProps: { 'aria-label': texts.common.close } },
+      // Below a title Mantine's grey is too pale to be read on white.
+      styles: { description: { color: 'var(--mantine-color-text)' } },
+    }),
     // By its name: the first load has no fields.
     InputWrapper: { defaultProps: { inputContainer: withUnseenNote } },
     // Whatever is on the page is within one of its landmarks.

@@ -10,6 +10,8 @@ export interface Column<Item> {
   /** Set for the last column: it has buttons, and its title is hidden. */
   readonly isActions?: boolean
   readonly render: (item: Item) => ReactNode
+  /** Whether the caller may know it of this item; a column that he may know of none is left out. Absent: always. */
+  readonly isKnown?: (item: Item) => boolean
 }
 
 /** Makes a scroll area reachable by keyboard. */
@@ -31,7 +33,10 @@ export interface ItemTableProps<Item> {
 
 /** Elements that a phone lays out as blocks are no table to a screen reader unless they say so. */
 export function ItemTable<Item>(props: ItemTableProps<Item>) {
-  const { label, items, columns, idOf, isLoading = false, isDense = false, minWidth = 640, onOpen } = props
+  const { label, items, idOf, isLoading = false, isDense = false, minWidth = 640, onOpen } = props
+  const columns = props.columns.filter(
+    ({ isKnown }) => isKnown === undefined || items.length === 0 || items.some(isKnown),
+  )
   return (
     <Table.ScrollContainer className="items" minWidth={minWidth} scrollAreaProps={focusable}>
       <Table

@@ -165,8 +165,9 @@ export const en = {
     sent: 'sent',
     received: 'received',
     noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
-    noRequests:
-      'No request in the last hour. What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
+    noRequests: 'No request in the last hour.',
+    noRequestsHint:
+      'What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
     drives: 'Drives',
     pool: (index: number) => `Pool ${index + 1}`,
     set: (index: number) => `Set ${index + 1}`,

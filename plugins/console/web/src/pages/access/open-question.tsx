@@ -1,7 +1,7 @@
 /** The question before a bucket is opened to everybody: the same for access rules, policies and distributions. */
 import { List, Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
-import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import type { ReactNode } from 'react'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { texts } from '../../texts/index.ts'
 import type { OpenEffect } from './open-effect.ts'
 import { type Opening, verbsOf } from './openings.tsx'
@@ -10,33 +10,20 @@ const words = texts.accessRules
 /** More are counted, not named. */
 const effectsShown = 10
 
-interface Asked {
-  readonly effects: readonly OpenEffect[]
-  readonly more: ReactNode
-  readonly answer: (isWanted: boolean) => void
-}
-
 /** `ask` resolves with whether to go on: at once where nothing is opened. The question has to be drawn. */
 export function useOpenQuestion() {
-  const [asked, setAsked] = useState<Asked>()
-  const ask = (effects: readonly OpenEffect[], more?: ReactNode): Promise<boolean> =>
-    effects.length === 0 ? Promise.resolve(true) : new Promise(answer => setAsked({ effects, more, answer }))
-  const question = asked !== undefined && (
-    <ConfirmDeletion
-      title={words.openTitle}
-      action={words.confirm}
-      onConfirm={async () => asked.answer(true)}
-      onClose={() => {
-        // Whoever has confirmed has answered already.
-        asked.answer(false)
-        setAsked(undefined)
-      }}
-    >
-      <Effects effects={asked.effects} />
-      {asked.more}
-    </ConfirmDeletion>
-  )
-  return { ask, question }
+  const { ask, question } = useAskFirst()
+  const askToOpen = async (effects: readonly OpenEffect[], more?: ReactNode): Promise<boolean> => {
+    if (effects.length === 0) return true
+    const text = (
+      <>
+        <Effects effects={effects} />
+        {more}
+      </>
+    )
+    return ask({ title: words.openTitle, action: words.confirm, text })
+  }
+  return { ask: askToOpen, question }
 }
 
 function Effects({ effects }: { effects: readonly OpenEffect[] }) {

@@ -16,7 +16,8 @@ export interface EditLifecycleRuleProps {
   readonly rule?: LifecycleRule
   /** Index that the rule has, or gets, among the rules: errors of the server name it. */
   readonly place: number
-  readonly onSave: (rule: LifecycleRule) => Promise<void>
+  /** Resolves with `stay` if it was not saved after all. */
+  readonly onSave: (rule: LifecycleRule) => Promise<'stay' | undefined>
   /** Told when it is saved. */
   readonly onChanged: () => Promise<void>
   readonly onClose: () => void
@@ -93,8 +94,9 @@ function ruleOf(values: Values): LifecycleRule {
 export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
   const save = async () => {
-    await onSave(ruleOf(form.getValues()))
-    await onChanged()
+    const outcome = await onSave(ruleOf(form.getValues()))
+    if (outcome !== 'stay') await onChanged()
+    return outcome
   }
   /** Rules have no identity: which of them was edited is not known any more. */
   const reload = async () => {
@@ -159,7 +161,8 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
         key={JSON.stringify(form.values)}
         bucket={bucket}
         label={words.previewDraft}
-        draft={[{ ...ruleOf(form.values), enabled: true }]}
+        rules={[{ ...ruleOf(form.values), enabled: true }]}
+        isDraft
       />
     </FormDialog>
   )

@@ -1,4 +1,4 @@
-/** What rules would delete now, and at the next midnight, stored or not. */
+/** What rules would delete now, at the next midnight, and when all that exists is old enough; stored or not. */
 import { Alert, Button, List, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
@@ -13,26 +13,27 @@ const words = texts.lifecycle
 const intoView = (answer: HTMLElement | null) => answer?.scrollIntoView({ block: 'nearest' })
 
 const dayMs = 86_400_000
+/** The last that a date of the server can name. */
+const lastDayMs = Date.UTC(9999, 11, 31)
 
 export interface LifecyclePreviewProps {
   readonly bucket: string
   readonly label: string
-  /** Absent: those that are stored. */
-  readonly draft?: LifecycleRules
+  readonly rules: LifecycleRules
+  /** Whether the rules are not stored. */
+  readonly isDraft?: boolean
 }
 
-export function LifecyclePreview({ bucket, label, draft }: LifecyclePreviewProps) {
+export function LifecyclePreview({ bucket, label, rules, isDraft = false }: LifecyclePreviewProps) {
   const preview = useMutation({
     async mutationFn() {
-      // Rules count in days: what was written today is due at midnight, and so is what a date of the past names.
-      const midnight = new Date(dayMs * Math.ceil(Date.now() / dayMs)).toISOString()
-      const countAt = (at?: string) =>
-        call('runBucketLifecycle', {
-          params: { bucket },
-          body: { dryRun: true, ...(at && { at }), ...(draft && { draft: { rules: draft } }) },
-        })
-      const [now, later] = await Promise.all([countAt(), countAt(midnight)])
-      return { now, later, midnight }
+      const times = timesOf(rules, Date.now())
+      const effects = times.map(async ({ title, at }) => {
+        const draft = isDraft && { draft: { rules } }
+        const body = { dryRun: true, ...(at !== undefined && { at }), ...draft }
+        return { title, counts: await call('runBucketLifecycle', { params: { bucket }, body }) }
+      })
+      return Promise.all(effects)
     },
   })
   const { data } = preview
@@ -45,15 +46,43 @@ export function LifecyclePreview({ bucket, label, draft }: LifecyclePreviewProps
       {data !== undefined && (
         <Alert
           ref={intoView}
-          color={data.later.deleted + data.later.deleteMarkers > 0 ? 'orange' : 'gray'}
+          color={data.some(({ counts }) => counts.deleted + counts.deleteMarkers > 0) ? 'orange' : 'gray'}
           role="status"
         >
-          <Effects title={words.now} counts={data.now} />
-          <Effects title={words.atMidnight(formatDate(data.midnight))} counts={data.later} />
+          {data.map(effects => (
+            <Effects key={effects.title} {...effects} />
+          ))}
         </Alert>
       )}
     </Stack>
   )
+}
+
+/** Rules count in days of UTC, so that what was written today is due at a midnight only, and what a date of the past names at the next. */
+function timesOf(rules: LifecycleRules, nowMs: number): { readonly title: string; readonly at?: string }[] {
+  const midnightMs = dayMs * (Math.floor(nowMs / dayMs) + 1)
+  const [midnight, last] = [midnightMs, lastDueMs(rules, midnightMs)].map(ms => new Date(ms).toISOString()) as [
+    string,
+    string,
+  ]
+  return [
+    { title: words.now },
+    { title: words.atMidnight(formatDate(midnight)), at: midnight },
+    ...(last > midnight ? [{ title: words.whenAllIsOld(formatDate(last)), at: last }] : []),
+  ]
+}
+
+/** When the last of what exists before this midnight is due. */
+function lastDueMs(rules: LifecycleRules, midnightMs: number): number {
+  const due = rules.flatMap(({ enabled, expiration, noncurrentExpiration, abortIncompleteUpload }) => {
+    if (!enabled) return []
+    const days = [expiration?.days, noncurrentExpiration?.noncurrentDays, abortIncompleteUpload?.daysAfterInitiation]
+    return [
+      ...days.filter(count => count !== undefined).map(count => midnightMs + count * dayMs),
+      ...(expiration?.date === undefined ? [] : [Date.parse(expiration.date)]),
+    ]
+  })
+  return Math.min(lastDayMs, Math.max(midnightMs, ...due))
 }
 
 interface EffectsProps {

@@ -1,7 +1,7 @@
 /** A lifecycle rule in words: which objects, and what happens to them. */
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import type { LifecycleRule } from './lifecycle.tsx'
+import type { LifecycleRule, LifecycleRules } from './lifecycle.tsx'
 
 const words = texts.lifecycle
 
@@ -15,6 +15,22 @@ export function lifecycleScope({ filter = {} }: LifecycleRule): string {
   ].filter(text => text !== false)
   return words.scope(narrowings)
 }
+
+/** The server names a rule so that gets no name. */
+export const isUnnamed = ({ id = '' }: LifecycleRule): boolean => /^([0-9a-f]{32})?$/.test(id)
+
+/** Those of the rules that delete objects or old versions which none of the stored ones deletes in the same way. */
+export function deletingRules(rules: LifecycleRules, stored: LifecycleRules): LifecycleRules {
+  const known = new Set(stored.filter(({ enabled }) => enabled).map(deedOf))
+  return rules.filter(rule => {
+    const { enabled, expiration, noncurrentExpiration } = rule
+    const deletes =
+      expiration?.days !== undefined || expiration?.date !== undefined || noncurrentExpiration !== undefined
+    return enabled && deletes && !known.has(deedOf(rule))
+  })
+}
+
+const deedOf = (rule: LifecycleRule): string => JSON.stringify([lifecycleScope(rule), lifecycleEffects(rule)])
 
 export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
   return [

@@ -6,6 +6,7 @@ import { useMutation } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -15,7 +16,7 @@ import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
-import { lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
+import { deletingRules, isUnnamed, lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
 
 const JsonEditor = lazy(async () => ({ default: (await import('../../parts/json-editor.tsx')).JsonEditor }))
 
@@ -50,14 +51,18 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const mayChange = useRights(bucket).has('s3:PutLifecycleConfiguration')
+  const { ask, question } = useAskFirst()
   /** All rules at once, and only if they are still those that are shown. */
-  const save = async (next: LifecycleRules) => {
+  const save = async (next: LifecycleRules): Promise<'stay' | undefined> => {
+    const deleting = deletingRules(next, rules)
+    if (deleting.length > 0 && !(await ask(deletionQuestion(deleting)))) return 'stay'
     await call('putBucketLifecycle', {
       params: { bucket },
       body: { rules: next },
       ...(etag !== undefined && { ifMatch: etag }),
     })
     notifications.show({ color: 'teal', message: texts.common.saved })
+    return undefined
   }
   return (
     <Stack>
@@ -80,7 +85,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           })}
         />
       ))}
-      {mayChange && rules.length > 0 && <LifecyclePreview bucket={bucket} label={words.preview} />}
+      {mayChange && rules.length > 0 && <LifecyclePreview bucket={bucket} label={words.preview} rules={rules} />}
       {mayChange && <AsJson rules={rules} onSave={save} onChanged={onChanged} />}
       {open?.dialog === 'add' && (
         <EditLifecycleRule
@@ -112,13 +117,15 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           <Text size="sm">{words.removeText}</Text>
         </ConfirmDeletion>
       )}
+      {question}
     </Stack>
   )
 }
 
 interface AsJsonProps {
   readonly rules: LifecycleRules
-  readonly onSave: (rules: LifecycleRules) => Promise<void>
+  /** Resolves with `stay` if they were not saved after all. */
+  readonly onSave: (rules: LifecycleRules) => Promise<'stay' | undefined>
   readonly onChanged: () => Promise<void>
 }
 
@@ -128,7 +135,7 @@ function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
   const [text, setText] = useState(stored)
   const saving = useMutation({
     mutationFn: () => onSave(JSON.parse(text)),
-    onSuccess: onChanged,
+    onSuccess: outcome => (outcome === 'stay' ? undefined : onChanged()),
   })
   return (
     <Accordion variant="contained">
@@ -167,16 +174,9 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <div>
           <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
-            {words.rule(id)} {!enabled && words.disabled}
+            {isUnnamed(rule) ? words.unnamed : words.rule(id)} {!enabled && words.disabled}
           </Text>
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {lifecycleScope(rule)}
-          </Text>
-          <List size="sm">
-            {lifecycleEffects(rule).map(effect => (
-              <List.Item key={effect}>{effect}</List.Item>
-            ))}
-          </List>
+          <Deeds rule={rule} />
         </div>
         {onEdit !== undefined && onRemove !== undefined && (
           <Group gap={2} wrap="nowrap">
@@ -188,3 +188,34 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
     </Paper>
   )
 }
+
+/** Which objects, and what happens to them. */
+function Deeds({ rule }: { readonly rule: LifecycleRule }) {
+  return (
+    <>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {lifecycleScope(rule)}
+      </Text>
+      <List size="sm">
+        {lifecycleEffects(rule).map(effect => (
+          <List.Item key={effect}>{effect}</List.Item>
+        ))}
+      </List>
+    </>
+  )
+}
+
+const deletionQuestion = (rules: LifecycleRules): AskedFirst => ({
+  title: words.deletionTitle(rules.length),
+  action: words.deletionConfirm(rules.length),
+  text: (
+    <Stack gap="xs">
+      {rules.map(rule => (
+        <div key={`${rule.id} ${JSON.stringify(rule)}`}>
+          <Deeds rule={rule} />
+        </div>
+      ))}
+      <Text size="sm">{words.deletionText}</Text>
+    </Stack>
+  ),
+})

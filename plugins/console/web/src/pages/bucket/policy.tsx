@@ -86,7 +86,9 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const { ask, question } = useOpenQuestion()
   const checking = useMutation({
     async mutationFn() {
-      const { openings } = await call('validatePolicy', { body: { document: text, bucket } })
+      // The server gets the document without its layout: places in its answer to the change would be others than these.
+      const { errors, openings } = await call('validatePolicy', { body: { document: text, bucket } })
+      if (errors.length > 0) throw new Error(texts.policies.mistakes(errors.length))
       const before = new Set(statementsOf(document).map(reachOf))
       const wanted = statementsOf(JSON.parse(text))
       const opened = openings.filter(({ statement }) => !before.has(reachOf(wanted[statement])))

@@ -61,23 +61,39 @@ function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
     {
       title: texts.buckets.objects,
       isNumber: true,
+      isKnown: ({ objects }) => objects !== undefined,
       render: ({ objects }) => (objects === undefined ? '' : formatCount(objects)),
     },
     {
       title: texts.buckets.versions,
       isNumber: true,
+      isKnown: ({ versions }) => versions !== undefined,
       render: ({ versions }) => (versions === undefined ? '' : formatCount(versions)),
     },
-    { title: texts.common.size, isNumber: true, render: bucket => <Size bucket={bucket} /> },
+    {
+      title: texts.common.size,
+      isNumber: true,
+      isKnown: ({ size }) => size !== undefined,
+      render: bucket => <Size bucket={bucket} />,
+    },
     {
       title: texts.buckets.encryption,
+      isKnown: ({ encryption }) => encryption !== undefined,
       render: ({ encryption }) =>
         encryption !== undefined && (
           <State text={texts.buckets.encryptions[encryption]} is={encryption === 'none' ? 'neutral' : 'good'} />
         ),
     },
-    { title: texts.buckets.access, render: bucket => <Openness bucket={bucket} /> },
-    { title: texts.buckets.protection, render: bucket => <Protection bucket={bucket} /> },
+    {
+      title: texts.buckets.access,
+      isKnown: bucket => bucket.public !== undefined,
+      render: bucket => <Openness bucket={bucket} />,
+    },
+    {
+      title: texts.buckets.protection,
+      isKnown: ({ versioning, objectLockEnabled }) => versioning !== undefined || objectLockEnabled !== undefined,
+      render: bucket => <Protection bucket={bucket} />,
+    },
     { title: texts.common.created, render: ({ created }) => formatDate(created) },
     {
       title: texts.common.actions,

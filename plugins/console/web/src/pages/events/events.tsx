@@ -37,25 +37,27 @@ export function Events() {
   const queryClient = useQueryClient()
   const refresh = () =>
     Promise.all([['notify-targets'], ['config']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
-  const run = async (work: () => Promise<unknown>, message: string, color = 'teal') => {
+  const run = async (work: () => Promise<unknown>, message: string) => {
     try {
       await work()
-      notifications.show({ color, message })
+      notifications.show({ color: 'teal', message })
     } catch (error) {
       notifyFailure(error)
     }
     await refresh()
   }
-  const test = ({ id, enabled }: Target) =>
-    run(
-      async () => {
-        // The request has worked even where the delivery has not.
-        const { delivered, error } = await call('testNotifyTarget', { params: { id } })
-        if (!delivered) throw new Error(texts.events.testFailed(id, error))
-      },
-      enabled ? texts.events.tested(id) : texts.events.testedDisabled(id),
-      enabled ? 'teal' : 'orange',
-    )
+  const test = async ({ id, enabled }: Target) => {
+    try {
+      // The request has worked even where the delivery has not.
+      const { delivered, error } = await call('testNotifyTarget', { params: { id } })
+      if (!delivered) notifyFailure(error, texts.events.testFailed(id))
+      else if (enabled) notifications.show({ color: 'teal', message: texts.events.tested(id) })
+      else notifications.show({ color: 'orange', message: texts.events.testedDisabled(id) })
+    } catch (error) {
+      notifyFailure(error)
+    }
+    await refresh()
+  }
   const enable = ({ id }: Target) =>
     run(
       () =>
@@ -181,12 +183,7 @@ function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: 
     { title: texts.events.endpoint, render: ({ endpoint }) => endpoint },
     {
       title: texts.common.state,
-      render: ({ enabled, online }) => (
-        <State
-          text={enabled ? (online ? texts.events.online : texts.events.offline) : texts.common.disabled}
-          is={enabled ? (online ? 'good' : 'bad') : 'neutral'}
-        />
-      ),
+      render: target => <TargetState {...target} />,
     },
     { title: texts.events.pending, isNumber: true, render: ({ pendingEvents }) => formatCount(pendingEvents) },
     { title: texts.events.deadLetters, isNumber: true, render: ({ deadLetters }) => formatCount(deadLetters) },
@@ -245,4 +242,12 @@ function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: 
       ),
     },
   ]
+}
+
+/** The server calls a target online until a delivery has failed: before the first it knows nothing. */
+function TargetState({ enabled, online, lastSuccessAt }: Target) {
+  if (!enabled) return <State text={texts.common.disabled} is="neutral" />
+  if (!online) return <State text={texts.events.offline} is="bad" />
+  if (lastSuccessAt === undefined) return <State text={texts.events.notTried} is="neutral" />
+  return <State text={texts.events.online} is="good" />
 }

@@ -53,7 +53,13 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
             w={360}
             maw="100%"
           />
-          <SelectionBar bucket={bucket} prefix={prefix} selected={selected} onSelect={setSelected} />
+          <SelectionBar
+            bucket={bucket}
+            prefix={prefix}
+            hasEntries={listing.count > 0}
+            selected={selected}
+            onSelect={setSelected}
+          />
         </Group>
         {listing.error !== null && (
           <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />

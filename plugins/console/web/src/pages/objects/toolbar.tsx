@@ -58,12 +58,13 @@ export function Toolbar({ bucket, prefix }: ToolbarProps) {
 }
 
 export interface SelectionBarProps extends ToolbarProps {
+  readonly hasEntries: boolean
   readonly selected: Selection
   readonly onSelect: (selected: Selection) => void
 }
 
 /** What can be done with the entries that are ticked. Its room is there before one is. */
-export function SelectionBar({ bucket, prefix, selected, onSelect }: SelectionBarProps) {
+export function SelectionBar({ bucket, prefix, hasEntries, selected, onSelect }: SelectionBarProps) {
   const [dialog, setDialog] = useState<'copy' | 'delete'>()
   const close = () => setDialog(undefined)
   const clear = () => onSelect(new Map())
@@ -81,7 +82,18 @@ export function SelectionBar({ bucket, prefix, selected, onSelect }: SelectionBa
       await queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
     },
   })
-  if (chosen.length === 0) return <div className="selection-bar" />
+  if (chosen.length === 0) {
+    return (
+      <Group className="selection-bar">
+        {/* On a phone the room would look like a gap. */}
+        {hasEntries && (
+          <Text size="sm" c="dimmed" className="selection-hint">
+            {texts.objects.toSelect}
+          </Text>
+        )}
+      </Group>
+    )
+  }
   return (
     <Group gap="xs" className="selection-bar">
       <Text size="sm" aria-live="polite">

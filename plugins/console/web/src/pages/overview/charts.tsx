@@ -14,6 +14,8 @@ interface Panel {
   readonly format: (value: number) => string
   /** Of requests: `idle` where none has come, which a line at 0 would not say. */
   readonly of?: 'requests' | 'idle'
+  /** What follows the sentence that there was none. */
+  readonly hint?: string
 }
 
 const words = texts.overview
@@ -25,6 +27,7 @@ const panels: readonly Panel[] = [
   {
     title: words.requests,
     of: 'idle',
+    hint: words.noRequestsHint,
     format: rate,
     series: [
       { label: words.s3, name: 'svc_s3_requests_total', fn: 'rate' },
@@ -105,7 +108,7 @@ export function Charts() {
   )
 }
 
-function ChartPanel({ title, series, format, of }: Panel) {
+function ChartPanel({ title, series, format, of, hint = '' }: Panel) {
   const { data, error, refetch } = useQuery(linesQuery(series))
   const isNothing = (value: number | null) => value === null || (of === 'idle' && value === 0)
   const isEmpty = data?.every(({ points }) => points.every(([, value]) => isNothing(value))) ?? false
@@ -118,7 +121,7 @@ function ChartPanel({ title, series, format, of }: Panel) {
       {data === undefined && error === null && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {of === undefined ? words.noData : <Prose text={words.noRequests} />}
+          {of === undefined ? words.noData : <Prose text={`${words.noRequests} ${hint}`} />}
         </Text>
       )}
       {data !== undefined && !isEmpty && <Chart label={`${title}: ${words.chart}`} lines={data} format={format} />}

@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -32,6 +33,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       kind: 'website' as keyof typeof behaviors,
       aliases: [] as string[],
       access: 'public' as 'public' | 'signed' | 'authenticated',
+      keyGroup: '',
       tls: { certificate: 'none' },
       id: '',
     },
@@ -41,8 +43,26 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     queryFn: async ({ signal }) =>
       (await call('listBuckets', { query: { limit: 200 }, signal })).items.map(({ name }) => name),
   })
-  const { kind } = form.values
+  const { kind, access } = form.values
+  const asksKeyGroup = kind !== 's3' && access === 'signed'
+  const keyGroups = useQuery({
+    queryKey: ['names', 'key-groups'],
+    queryFn: async ({ signal }) => (await call('listKeyGroups', { signal })).items.map(({ id }) => id),
+    enabled: asksKeyGroup,
+  })
   const { ask, question } = useOpenQuestion()
+  /** The one that is chosen, or one that is made. */
+  const keyGroupOf = async (id: string): Promise<string> => {
+    const chosen = form.getValues().keyGroup
+    if (chosen !== '') return chosen
+    const made = await createKeyGroup(id)
+    // Where the rest fails, the next try takes it.
+    form.setFieldValue('keyGroup', made)
+    await Promise.all(
+      [['names', 'key-groups'], ['key-groups']].map(queryKey => queryClient.invalidateQueries({ queryKey })),
+    )
+    return made
+  }
   const create = async (): Promise<'stay' | void> => {
     const { origin, aliases, access, tls, id } = form.getValues()
     const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
@@ -51,7 +71,13 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       aliases,
       origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
       mode: kind === 's3' ? ('s3' as const) : ('website' as const),
-      ...(kind !== 's3' && { defaultBehavior: { access, ...behaviors[kind] } }),
+      ...(kind !== 's3' && {
+        defaultBehavior: {
+          access,
+          ...(access === 'signed' && { signing: { keyGroup: await keyGroupOf(id.trim()) } }),
+          ...behaviors[kind],
+        },
+      }),
       tls,
     }
     if (kind !== 's3' && access === 'public') {
@@ -104,6 +130,14 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
           {...form.getInputProps('access')}
         />
       )}
+      {asksKeyGroup && (
+        <NativeSelect
+          label={words.keyGroup}
+          data={[{ value: '', label: words.newKeyGroup }, ...(keyGroups.data ?? [])]}
+          {...form.getInputProps('keyGroup')}
+          error={form.errors['defaultBehavior.signing.keyGroup']}
+        />
+      )}
       <NativeSelect
         label={words.certificate}
         data={choicesOf(words.certificates)}
@@ -122,4 +156,24 @@ function nameOf(domain = ''): string {
     .replace(/^\*\./, '')
     .replace(/[^a-z0-9._-]/g, '')
     .slice(0, 64)
+}
+
+/** Makes a group with a key that can sign, named as the distribution as far as that is free. */
+async function createKeyGroup(wanted: string): Promise<string> {
+  const id = await createFreeGroup(wanted)
+  const body = { generate: true, algorithm: 'ed25519', storePrivateKey: true } as const
+  await call('addKeyGroupKey', { params: { id }, body })
+  return id
+}
+
+async function createFreeGroup(wanted: string): Promise<string> {
+  for (let count = 1; ; count++) {
+    const id = count === 1 ? wanted : `${wanted.slice(0, 58)}-${count}`
+    try {
+      await call('createKeyGroup', { body: { id } })
+      return id
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'already_exists')) throw error
+    }
+  }
 }

@@ -43,6 +43,8 @@ export interface Snapshot {
   readonly bytes: number
   readonly sentBytes: number
   readonly bytesPerSecond: number
+  /** Whether one of those that have ended last has begun anew: why is said in the list. */
+  readonly hasBegunAnew: boolean
   /** How many can be listed: of those that have ended only the last few. */
   readonly listed: number
   /** Uploads of an earlier page that wait until their files are chosen again. */
@@ -290,6 +292,7 @@ class UploadQueue {
       bytes: this.#openBytes + this.#endedBytes,
       sentBytes,
       bytesPerSecond: this.#rate.of(sentBytes),
+      hasBegunAnew: this.#lastEnded.some(({ anew }) => anew !== undefined),
       listed: open + this.#lastEnded.length,
       interrupted: this.#interrupted.summary(),
       version: ++this.#version,

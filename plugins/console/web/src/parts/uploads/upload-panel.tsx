@@ -20,13 +20,19 @@ let isFoldedNow = matchMedia('(max-width: 48em)').matches
 
 export function UploadPanel() {
   const snapshot = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
-  const [isFolded, setFolded] = useState(isFoldedNow)
+  const [isFoldedByUser, setFolded] = useState(isFoldedNow)
+  const [isOpenedAfter, setOpenedAfter] = useState(false)
   const panel = useRef<HTMLDivElement>(null)
   useRoomFor(panel)
-  const { files, ended, cancelled, interrupted, bytes, sentBytes } = snapshot
+  const { files, ended, cancelled, hasBegunAnew, interrupted, bytes, sentBytes } = snapshot
+  // Of what is over the sum is enough: the list would cover the page.
+  const isOver = files > 0 && ended === files && !hasBegunAnew && interrupted === undefined
+  if (!isOver && isOpenedAfter) setOpenedAfter(false)
+  const isFolded = isOver ? !isOpenedAfter : isFoldedByUser
   if (files === 0 && interrupted === undefined) return null
   const title = files > 0 ? texts.uploads.title(ended - cancelled, cancelled, files) : interruptedWords(interrupted)
   const fold = () => {
+    if (isOver) return setOpenedAfter(isFolded)
     isFoldedNow = !isFolded
     setFolded(isFoldedNow)
   }

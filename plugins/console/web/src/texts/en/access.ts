@@ -1,4 +1,6 @@
 /** Users, groups, policies and keys. */
+import { formatCount } from '../../parts/format.ts'
+
 export const users = {
   title: 'Users',
   create: 'Create user',
@@ -44,6 +46,10 @@ export const policies = {
   document: 'Document',
   example: 'This is an example: put the name of a user in the place of USER, and choose actions and keys.',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
+  mistakes: (count: number) =>
+    count === 1
+      ? 'It is not saved: there is a mistake in it, shown below.'
+      : `It is not saved: there are ${formatCount(count)} mistakes in it, shown below.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
   deleteTitle: (name: string) => `Delete policy ${name}?`,
   deleteText: (attached: readonly string[]) =>

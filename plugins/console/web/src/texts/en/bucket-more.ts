@@ -17,7 +17,7 @@ export const bucketUploads = {
 
 export const bucketVersions = {
   title: 'All versions',
-  hint: 'Current and old versions and delete markers, by key, the newest first. To restore an old version makes a new one with its content; the old one stays in the list.',
+  hint: 'Current and old versions and delete markers, by key, the newest first. Restoring an old version makes a new one with its content; the old one stays in the list.',
   none: 'There is no version.',
   notKept: 'This bucket has never kept old versions: each key has one.',
 }

@@ -73,6 +73,7 @@ export const distributions = {
   spaFallback: 'Show this for unknown paths, with status 200',
   cacheControl: 'Cache-Control for browsers',
   keyGroup: 'Key group of signed links',
+  newKeyGroup: 'a new one, with a key that this server keeps to sign links',
   responseHeaders: 'Response headers',
   responseHeadersHint: 'An empty value removes a header.',
   header: 'header',

@@ -8,7 +8,7 @@ export const drives = {
   used: 'Used',
   usedOf: (used: string, total: string) => `${used} of ${total}`,
   free: 'Free',
-  reserved: (bytes: string) => `${bytes} of what is used are kept by the file system`,
+  reserved: (bytes: string) => `${bytes} of the used space is reserved by the file system`,
   rebuilding: 'being rebuilt',
   states: { online: 'online', offline: 'offline', faulty: 'faulty' },
   progress: 'Rebuilt',

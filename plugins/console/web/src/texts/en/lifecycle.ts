@@ -7,6 +7,7 @@ export const lifecycle = {
   hint: 'Rules are applied each day at midnight (UTC).',
   add: 'Add rule',
   rule: (id: string) => `Rule ${id}`,
+  unnamed: 'Rule without a name',
   edit: (id: string) => `Edit rule ${id}`,
   remove: (id: string) => `Remove rule ${id}`,
   removeTitle: (id: string) => `Remove rule ${id}?`,
@@ -27,9 +28,14 @@ export const lifecycle = {
   newerNoncurrentVersions: 'But keep so many of the old versions',
   uploadDays: 'Remove uploads that were not completed after so many days',
   expiredObjectDeleteMarker: 'Remove delete markers that no version is left below',
+  deletionTitle: (count: number) =>
+    count === 1 ? 'Save a rule that deletes?' : `Save ${formatCount(count)} rules that delete?`,
+  deletionText:
+    'What is deleted does not come back, unless the bucket keeps versions: then a deleted object stays as an old version.',
+  deletionConfirm: (count: number) => (count === 1 ? 'Yes, let it delete' : 'Yes, let them delete'),
   enabled: 'The rule is applied',
   scope: (narrowings: readonly string[]) =>
-    narrowings.length === 0 ? 'Every object' : `Objects that ${narrowings.join(' and ')}`,
+    narrowings.length === 0 ? 'All objects' : `Objects that ${narrowings.join(' and ')}`,
   prefixIs: (prefix: string) => `begin with “${prefix}”`,
   tagIs: (key: string, value: string) => `have the tag ${key}=${value}`,
   largerThan: (size: string) => `are larger than ${size}`,
@@ -45,6 +51,7 @@ export const lifecycle = {
   previewDraft: 'What would this rule delete?',
   now: 'Now',
   atMidnight: (time: string) => `At ${time}, when the next day of UTC begins`,
+  whenAllIsOld: (time: string) => `At ${time}, when everything that is here today is old enough`,
   wouldDo: (counts: {
     readonly deleted: number
     readonly deleteMarkers: number
@@ -59,6 +66,6 @@ export const lifecycle = {
       uploadsAborted > 0 && `${counted(uploadsAborted, 'upload')} would be removed`,
       locked > 0 && `${counted(locked, 'version')} would stay, because a lock protects them`,
     ].filter(line => line !== false)
-    return lines.length === 0 ? ['Nothing is old enough.'] : lines
+    return lines.length === 0 ? ['Nothing would be deleted.'] : lines
   },
 }
