@@ -43,6 +43,8 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
     const durationMs = Number(clock.monotonicNs() - exchange.startedNs) / 1e6
     const timeMs = clock.now() - durationMs
     count(ready, { distribution: distribution.id, alias, status, sentBytes: visit.sentBytes, durationMs })
+    const { throttled: kind } = visit.tags
+    if (kind !== undefined) throttled.inc({ api: 'web', kind })
     ready.accessLog?.({ visit, status, durationMs, timeMs })
     if (visit.isRecordedElsewhere) return
     const { url = '', method = '', headers } = exchange.request
@@ -103,11 +105,7 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
     const refusal = restrictions.refusal(visit.exchange)
     if (refusal === undefined) return server.serve(visit)
     visit.reason = refusal.reason
-    if (refusal.status === 429) {
-      const kind = distribution.restrictions.rateLimit?.per ?? 'ip'
-      visit.tags.throttled = kind
-      throttled.inc({ api: 'web', kind })
-    }
+    if (refusal.status === 429) visit.tags.throttled = distribution.restrictions.rateLimit?.per ?? 'ip'
     return server.refuse(visit, refusal)
   }
 }

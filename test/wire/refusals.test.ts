@@ -46,13 +46,13 @@ const set = (subsystem: string, settings: Record<string, string | null>) =>
     answer => !(answer instanceof Error) || !/: 429/.test(answer.message),
   )
 const limit = (settings: Record<string, string | null>) => set('ratelimit', settings)
-const site = (rateLimit?: object) => ({
-  id: 'site',
-  aliases: ['www.site.test'],
-  origin: { bucket: 'photos' },
-  ...(rateLimit && { restrictions: { rateLimit } }),
-})
-const publish = (rateLimit?: object) => admin.call('PUT', '/distributions/site', site(rateLimit))
+const publish = (more: object = {}) =>
+  admin.call('PUT', '/distributions/site', {
+    id: 'site',
+    aliases: ['www.site.test'],
+    origin: { bucket: 'photos' },
+    ...more,
+  })
 let clients = 0
 /** Of this request alone: nobody else comes from there. */
 const nextClient = () => ({ 'x-forwarded-for': `198.51.100.${++clients}` })
@@ -80,6 +80,8 @@ async function holdPlace() {
 interface Row {
   readonly api: 's3' | 'admin' | 'web'
   readonly kind: string
+  /** Default: a limit on requests. */
+  readonly what?: 'logins that fail' | 'wrong signatures'
   /** Resolves with the end of the limit. */
   begin(): Promise<() => Promise<unknown>>
   /** Asked again and again until it is refused. */
@@ -90,15 +92,19 @@ const bySettings = (name: string) => async () => {
   await limit({ [name]: '1', [`${name}_burst`]: '1' })
   return () => limit({ [name]: null, [`${name}_burst`]: null })
 }
-const byRestriction = (rateLimit: object) => async () => {
-  await publish(rateLimit)
+const byDistribution = (more: object) => async () => {
+  await publish(more)
   return () => publish()
 }
+const byRestriction = (rateLimit: object) => byDistribution({ restrictions: { rateLimit } })
 const nothing = async () => async () => undefined
 const page: Attempt = { method: 'GET', path: '/index.html', signer: null }
 const ip = nextClient()
 const guesser = nextClient()
 const guesserOfMany = nextClient()
+const forger = nextClient()
+const forgerAtSite = nextClient()
+const forged = { ...ada, secret: 'wrong-secret' }
 let guesses = 0
 
 const rows: readonly Row[] = [
@@ -135,8 +141,28 @@ const rows: readonly Row[] = [
     begin: bySettings('admin_user'),
     ask: () => console_.send({ method: 'GET', path: '/api/v1/info', signer: ada, headers: nextClient() }),
   },
-  { api: 'admin', kind: 'user', begin: nothing, ask: () => login('ada', guesser) },
-  { api: 'admin', kind: 'ip', begin: nothing, ask: () => login(`key-${++guesses}`, guesserOfMany) },
+  { api: 'admin', kind: 'user', what: 'logins that fail', begin: nothing, ask: () => login('ada', guesser) },
+  {
+    api: 'admin',
+    kind: 'ip',
+    what: 'logins that fail',
+    begin: nothing,
+    ask: () => login(`key-${++guesses}`, guesserOfMany),
+  },
+  {
+    api: 's3',
+    kind: 'user',
+    what: 'wrong signatures',
+    begin: nothing,
+    ask: () => s3.send({ method: 'GET', path: '/photos', signer: forged, headers: forger }),
+  },
+  {
+    api: 'web',
+    kind: 'user',
+    what: 'wrong signatures',
+    begin: byDistribution({ defaultBehavior: { access: 'authenticated' } }),
+    ask: () => web.send({ ...page, signer: forged, headers: { host: 'www.site.test', ...forgerAtSite } }),
+  },
   {
     api: 'web',
     kind: 'ip',
@@ -173,11 +199,12 @@ const refusals: {
 }[] = []
 
 await publish()
-for (const { api, kind, begin, ask } of rows) {
-  t.test(`${api}, ${kind}: ${begin === nothing ? 'logins that fail' : 'a limit on requests'}`, async t => {
+for (const { api, kind, what = 'a limit on requests', begin, ask } of rows) {
+  t.test(`${api}, ${kind}: ${what}`, async t => {
     const before = await scrape(api, kind)
     const end = await begin()
-    const wanted = api === 's3' ? 503 : 429
+    // What is signed is S3, wherever it comes.
+    const wanted = api === 's3' || (api === 'web' && what === 'wrong signatures') ? 503 : 429
     const refused = await eventually(ask, ({ status }) => status === wanted)
     await end()
     t.match(refused.headers['retry-after'], /^[1-9]\d*$/)
@@ -199,7 +226,7 @@ for (const { api, kind, begin, ask } of rows) {
       found => found !== null,
     )
     t.match(line, { type: api, status: wanted, throttled: kind }, 'the live trace')
-    refusals.push({ what: `${api}, ${kind}`, requestId, kind, status: wanted })
+    refusals.push({ what: `${api}, ${kind}, ${what}`, requestId, kind, status: wanted })
   })
 }
 

@@ -12,6 +12,7 @@ import {
   readSettings,
 } from '../admin/schemas.ts'
 import type {
+  CacheChanges,
   CacheDocumentsService,
   CachePolicyInput,
   CacheSettingsInput,
@@ -22,8 +23,9 @@ import type {
   WebhookDocument,
 } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
-import { idsOf, nextHead, readAll, type Stored, valuesOf, withWebhooks } from './changes.ts'
+import { type AllSettings, idsOf, nextHead, readAll, type Stored, valuesOf, withWebhooks } from './changes.ts'
 import {
+  type CacheValues,
   type DistributionCacheContent,
   requireCustom,
   requireDistribution,
@@ -74,107 +76,12 @@ export function createCacheStaging(
 ): CacheDocumentsService['stage'] {
   return async changes => {
     const head = await documents.heads.get(headId)
-    const all = await readAll(documents)
-    const after = valuesOf(all)
-    const policies = new Map(after.policies)
-    const sites = new Map([...after.distributions].filter(([id, value]) => isOf(changes.sites.get(id), value)))
-    let settings = after.settings
-    const steps: Apply[] = []
-    const staged = {
-      policies: kind<CachePolicyInput>(),
-      settings: kind<CacheSettingsInput>(),
-      distributions: kind<DistributionCacheInput>(),
-    }
-
-    function write<T>(collection: Collection<T>, name: string, value: T | undefined, stored: Stored<T> | undefined) {
-      const condition = stored === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: stored.etag }
-      steps.push(tx => {
-        if (value === undefined) tx.delete(collection, name, condition)
-        else tx.put(collection, name, value, condition)
-      })
-    }
-
-    for (const stored of all.policies) staged.policies.before.set(stored.id, policyContent(stored.id, stored.value))
-    for (const [name, input] of changes.policies) {
-      await attempt(staged.policies.errors, name, () => {
-        requireCustom(name)
-        const stored = all.policies.find(({ id }) => id === name)
-        const value = input === null ? undefined : readPolicyInput(input)
-        if (value === undefined) policies.delete(name)
-        else {
-          requirePolicy(value)
-          policies.set(name, value)
-          requirePolicyRoom(policies.size)
-          staged.policies.after.set(name, policyContent(name, value))
-        }
-        if (isSame(stored?.value, value)) return
-        staged.policies.changed.add(name)
-        write(documents.policies, name, value, stored)
-      })
-    }
-
-    if (all.settings !== undefined) staged.settings.before.set(clusterId, settingsContent(all.settings.value))
-    const wanted = changes.settings && readSettings(changes.settings)(all.settings?.value ?? defaultSettings)
-    if (wanted !== undefined) {
-      settings = wanted
-      staged.settings.after.set(clusterId, settingsContent(wanted))
-      await attempt(staged.settings.errors, clusterId, () => {
-        requireSettings(wanted, { settings, policies, distributions: sites })
-        if (isSame(all.settings?.value, wanted)) return
-        staged.settings.changed.add(clusterId)
-        write(documents.settings, clusterId, wanted, all.settings)
-      })
-    }
-
-    const keeper = webhooks()
-    async function stageDistribution(id: string, input: DistributionCacheInput | null): Promise<void> {
-      const site = changes.sites.get(id)
-      const found = all.distributions.find(one => one.id === id)
-      // The settings of a distribution are removed after it is gone.
-      if (site === undefined && input === null) return
-      if (site === undefined) throw cacheErrors.distribution_not_found(`There is no distribution ${id}.`)
-      const stored = found !== undefined && isOf(site, found.value) ? found : undefined
-      const content = input === null ? undefined : contentOf(input)
-      const asked = (input?.webhooks ?? []) as readonly WebhookDocument[]
-      if (keeper === undefined && asked.length > 0)
-        throw cacheErrors.not_implemented('/webhooks: the plugin purge, which tells webhooks, is not loaded.')
-      let prepared: WebhookChange | undefined
-      await passAll([
-        () => {
-          if (content !== undefined) requireDistribution(site, content, { settings, policies, distributions: sites })
-        },
-        async () => {
-          prepared = await keeper?.prepare(site, asked)
-        },
-      ])
-      const told = prepared
-      if (content !== undefined) requireWebhooks(site, content, idsOf(told))
-      const isTold = told?.isChange === true
-      if (content === undefined) sites.delete(id)
-      else {
-        staged.distributions.after.set(id, siteContent(id, content, told?.after ?? []))
-        sites.set(id, withWebhooks(content, site.createdMs, stored?.value, isTold))
-      }
-      if (!isTold && isSame(stored && contentOf(stored.value), content)) return
-      staged.distributions.changed.add(id)
-      write(documents.distributions, id, sites.get(id), found)
-      if (told !== undefined) steps.push(tx => told.apply(tx))
-    }
-
-    for (const { id, value } of all.distributions) {
-      const site = changes.sites.get(id)
-      if (site === undefined || !isOf(site, value)) continue
-      staged.distributions.before.set(id, siteContent(id, contentOf(value), (await keeper?.webhooks(site)) ?? []))
-    }
-    for (const [id, input] of changes.distributions) {
-      await attempt(staged.distributions.errors, id, () => stageDistribution(id, input))
-    }
-    for (const [name, input] of changes.policies) {
-      if (input !== null) continue
-      await attempt(staged.policies.errors, name, () =>
-        requireUnused(name, { settings, policies, distributions: sites }),
-      )
-    }
+    const stage = new Stage(documents, await readAll(documents), changes, webhooks())
+    await stage.stagePolicies()
+    await stage.stageSettings()
+    await stage.stageDistributions()
+    await stage.requireUnusedPolicies()
+    const { staged, steps } = stage
     return {
       ...staged,
       apply(tx) {
@@ -184,6 +91,153 @@ export function createCacheStaging(
         for (const step of steps) step(tx)
       },
     }
+  }
+}
+
+/** The documents as they will be, kind by kind: settings name policies, and distributions name both. */
+class Stage {
+  readonly steps: Apply[] = []
+  readonly staged = {
+    policies: kind<CachePolicyInput>(),
+    settings: kind<CacheSettingsInput>(),
+    distributions: kind<DistributionCacheInput>(),
+  }
+  readonly #documents: CacheDocuments
+  readonly #all: AllSettings
+  readonly #changes: CacheChanges
+  readonly #keeper: CacheWebhooks | undefined
+  readonly #policies: Map<string, StoredPolicy>
+  readonly #sites: Map<string, StoredDistributionCache>
+  #settings: StoredSettings | undefined
+
+  constructor(
+    documents: CacheDocuments,
+    all: AllSettings,
+    changes: CacheChanges,
+    keeper: CacheWebhooks | undefined,
+  ) {
+    const { policies, distributions, settings } = valuesOf(all)
+    this.#documents = documents
+    this.#all = all
+    this.#changes = changes
+    this.#keeper = keeper
+    this.#policies = new Map(policies)
+    this.#sites = new Map([...distributions].filter(([id, value]) => isOf(changes.sites.get(id), value)))
+    this.#settings = settings
+  }
+
+  async stagePolicies(): Promise<void> {
+    const { before, after, changed, errors } = this.staged.policies
+    for (const stored of this.#all.policies) before.set(stored.id, policyContent(stored.id, stored.value))
+    for (const [name, input] of this.#changes.policies) {
+      await attempt(errors, name, () => {
+        requireCustom(name)
+        const stored = this.#all.policies.find(({ id }) => id === name)
+        const value = input === null ? undefined : readPolicyInput(input)
+        if (value === undefined) this.#policies.delete(name)
+        else {
+          requirePolicy(value)
+          this.#policies.set(name, value)
+          requirePolicyRoom(this.#policies.size)
+          after.set(name, policyContent(name, value))
+        }
+        if (isSame(stored?.value, value)) return
+        changed.add(name)
+        this.#write(this.#documents.policies, name, value, stored)
+      })
+    }
+  }
+
+  async stageSettings(): Promise<void> {
+    const { before, after, changed, errors } = this.staged.settings
+    const stored = this.#all.settings
+    if (stored !== undefined) before.set(clusterId, settingsContent(stored.value))
+    const wanted = this.#changes.settings && readSettings(this.#changes.settings)(stored?.value ?? defaultSettings)
+    if (wanted === undefined) return
+    this.#settings = wanted
+    after.set(clusterId, settingsContent(wanted))
+    await attempt(errors, clusterId, () => {
+      requireSettings(wanted, this.#values())
+      if (isSame(stored?.value, wanted)) return
+      changed.add(clusterId)
+      this.#write(this.#documents.settings, clusterId, wanted, stored)
+    })
+  }
+
+  async stageDistributions(): Promise<void> {
+    const { before, errors } = this.staged.distributions
+    for (const { id, value } of this.#all.distributions) {
+      const site = this.#changes.sites.get(id)
+      if (site === undefined || !isOf(site, value)) continue
+      before.set(id, siteContent(id, contentOf(value), (await this.#keeper?.webhooks(site)) ?? []))
+    }
+    for (const [id, input] of this.#changes.distributions) {
+      await attempt(errors, id, () => this.#stageDistribution(id, input))
+    }
+  }
+
+  /** Of those that are removed: after everything that may name them. */
+  async requireUnusedPolicies(): Promise<void> {
+    for (const [name, input] of this.#changes.policies) {
+      if (input === null) await attempt(this.staged.policies.errors, name, () => requireUnused(name, this.#values()))
+    }
+  }
+
+  async #stageDistribution(id: string, input: DistributionCacheInput | null): Promise<void> {
+    const site = this.#changes.sites.get(id)
+    const found = this.#all.distributions.find(one => one.id === id)
+    // The settings of a distribution are removed after it is gone.
+    if (site === undefined && input === null) return
+    if (site === undefined) throw cacheErrors.distribution_not_found(`There is no distribution ${id}.`)
+    const stored = found !== undefined && isOf(site, found.value) ? found : undefined
+    const content = input === null ? undefined : contentOf(input)
+    const told = await this.#checkDistribution(site, input, content)
+    const isTold = told?.isChange === true
+    const { after, changed } = this.staged.distributions
+    if (content === undefined) this.#sites.delete(id)
+    else {
+      after.set(id, siteContent(id, content, told?.after ?? []))
+      this.#sites.set(id, withWebhooks(content, site.createdMs, stored?.value, isTold))
+    }
+    if (!isTold && isSame(stored && contentOf(stored.value), content)) return
+    changed.add(id)
+    this.#write(this.#documents.distributions, id, this.#sites.get(id), found)
+    if (told !== undefined) this.steps.push(tx => told.apply(tx))
+  }
+
+  /** Resolves with the change of its webhooks. */
+  async #checkDistribution(
+    site: Distribution,
+    input: DistributionCacheInput | null,
+    content: DistributionCacheContent | undefined,
+  ): Promise<WebhookChange | undefined> {
+    const keeper = this.#keeper
+    const asked = (input?.webhooks ?? []) as readonly WebhookDocument[]
+    if (keeper === undefined && asked.length > 0)
+      throw cacheErrors.not_implemented('/webhooks: the plugin purge, which tells webhooks, is not loaded.')
+    let prepared: WebhookChange | undefined
+    await passAll([
+      () => {
+        if (content !== undefined) requireDistribution(site, content, this.#values())
+      },
+      async () => {
+        prepared = await keeper?.prepare(site, asked)
+      },
+    ])
+    if (content !== undefined) requireWebhooks(site, content, idsOf(prepared))
+    return prepared
+  }
+
+  #values(): CacheValues {
+    return { settings: this.#settings, policies: this.#policies, distributions: this.#sites }
+  }
+
+  #write<T>(collection: Collection<T>, name: string, value: T | undefined, stored: Stored<T> | undefined): void {
+    const condition = stored === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: stored.etag }
+    this.steps.push(tx => {
+      if (value === undefined) tx.delete(collection, name, condition)
+      else tx.put(collection, name, value, condition)
+    })
   }
 }
 

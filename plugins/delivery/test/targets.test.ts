@@ -143,6 +143,7 @@ t.test('a use of the connected target, such as a test, is an attempt: its state 
   const { state, set, targets } = await start(t)
   await set({ enable: 'on' })
   const shown = async () => (await targets.states())[0]!
+  await until(async () => (await shown()).isOnline)
   const use = async () => {
     const [target] = await targets.configured()
     await targets
