@@ -2,6 +2,7 @@
  * One target in the main thread. While the target is enabled, it is connected and its queue is delivered. It is connected again when its
  * settings change. The queue stays when the target is disabled or removed, so that nothing is lost.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Logger } from 'svc/kernel'
 import { type Delivery, type QueueEntry, type QueueTopic, sentenceOf } from 'svc/plugins/queue/api'
 import type { TargetValues } from 'svc/plugins/settings/api'
@@ -68,7 +69,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
 
   const change = async (values: TargetValues | undefined): Promise<void> => {
     // A notice of unchanged settings keeps the connection.
-    if (values === applied) return
+    if (isDeepStrictEqual(values, applied)) return
     applied = values
     await directWay?.close()
     await delivery?.stop()
@@ -129,13 +130,14 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
       return last
     },
     async use(values, work) {
-      if (target !== undefined && values === applied) {
+      const connected = target
+      if (connected !== undefined && isDeepStrictEqual(values, applied)) {
         const note = (reason: string) => {
           // Other settings may be in force by now.
-          if (values === applied) state.lastError = reason
+          if (target === connected) state.lastError = reason
         }
         try {
-          await work(target)
+          await work(connected)
         } catch (error) {
           note(sentenceOf(error))
           throw error

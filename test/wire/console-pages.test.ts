@@ -60,8 +60,8 @@ if (withoutBrowser !== false) {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'photos' }).waitFor()
 
-    // The answer to a text comes after the hit was selected: the selection stays.
-    const search = /\/buckets\?.*prefix=pho(&|$)/
+    // The answer to a text comes after the hit was selected: the selection stays. Of a text that was not asked about before.
+    const search = /\/buckets\?.*prefix=photo(&|$)/
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
     await page.route(search, async route => {
       await isReleased
@@ -73,7 +73,7 @@ if (withoutBrowser !== false) {
     await page.locator('input[aria-label="Search"]:focus').waitFor()
     const asked = page.waitForRequest(search)
     const answered = page.waitForResponse(search)
-    await page.keyboard.type('pho')
+    await page.keyboard.type('photo')
     await asked
     await page.locator('[role=option][data-combobox-selected]').getByText('photos').waitFor()
     release()

@@ -190,7 +190,7 @@ if (withoutBrowser !== false) {
     t.equal(await dialog.getByRole('alert').count(), 0)
     await dialog.getByLabel('Endpoint', { exact: true }).fill(endpoint)
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('row', { name: /^webhook:gone webhook .* online / }).waitFor()
+    await page.getByRole('row', { name: /^webhook:gone webhook .* not tried yet / }).waitFor()
 
     // One that is not enabled is told to be, where it is tested and where rules name it.
     await page.getByRole('button', { name: 'Disable webhook:gone' }).click()

@@ -107,6 +107,15 @@ const forgerAtSite = nextClient()
 const forged = { ...ada, secret: 'wrong-secret' }
 let guesses = 0
 
+const signedForSite = () =>
+  signRequest(forged, {
+    method: 'GET',
+    host: 'www.site.test',
+    path: '/index.html',
+    payload: 'UNSIGNED-PAYLOAD',
+    nowMs: Date.now(),
+  }).headers
+
 const rows: readonly Row[] = [
   {
     api: 's3',
@@ -161,7 +170,7 @@ const rows: readonly Row[] = [
     kind: 'user',
     what: 'wrong signatures',
     begin: byDistribution({ defaultBehavior: { access: 'authenticated' } }),
-    ask: () => web.send({ ...page, signer: forged, headers: { host: 'www.site.test', ...forgerAtSite } }),
+    ask: () => web.send({ ...page, headers: { ...signedForSite(), ...forgerAtSite } }),
   },
   {
     api: 'web',

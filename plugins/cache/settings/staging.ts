@@ -110,12 +110,7 @@ class Stage {
   readonly #sites: Map<string, StoredDistributionCache>
   #settings: StoredSettings | undefined
 
-  constructor(
-    documents: CacheDocuments,
-    all: AllSettings,
-    changes: CacheChanges,
-    keeper: CacheWebhooks | undefined,
-  ) {
+  constructor(documents: CacheDocuments, all: AllSettings, changes: CacheChanges, keeper: CacheWebhooks | undefined) {
     const { policies, distributions, settings } = valuesOf(all)
     this.#documents = documents
     this.#all = all

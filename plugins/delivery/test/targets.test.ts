@@ -146,9 +146,10 @@ t.test('a use of the connected target, such as a test, is an attempt: its state 
   await until(async () => (await shown()).isOnline)
   const use = async () => {
     const [target] = await targets.configured()
+    // Settings that are read twice may be two objects.
     await targets
       .deliveryOf(target!)
-      .use(target!.values, connected => connected.send(['test'], AbortSignal.timeout(90_000)))
+      .use({ ...target!.values }, connected => connected.send(['test'], AbortSignal.timeout(90_000)))
   }
   state.failure = 'nobody listens'
   await t.rejects(use(), { message: 'nobody listens' })
