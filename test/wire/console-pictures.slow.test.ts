@@ -47,7 +47,7 @@ async function flawsOf(page: Page, without: readonly string[] = []): Promise<str
 const measure = `({
   overflow: document.documentElement.scrollWidth - innerWidth,
   tabs: Math.max(0, ...Array.from(document.querySelectorAll('[role=tablist]'), one => one.offsetHeight)),
-  outside: Array.from(document.querySelectorAll('main button:not([role=tab])'))
+  outside: Array.from(document.querySelectorAll('main button:not([role=tab]), [role=dialog] button:not([role=tab])'))
     .filter(one => one.getBoundingClientRect().right > innerWidth)
     .map(one => one.ariaLabel ?? one.textContent),
   line: Math.max(0, ...Array.from(document.querySelectorAll('main p, main td, main [role=tabpanel]'), one => one.clientWidth)),

@@ -26,7 +26,8 @@ export interface ListPageProps<Item> {
   readonly hasFilter?: boolean
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
-  readonly none: string
+  /** What is said of an empty list; absent: a list that is nearly always empty is shown only where it is not. */
+  readonly none?: string
   /** Shows all of an item. */
   readonly onOpen?: (item: Item) => void
   /** Smaller letters, for rows of many columns. */
@@ -46,6 +47,7 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
     ...(refetchInterval !== undefined && { refetchInterval }),
   })
   const { items, isEmpty } = list
+  if (none === undefined && (isEmpty || list.isPending)) return null
   return (
     <Stack>
       <Group justify="space-between">

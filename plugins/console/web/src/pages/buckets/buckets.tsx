@@ -138,6 +138,7 @@ function Openness({ bucket }: { bucket: Bucket }) {
 }
 
 function Protection({ bucket }: { bucket: Bucket }) {
+  if (bucket.versioning !== 'enabled' && bucket.objectLockEnabled !== true) return null
   return (
     <Group gap={4}>
       {bucket.versioning === 'enabled' && <State text={texts.buckets.versioned} is="neutral" />}

@@ -39,7 +39,6 @@ export function Queues() {
         }}
         columns={columnsOf(mayDiscard ? setDiscarded : undefined)}
         idOf={({ id }) => id}
-        none={words.none}
       />
       {discarded !== undefined && (
         <ConfirmDeletion

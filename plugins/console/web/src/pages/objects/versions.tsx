@@ -1,5 +1,5 @@
 /** Every version of one object, the newest first. */
-import { Anchor, Group, Skeleton, Stack, Table } from '@mantine/core'
+import { Anchor, Group, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
@@ -92,13 +92,17 @@ function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
             {date}
           </Anchor>
         )}
-        <Group gap={4}>
+        {/* Below the date: beside it a phone has no room. */}
+        <Group gap="xs">
           {isLatest && <State text={texts.objects.latest} is="good" />}
-          {isDeleteMarker && <State text={texts.objects.deleteMarker} is="poor" />}
+          {isDeleteMarker ? (
+            <State text={texts.objects.deleteMarker} is="poor" />
+          ) : (
+            <Text size="sm" c="dimmed" className="numbers">
+              {formatBytes(size)}
+            </Text>
+          )}
         </Group>
-      </Table.Td>
-      <Table.Td ta="right" className="numbers">
-        {isDeleteMarker ? '' : formatBytes(size)}
       </Table.Td>
       <Table.Td>
         <Group gap={4} justify="flex-end" wrap="nowrap">

@@ -68,7 +68,6 @@ export const eventQueues = {
   discardTitle: (id: string) => `Discard the queue of ${id}?`,
   discardText: (events: number) =>
     `${formatCount(events)} ${events === 1 ? 'event' : 'events'} will never be delivered. The objects stay.`,
-  none: 'Every queue has its target.',
 }
 
 export const certificateState = {
