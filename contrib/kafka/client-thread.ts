@@ -3,7 +3,6 @@
  * invalid answer of a broker, cannot be caught and would end the server. Here it ends this thread, and `producer.ts` starts another.
  * Compression does not block the server either.
  */
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -43,12 +42,14 @@ export interface ThreadAnswer {
 type Client = Producer<Buffer, Buffer, Buffer, Buffer>
 
 const { settings, thread, httpClient, reach, allowedNetworks } = workerData as ThreadData
-const { createAddressGuard }: typeof import('svc/plugins/http-client/api') = await import(httpClient)
+const { createAddressGuard, readTlsFiles }: typeof import('svc/plugins/http-client/api') = await import(httpClient)
 guardSockets(createAddressGuard({ reach, allowedNetworks }))
 const port = parentPort!
 /** Ahead of the deadline of the attempt, which ends the thread. */
 const answerMsMax = Math.ceil(settings.timeout * 0.8)
 let client: Client | undefined
+/** While its files are read. */
+let opening: Promise<Client> | undefined
 let clients = thread
 
 port.on('message', (request: ThreadRequest) => {
@@ -64,7 +65,9 @@ port.on('message', (request: ThreadRequest) => {
 answer(0, undefined)
 
 async function produce({ keys, lengths, bytes }: ThreadRequest): Promise<void> {
-  client ??= createClient()
+  // All that come meanwhile wait for the same, and go on in their order.
+  if (client === undefined) opening ??= openClient()
+  const producer = client ?? (await opening!)
   let offset = 0
   const messages = lengths.map((length, i) => {
     const value = Buffer.from(bytes.buffer, bytes.byteOffset + offset, length)
@@ -72,7 +75,7 @@ async function produce({ keys, lengths, bytes }: ThreadRequest): Promise<void> {
     const key = keys[i]
     return { topic: settings.topic, key: key === undefined ? undefined : Buffer.from(key), value }
   })
-  await client.send({
+  await producer.send({
     acks: ProduceAcks.ALL,
     messages,
     compression: settings.compression,
@@ -81,7 +84,18 @@ async function produce({ keys, lengths, bytes }: ThreadRequest): Promise<void> {
   })
 }
 
-function createClient(): Client {
+async function openClient(): Promise<Client> {
+  try {
+    // Not before `opening` is set, which ends here.
+    const tls = await (settings.tls ? tlsOf(settings) : undefined)
+    client = createClient(tls)
+    return client
+  } finally {
+    opening = undefined
+  }
+}
+
+function createClient(tls: Awaited<ReturnType<typeof tlsOf>> | undefined): Client {
   const brokers = settings.brokers.map(broker => parseBroker(broker)!)
   // The library starts with the first broker and stays there even when it is silent, so each new client starts with another broker.
   const first = clients++ % brokers.length
@@ -96,8 +110,8 @@ function createClient(): Client {
     connectTimeout: Math.ceil(answerMsMax / Math.min(brokers.length, 3)),
     metadataMaxAge: 60_000,
   }
-  if (settings.tls) {
-    options.tls = tlsOf(settings)
+  if (tls !== undefined) {
+    options.tls = tls
     // Proxies distinguish clusters by it; an address has none.
     options.tlsServerName = brokers.every(({ host }) => isIP(host) === 0)
   }
@@ -127,26 +141,23 @@ function answer(id: number, failure: Failure | undefined): void {
 }
 
 /** Reads the files for each client, because certificates are renewed. */
-function tlsOf({ ca_cert, client_tls_cert, client_tls_key, tls_skip_verify }: KafkaSettings) {
-  const ca = read('ca_cert', ca_cert)
-  const cert = read('client_tls_cert', client_tls_cert)
-  const key = read('client_tls_key', client_tls_key)
+async function tlsOf({ ca_cert, client_tls_cert, client_tls_key, tls_skip_verify }: KafkaSettings) {
+  const isVerified = !tls_skip_verify
+  const named = { authoritiesFile: ca_cert, certificateFile: client_tls_cert, keyFile: client_tls_key, isVerified }
+  const files = await readTlsFiles(named).catch((error: Error) => {
+    throw new FileError(sentence(error.message))
+  })
   try {
-    const secureContext = createSecureContext({ ca, cert, key, minVersion: 'TLSv1.2' })
-    return { secureContext, rejectUnauthorized: !tls_skip_verify }
+    return {
+      secureContext: createSecureContext({ ...files, minVersion: 'TLSv1.2' }),
+      rejectUnauthorized: isVerified,
+    }
   } catch {
-    throw new FileError('The certificates or the key cannot be used.')
+    throw new FileError('The certificate and the key do not belong together.')
   }
 }
 
-function read(key: string, path: string): Buffer | undefined {
-  if (path === '') return undefined
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw new FileError(`The file of ${key} cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
-  }
-}
+const sentence = (clause: string) => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
 
 class FileError extends Error {
   get failure(): Failure {

@@ -3,9 +3,8 @@
  * problems as events of the connection and the channel; an `error` event without a listener would end the process. It leaves the socket
  * open when a broker does not answer, so `end` destroys the socket.
  */
-import { readFile } from 'node:fs/promises'
 import amqp, { type Channel, type ChannelModel, type ConfirmChannel, type Message } from 'amqplib'
-import type { AddressGuard } from 'svc/plugins/http-client/api'
+import { type AddressGuard, readTlsFiles } from 'svc/plugins/http-client/api'
 import { type NotifyMessage, reasonOf } from 'svc/plugins/notify/api'
 import type { AmqpSettings, Broker } from './settings.ts'
 
@@ -118,9 +117,9 @@ function addressOf(broker: Broker) {
 
 async function readTls({ isTls, authority, certificate, key, isVerified }: Broker) {
   if (!isTls) return {}
-  const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path))
-  const [ca, cert, privateKey] = await Promise.all([read(authority), read(certificate), read(key)])
-  return { ca, cert, key: privateKey, rejectUnauthorized: isVerified }
+  const [authoritiesFile, certificateFile, keyFile] = [authority ?? '', certificate ?? '', key ?? '']
+  const files = await readTlsFiles({ authoritiesFile, certificateFile, keyFile, isVerified })
+  return { ...files, rejectUnauthorized: isVerified }
 }
 
 async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (error: unknown) => void) {

@@ -2,7 +2,6 @@
  * One connection to NATS. It never reconnects: the library would keep messages in memory meanwhile, without bound, and report
  * success.
  */
-import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { setImmediate as afterEvents } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
@@ -20,8 +19,8 @@ import {
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node'
 import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
-import type { AddressGuard } from 'svc/plugins/http-client/api'
-import { reasonOf, SetupError } from './failures.ts'
+import { type AddressGuard, readSmallFile, readTlsFiles } from 'svc/plugins/http-client/api'
+import { SetupError } from './failures.ts'
 import { type NatsSettings, parseServer } from './settings.ts'
 
 export interface Publication {
@@ -189,42 +188,41 @@ async function authenticatorOf(settings: NatsSettings): Promise<Authenticator | 
   const { username, password, token, nkey_specification, credentials_file } = settings
   if (username !== '') return usernamePasswordAuthenticator(username, password)
   if (token !== '') return tokenAuthenticator(token)
-  const authenticator =
-    nkey_specification !== ''
-      ? nkeyAuthenticator(Buffer.from(nkey_specification))
-      : credentials_file !== ''
-        ? credsAuthenticator(await read('credentials_file', credentials_file))
-        : undefined
-  try {
-    authenticator?.('nonce')
-  } catch {
-    const key = nkey_specification !== '' ? 'nkey_specification' : 'credentials_file'
-    throw new SetupError(`the value of ${key} cannot be used`)
+  if (nkey_specification !== '') {
+    return usable(nkeyAuthenticator(Buffer.from(nkey_specification)), 'the value of nkey_specification cannot be used')
   }
-  return authenticator
+  if (credentials_file === '') return undefined
+  // The same whatever is wrong with the file: whoever may change the configuration may name any.
+  const problem = 'the file of credentials_file cannot be read, or holds no credentials'
+  const credentials = await readSmallFile(credentials_file)
+  if (credentials === undefined) throw new SetupError(problem)
+  return usable(credsAuthenticator(credentials), problem)
+}
+
+/** Throws SetupError with the problem if it cannot sign. */
+function usable(authenticator: Authenticator, problem: string): Authenticator {
+  try {
+    authenticator('nonce')
+    return authenticator
+  } catch {
+    throw new SetupError(problem)
+  }
 }
 
 /** Reads the files for each connection, because certificates are renewed. */
 async function tlsOf({ ca_cert, client_cert, client_key, tls_skip_verify }: NatsSettings): Promise<TlsOptions> {
-  const pem = async (key: string, path: string) => (path === '' ? undefined : (await read(key, path)).toString())
-  const [ca, cert, key] = [
-    await pem('ca_cert', ca_cert),
-    await pem('client_cert', client_cert),
-    await pem('client_key', client_key),
-  ]
+  const files = await readTlsFiles({
+    authoritiesFile: ca_cert,
+    certificateFile: client_cert,
+    keyFile: client_key,
+    isVerified: !tls_skip_verify,
+  })
+  const [ca, cert, key] = [files.ca?.toString(), files.cert?.toString(), files.key?.toString()]
   try {
     createSecureContext({ ca, cert, key })
   } catch {
-    throw new SetupError('the certificates or the key cannot be used')
+    throw new SetupError('the certificate and the key do not belong together')
   }
   // The library passes unknown options to Node.js.
   return { ca, cert, key, rejectUnauthorized: !tls_skip_verify, minVersion: 'TLSv1.2' } as TlsOptions
-}
-
-async function read(key: string, path: string): Promise<Buffer> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    throw new SetupError(`the file of ${key} cannot be read: ${reasonOf(error).reason}`)
-  }
 }

@@ -2,10 +2,9 @@
  * A bounded pool of connections to PostgreSQL. The client library reports lost connections as events of the client and the pool, which
  * would end the process without a listener, and throws when a server does not speak its protocol. This file catches both.
  */
-import { readFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import pg from 'pg'
-import type { AddressGuard } from 'svc/plugins/http-client/api'
+import { type AddressGuard, readTlsFiles } from 'svc/plugins/http-client/api'
 import type { Place } from './connection-string.ts'
 
 /** The error code of PostgreSQL; empty for other errors. */
@@ -148,12 +147,12 @@ class GuardedSocket extends Socket {
 
 async function readTls({ tls }: Place): Promise<pg.ClientConfig['ssl']> {
   if (tls === undefined) return false
-  const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path))
-  const [ca, cert, key] = await Promise.all([read(tls.authority), read(tls.certificate), read(tls.key)])
-  return {
-    ...(ca && { ca }),
-    ...(cert && { cert }),
-    ...(key && { key }),
-    rejectUnauthorized: tls.isVerified,
-  } as pg.ClientConfig['ssl']
+  const { authority = '', certificate = '', key = '', isVerified } = tls
+  const files = await readTlsFiles({
+    authoritiesFile: authority,
+    certificateFile: certificate,
+    keyFile: key,
+    isVerified,
+  })
+  return { ...files, rejectUnauthorized: isVerified } as pg.ClientConfig['ssl']
 }

@@ -2,9 +2,8 @@
  * One connection to Redis. It never reconnects: the caller that finds it lost opens another. The client library reports problems as an
  * event beside the rejections, and waits for an answer without end, so `end` closes the socket.
  */
-import { readFile } from 'node:fs/promises'
 import { createClient, MultiErrorReply } from 'redis'
-import type { AddressGuard } from 'svc/plugins/http-client/api'
+import { type AddressGuard, readTlsFiles } from 'svc/plugins/http-client/api'
 import { reasonOf } from 'svc/plugins/notify/api'
 import { parseAddress, type RedisSettings } from './settings.ts'
 
@@ -25,7 +24,9 @@ export async function openConnection(
   guard: AddressGuard,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const authority = settings.ca_cert === '' ? undefined : await readFile(settings.ca_cert, { signal })
+  const { ca_cert: authoritiesFile, tls_skip_verify } = settings
+  const tls = { authoritiesFile, certificateFile: '', keyFile: '', isVerified: !tls_skip_verify }
+  const { ca: authority } = await readTlsFiles(tls)
   const ended = new AbortController()
   const client = createRedisClient(settings, guard, authority, ended.signal)
   let failure: unknown

@@ -8,7 +8,7 @@ import type { LookupFunction } from 'node:net'
 
 export { HttpClientError, type HttpClientErrorReason } from './error.ts'
 export { createAddressGuard, type GuardOptions } from './guard.ts'
-export { readTlsFiles } from './tls-files.ts'
+export { readSmallFile, readTlsFiles } from './tls-files.ts'
 
 /**
  * The allowed addresses. `private`: everything except link-local, metadata, unspecified, multicast and reserved addresses;

@@ -29,13 +29,13 @@ export async function readTlsFiles(tls: HttpClientTls | undefined): Promise<TlsF
 /** Any path may be set by whoever may change the configuration: the error tells neither whether the file exists nor what is in it. */
 async function readPem(what: string, path: string, kind: 'certificate' | 'key'): Promise<Buffer | undefined> {
   if (path === '') return undefined
-  const bytes = await readSmall(path)
+  const bytes = await readSmallFile(path)
   if (bytes !== undefined && holds(kind, bytes)) return bytes
   throw new HttpClientError('tls', `the file of ${what} cannot be read, or holds no PEM ${kind}`)
 }
 
-/** Undefined: it cannot be read, is no file, or is too large. */
-async function readSmall(path: string): Promise<Buffer | undefined> {
+/** Undefined: it cannot be read, is no file, or is larger than 1 MiB. Which of them is not told: any path may be set by whoever may change the configuration. */
+export async function readSmallFile(path: string): Promise<Buffer | undefined> {
   try {
     // Non-blocking: if it is a pipe, opening would wait for a writer.
     const file = await open(path, nonBlockingRead)

@@ -275,13 +275,17 @@ t.test('TLS: authorities, client certificates, and problems with them', { skip }
   await t.rejects(attempt({ ca_cert: '' }), { message: /SELF_SIGNED|UNABLE_TO_VERIFY/ })
   await t.rejects(attempt({ ca_cert: client.cert }), { message: /SELF_SIGNED|UNABLE_TO_VERIFY|SIGNATURE/ })
   await t.rejects(attempt({ client_tls_cert: '', client_tls_key: '' }), { message: /cannot be reached|closed/ })
-  await t.rejects(attempt({ client_tls_key: server.key }), { message: 'The certificates or the key cannot be used.' })
+  await t.rejects(attempt({ client_tls_key: server.key }), {
+    message: 'The certificate and the key do not belong together.',
+  })
   await t.rejects(attempt({ ca_cert: join(folder, 'none') }), {
-    message: 'The file of ca_cert cannot be read: ENOENT.',
+    message: 'The file of the authorities cannot be read, or holds no PEM certificate.',
   })
   const text = join(folder, 'text')
   writeFileSync(text, 'no certificate, but a secret: s3cret of the test')
-  await t.rejects(attempt({ client_tls_cert: text }), { message: 'The certificates or the key cannot be used.' })
+  await t.rejects(attempt({ client_tls_cert: text }), {
+    message: 'The file of the certificate cannot be read, or holds no PEM certificate.',
+  })
   await t.rejects(attempt({ tls: false }), { message: /./ })
   const plain = await startFront(t, { broker: cluster.brokers[0]! })
   await t.rejects(attempt({ brokers: [plain.broker] }), { message: /./ })

@@ -148,7 +148,7 @@ t.test('TLS: the certificate is verified, with the authorities in a file', { ski
   await connect(t, { ...settings, tls_skip_verify: true }).send([testMessage({ key: 'trusted' })], noSignal)
   await t.rejects(connect(t, settings).send([testMessage()], noSignal), { message: /self.signed/ })
   await t.rejects(connect(t, { ...settings, ca_cert: '/nowhere.pem' }).send([testMessage()], noSignal), {
-    message: /ENOENT/,
+    message: /the file of the authorities cannot be read, or holds no PEM certificate/,
   })
   const lookup: LookupFunction = (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }])
   const named = complete({
