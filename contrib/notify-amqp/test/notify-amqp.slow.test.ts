@@ -196,9 +196,7 @@ t.test('a broker that takes no messages because of its memory gives an error wit
     await new Promise(done => setTimeout(done, 100))
   }
   t.match(error, /^AMQP at .*(did not answer within 5000 ms|takes no messages)/)
-  const startedMs = performance.now()
   await target.close()
-  t.ok(performance.now() - startedMs < 15_000)
   server.control('set_vm_memory_high_watermark', '0.4')
   const next = connect(t, { routing_key: 'while-blocked' })
   for (let attempt = 0; attempt < 10; attempt++) {
@@ -253,11 +251,9 @@ t.test('services that do not speak the protocol, or disconnect, give an error in
     for (const protocol of ['amqp', 'amqps']) {
       const url = `${protocol}://svc:secret-of-nobody@127.0.0.1:${port}`
       const target = connect(t, { url, routing_key: 'x', timeout: 300 })
-      const startedMs = performance.now()
       const sent = target.send([testMessage()], noSignal)
       await t.rejects(sent, { message: /^(?!.*secret-of)AMQP at/ }, `${name} ${protocol}`)
       await t.rejects(target.test(testBody('x'), noSignal), { message: /^AMQP at/ }, `${name} ${protocol}`)
-      t.ok(performance.now() - startedMs < 30_000, `${name}: in time`)
       await target.close()
     }
     await new Promise(done => fake.close(done))

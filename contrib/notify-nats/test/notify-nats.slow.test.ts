@@ -281,9 +281,7 @@ t.test('no server, no answer and random answers are errors within the timeout, a
     const silent = await listen(t, socket => void (greeting !== '' && socket.write(greeting)))
     const tls = greeting.includes('tls_required')
     const { send } = connect(t, { address: [silent.address], timeout: 500, tls })
-    const startedMs = performance.now()
     await t.rejects(send([testMessage()], noSignal), { message: /in time|within 500 ms/ })
-    t.ok(performance.now() - startedMs < 20_000)
     const deadlineMs = performance.now() + 90_000
     while (silent.open() > 0 && performance.now() < deadlineMs) await sleep(20)
     t.equal(silent.open(), 0, 'no connection is left')

@@ -256,11 +256,9 @@ t.test('services that do not speak the protocol, or disconnect, give an error in
     const connection_string = `postgresql://svc:secret-of-nobody@127.0.0.1:${port}/db`
     for (const query of ['', '?sslmode=require']) {
       const target = connect(t, { connection_string: connection_string + query, table: 'x', timeout: 300 })
-      const startedMs = performance.now()
       const sent = target.send([testMessage(), testMessage({ key: 'b' })], noSignal)
       await t.rejects(sent, { message: /^(?!.*secret-of)PostgreSQL at/ }, `${name} ${query}`)
       await t.rejects(target.test(testBody('x'), noSignal), { message: /^PostgreSQL at/ }, `${name} ${query}`)
-      t.ok(performance.now() - startedMs < 30_000, `${name}: in time`)
       await target.close()
     }
     await new Promise(done => fake.close(done))

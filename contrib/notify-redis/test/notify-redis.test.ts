@@ -186,10 +186,8 @@ t.test('services that do not speak the protocol, or disconnect, give an error in
     await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
     const { port } = server.address() as { port: number }
     const target = connect(t, { address: `127.0.0.1:${port}`, password: 'secret-of-nobody', key: 'k', timeout: 300 })
-    const startedMs = performance.now()
     await t.rejects(target.send([testMessage(), testMessage()], noSignal), { message: /^Redis at/ }, name)
     await t.rejects(target.test(testBody('x'), noSignal), { message: /^(?!.*secret-of)/ }, name)
-    t.ok(performance.now() - startedMs < 30_000, `${name}: in time`)
     await target.close()
     // An open connection would prevent its end.
     await new Promise(done => server.close(done))

@@ -103,8 +103,6 @@ t.test('everything else is as it was: few attempts while the server is busy, non
   await close()
   const never = await startScript(t, () => {})
   await never.close()
-  const startedMs = performance.now()
   await t.rejects(never.s3.send(get), { code: 'ECONNREFUSED' })
   await t.rejects(never.admin.send(change), { code: 'ECONNREFUSED', message: /--admin-url/ })
-  t.ok(performance.now() - startedMs < 20_000)
 })

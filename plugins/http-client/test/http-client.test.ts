@@ -243,14 +243,12 @@ t.test('a request ends in time with a reason, for any behaviour of the server', 
     const url = await startTcp(t, socket => {
       socket.once('data', () => bytes !== undefined && socket.end(bytes, 'latin1'))
     })
-    const startedMs = performance.now()
     const failure = await failureOf(
       client.request({ url: `${url}?key=s3cret`, body: 'b0dy', headers: { a: 'header' } }),
     )
     t.equal(failure.reason, reason, what)
     t.match(failure.message, words, what)
     t.notMatch(failure.message, /s3cret|b0dy|header\b(?!s)/, what)
-    t.ok(performance.now() - startedMs < 30_000, what)
   }
   const closed = await startTcp(t, () => {})
   const controller = new AbortController()

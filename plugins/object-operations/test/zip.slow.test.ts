@@ -195,13 +195,12 @@ t.test('names stay below the folder, and are unique', t => {
     'ka\u0308 (2)',
     'D (2)',
   ])
-  const count = 50_000
+  // A search that takes longer for each further name would not come to an end.
+  const count = 200_000
   const same = createNames()
-  const before = performance.now()
   const given = new Set(Array.from({ length: count }, () => same('f/________')))
   t.equal(given.size, count)
   t.ok(given.has(`f/________ (${count})`))
-  t.ok(performance.now() - before < 3000, 'as long for the last one as for the first')
   t.equal(commonFolderLength(['a/b/1', 'a/b/2'], []), 4)
   t.equal(commonFolderLength(['a/b/1', 'a/c/2'], []), 2)
   t.equal(commonFolderLength(['a/b/1'], ['a/bc/']), 2)

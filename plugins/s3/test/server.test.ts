@@ -439,6 +439,7 @@ t.test('a large object reaches a slow reader whole, and one that disconnects is 
 
 t.test('each request is observed once, with its facts', async t => {
   records.length = 0
+  const begunMs = Date.now()
   await send({
     method: 'PUT',
     path: `/${Bucket}/observed`,
@@ -470,8 +471,8 @@ t.test('each request is observed once, with its facts', async t => {
   t.equal(records.length, 3)
   t.equal(records[1]!.sentBytes, failed.body.length)
   for (const record of records) {
-    t.ok(record.durationMs > 0 && record.durationMs < 5000)
-    t.ok(Math.abs(record.timeMs - Date.now()) < 10_000)
+    t.ok(record.durationMs > 0)
+    t.ok(record.timeMs >= begunMs - 1 && record.timeMs <= Date.now())
   }
 })
 

@@ -85,10 +85,8 @@ t.test('a stream ends with its session, and with the server', () =>
     t.equal((await call({ method: 'POST', path: '/api/v1/auth/logout' })).status, 204)
     await ofSession.closed
     t.equal(linesOf(await ofRoot.until('logout')).length, 1, 'others go on')
-    const startedMs = Date.now()
     t.same(await server.kernel.drain(), [])
     await ofRoot.closed
-    t.ok(Date.now() - startedMs < 3000, 'nobody waits for a stream')
   }),
 )
 
