@@ -15,7 +15,7 @@ export const NotifyTarget = Type.Object(
     arn: Type.String({ description: 'The name of the target in subscriptions.' }),
     enabled: Type.Boolean(),
     endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
-    online: Type.Boolean({ description: 'No delivery has failed since the last success.' }),
+    online: Type.Boolean({ description: 'No delivery, and no test, has failed since the last success.' }),
     pendingEvents: Type.Integer({ description: 'Waiting events in the queue.' }),
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
