@@ -16,21 +16,21 @@ export function lifecycleScope({ filter = {} }: LifecycleRule): string {
   return words.scope(narrowings)
 }
 
-/** The server names a rule so that gets no name. */
+/** The server gives a rule that was saved without a name an id of its own. */
 export const isUnnamed = ({ id = '' }: LifecycleRule): boolean => /^([0-9a-f]{32})?$/.test(id)
 
 /** Those of the rules that delete objects or old versions which none of the stored ones deletes in the same way. */
 export function deletingRules(rules: LifecycleRules, stored: LifecycleRules): LifecycleRules {
-  const known = new Set(stored.filter(({ enabled }) => enabled).map(deedOf))
+  const known = new Set(stored.filter(({ enabled }) => enabled).map(inWords))
   return rules.filter(rule => {
     const { enabled, expiration, noncurrentExpiration } = rule
     const deletes =
       expiration?.days !== undefined || expiration?.date !== undefined || noncurrentExpiration !== undefined
-    return enabled && deletes && !known.has(deedOf(rule))
+    return enabled && deletes && !known.has(inWords(rule))
   })
 }
 
-const deedOf = (rule: LifecycleRule): string => JSON.stringify([lifecycleScope(rule), lifecycleEffects(rule)])
+const inWords = (rule: LifecycleRule): string => JSON.stringify([lifecycleScope(rule), lifecycleEffects(rule)])
 
 export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
   return [

@@ -176,7 +176,7 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
           <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
             {isUnnamed(rule) ? words.unnamed : words.rule(id)} {!enabled && words.disabled}
           </Text>
-          <Deeds rule={rule} />
+          <RuleWords rule={rule} />
         </div>
         {onEdit !== undefined && onRemove !== undefined && (
           <Group gap={2} wrap="nowrap">
@@ -190,7 +190,7 @@ function RuleInWords({ rule, onEdit, onRemove }: RuleInWordsProps) {
 }
 
 /** Which objects, and what happens to them. */
-function Deeds({ rule }: { readonly rule: LifecycleRule }) {
+function RuleWords({ rule }: { readonly rule: LifecycleRule }) {
   return (
     <>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -212,7 +212,7 @@ const deletionQuestion = (rules: LifecycleRules): AskedFirst => ({
     <Stack gap="xs">
       {rules.map(rule => (
         <div key={`${rule.id} ${JSON.stringify(rule)}`}>
-          <Deeds rule={rule} />
+          <RuleWords rule={rule} />
         </div>
       ))}
       <Text size="sm">{words.deletionText}</Text>
