@@ -87,15 +87,37 @@ export function parseFormField(bytes: Buffer, name: string): Buffer {
   return Buffer.from(value, 'utf8')
 }
 
+/** A value of a body, and how one gets there. */
+interface Place {
+  readonly value: unknown
+  readonly name: string
+  readonly above: Place | undefined
+}
+
+/**
+ * Throws `invalid_argument` for a field `__proto__`, whose assignment to an object would set its prototype, and for half of a surrogate pair
+ * in a text or a name: rights would be decided about another key than the one that is stored, which has U+FFFD in its place.
+ */
 function requireHarmless(root: unknown): void {
-  const rest: unknown[] = [root]
-  while (rest.length > 0) {
-    const value = rest.pop()
+  const rest: Place[] = [{ value: root, name: '', above: undefined }]
+  for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
+    const { value } = place
+    if (typeof value === 'string' && !value.isWellFormed()) throw halfOfPair(place)
     if (typeof value !== 'object' || value === null) continue
-    // An assignment of this field to an object would set its prototype.
-    if (Object.hasOwn(value, '__proto__')) throw adminErrors.invalid_argument('No field may be called __proto__.')
-    for (const child of Object.values(value)) if (typeof child === 'object') rest.push(child)
+    for (const [name, child] of Object.entries(value)) {
+      if (name === '__proto__') throw adminErrors.invalid_argument('No field may be called __proto__.')
+      if (!name.isWellFormed()) throw halfOfPair(place)
+      if (typeof child === 'string' ? !child.isWellFormed() : typeof child === 'object') {
+        rest.push({ value: child, name, above: place })
+      }
+    }
   }
+}
+
+function halfOfPair(place: Place): Error {
+  let path = ''
+  for (let at: Place | undefined = place; at?.above !== undefined; at = at.above) path = `/${at.name}${path}`
+  return adminErrors.invalid_argument(`${path === '' ? 'The body' : `${path}:`} holds half of a surrogate pair.`)
 }
 
 /** In lower case, without parameters; empty if the request has none. */

@@ -5,7 +5,12 @@ import { adminErrors } from './errors.ts'
 /** For the query schema of every list. */
 export const pageParameters = {
   cursor: Type.String({ default: '', maxLength: 8192, description: '`nextCursor` of the page before.' }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'Items on a page.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 1000,
+    description: 'At most so many items on a page; a page of long ones has fewer.',
+  }),
 }
 
 /** The answer of a list. */

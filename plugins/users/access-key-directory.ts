@@ -30,7 +30,7 @@ import {
   requireSecretKey,
   requireText,
 } from './names.ts'
-import { readLimit } from './pages.ts'
+import { bytesOf, pageBytesMax, readLimit } from './pages.ts'
 import { requireCompiled } from './policy-directory.ts'
 import { removeShares } from './share-room.ts'
 import { requireFreeName, userNameOf } from './user-directory.ts'
@@ -113,14 +113,17 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
       const { prefix = '', startAfter = '', limit } = request
       const wanted = readLimit(limit)
       const page: StoredKey[] = []
+      let bytes = 0
       // The user's own alone: others may have any number of keys.
       for (const id of (await changes.keys()).accessKeysOf(uid)) {
         if (id <= startAfter || !id.startsWith(prefix)) continue
         const key = await accessKeys.get(id)
         if (key === undefined || (status !== undefined && key.value.status !== status)) continue
-        // One more than requested: only then there is a next page.
-        if (page.length === wanted) return { items: await Promise.all(page.map(show)), next: page.at(-1)!.id }
+        // One more than fits: only then there is a next page.
+        if (page.length === wanted || bytes >= pageBytesMax)
+          return { items: await Promise.all(page.map(show)), next: page.at(-1)!.id }
         page.push(key)
+        bytes += bytesOf(key.value)
       }
       return { items: await Promise.all(page.map(show)), next: undefined }
     },

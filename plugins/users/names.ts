@@ -34,11 +34,17 @@ export function requireAccessKey(text: string): void {
 }
 
 export function requireGroupName(text: string): void {
+  requireName(text)
+}
+
+/** A browser takes a segment of one or two dots out of a path. */
+function requireName(text: string): void {
   if (!namePattern.test(text)) refuse('name', 'has 1 to 128 letters, digits and . _ @ + = -')
+  if (text === '.' || text === '..') refuse('name', 'must not be one or two dots')
 }
 
 export function requirePolicyName(text: string): void {
-  if (!namePattern.test(text)) refuse('name', 'has 1 to 128 letters, digits and . _ @ + = -')
+  requireName(text)
   if (reservedPolicyNames.has(text)) refuse('name', 'is reserved')
 }
 

@@ -35,3 +35,18 @@ export async function selectPage<T>(
   }
   return { documents, next: undefined }
 }
+
+/** A page with more ends, however many items were asked for: documents with policies are long. It has one item at least. */
+export const pageBytesMax = 1024 * 1024
+
+export const bytesOf = (document: unknown): number => JSON.stringify(document).length
+
+/** As many of the items as a page takes. */
+export function fitting<Item>(items: readonly Item[]): readonly Item[] {
+  let bytes = 0
+  const end = items.findIndex(item => {
+    bytes += bytesOf(item)
+    return bytes > pageBytesMax
+  })
+  return end < 0 ? items : items.slice(0, Math.max(1, end))
+}

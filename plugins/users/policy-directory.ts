@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { allOf } from './documents.ts'
 import { noPolicy, usersErrors } from './errors.ts'
 import { nameSet, requirePolicyName } from './names.ts'
-import { readLimit, selectPage } from './pages.ts'
+import { fitting, readLimit, selectPage } from './pages.ts'
 import { requireGroup, requireUser } from './views.ts'
 
 type PolicyMethods = Pick<
@@ -87,8 +87,8 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
         ...page.documents.map(({ id, value, modifiedMs }) => describePolicy(id, value.document, false, modifiedMs)),
         ...fixed.map(name => builtIn(name)!),
       ].sort((a, b) => (a.name < b.name ? -1 : 1))
-      const shown = items.slice(0, limit)
-      const hasMore = items.length > limit || page.next !== undefined
+      const shown = fitting(items.slice(0, limit))
+      const hasMore = items.length > shown.length || page.next !== undefined
       return { items: shown, next: hasMore ? shown.at(-1)!.name : undefined }
     },
 

@@ -135,6 +135,13 @@ t.test('hostile JSON', async t => {
   t.equal((await save('{"name":"ab","free":{"a":{"__proto__":null}}}')).status, 400)
   t.equal((await save('{"name":"ab","constructor":{"prototype":{}}}')).status, 400)
   t.equal(({} as { color?: string }).color, undefined)
+  t.match((await save('{"name":"a\\ud800b"}')).json, {
+    code: 'invalid_argument',
+    detail: /\/name: holds half of a surrogate/,
+  })
+  t.match((await save('{"name":"ab","free":{"a":["x",{"b":"\\udc00"}]}}')).json, { detail: /\/free\/a\/1\/b: holds/ })
+  t.match((await save('{"name":"ab","free":{"\\ud83d":1}}')).json, { detail: /\/free: holds half/ })
+  t.equal((await save('{"name":"ab","free":{"\\ud83d\\ude00":"\\ud83d\\ude00"}}')).status, 200)
   const nested = (depth: number) => `{"name":"ab","free":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
   t.equal((await save(nested(40))).status, 200)
   t.match((await save(nested(100))).json, { status: 400, code: 'malformed_request' })

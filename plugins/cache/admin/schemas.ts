@@ -26,8 +26,8 @@ export const manage = ['admin:ManageCache']
 export const watch = [['admin:InvalidateCache', 'admin:ManageCache']]
 
 export const PolicyName = Type.String({
-  pattern: '^[a-z0-9._-]{1,64}$',
-  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
+  pattern: '^(?!\\.{1,2}$)[a-z0-9._-]{1,64}$',
+  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen, and not only one or two dots',
   description: 'At most 64 of a-z, 0-9, `.`, `_`, `-`.',
 })
 export const PolicyParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })

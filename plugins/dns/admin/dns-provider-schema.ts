@@ -6,8 +6,8 @@ import { blockName, type Fields, invalidProvider, type Kind } from '../kinds.ts'
 export const ProviderParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
 
 const ProviderName = Type.String({
-  pattern: '^[a-z0-9._-]{1,64}$',
-  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
+  pattern: '^(?!\\.{1,2}$)[a-z0-9._-]{1,64}$',
+  errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen, and not only one or two dots',
   description: 'Lower-case letters, digits, `.`, `_` and `-`; at most 64.',
 })
 

@@ -13,8 +13,8 @@ export default defineAdminOperation({
   authorize: ['admin:ManageCertificates'],
   params: Type.Object({
     name: Type.String({
-      pattern: '^[a-z0-9._-]{1,64}$',
-      errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen',
+      pattern: '^(?!\\.{1,2}$)[a-z0-9._-]{1,64}$',
+      errorMessage: 'must be 1 to 64 characters of a-z, 0-9, dot, underscore and hyphen, and not only one or two dots',
     }),
   }),
   body: DnsProviderReplacement,

@@ -22,6 +22,8 @@ export default defineAdminOperation({
     return {
       items: targets.map(({ kind, isEnabled, isOnline, lastSuccessMs, ...target }) => ({
         ...target,
+        // Addresses of chats have their secret in the path, and failures tell about the network.
+        ...(mayRead ? undefined : { endpoint: '', lastError: '' }),
         type: kind,
         enabled: isEnabled,
         online: isOnline,

@@ -14,12 +14,14 @@ export const NotifyTarget = Type.Object(
     type: Type.String({ description: 'The kind: `webhook`.' }),
     arn: Type.String({ description: 'The name of the target in subscriptions.' }),
     enabled: Type.Boolean(),
-    endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
+    endpoint: Type.String({
+      description: 'The address of the target, without credentials. Empty for callers who may only subscribe to it.',
+    }),
     online: Type.Boolean({ description: 'No delivery, and no test, has failed since the last success.' }),
     pendingEvents: Type.Integer({ description: 'Waiting events in the queue.' }),
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
-    lastError: Type.String({ description: 'Empty if there is none.' }),
+    lastError: Type.String({ description: 'Empty if there is none, and for callers who may only subscribe.' }),
     lastSuccessAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'Of an event or a test, since the start.' }),
     ),

@@ -245,6 +245,8 @@ t.test('a user with the right to set the rules of a bucket may list the targets,
   await server.s3.send(new CreateBucketCommand({ Bucket: 'owned' }))
   for (const user of ['owner', 'operator']) {
     t.match(await asked(user, 'GET', ''), { status: 200, json: { items: [{ id: 'http:_' }] } })
+    const [{ endpoint }] = (await asked(user, 'GET', '')).json.items
+    t.equal(endpoint !== '', user === 'operator', 'who may only subscribe sees no address')
     t.equal((await asked(user, 'POST', '/http:_/test')).status, 403)
     t.equal((await asked(user, 'POST', '/http:_/replay', { bucket: 'owned' })).status, 403)
     for (const [method, path] of [

@@ -138,7 +138,8 @@ export function describeDetail(version: ObjectVersion, isLatest: boolean) {
 
 /** Header values have one character for each byte; if the bytes are UTF-8, decodes them as such. */
 function asTexts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const texts: Record<string, string> = {}
+  // Without a prototype: a name may be `__proto__`.
+  const texts: Record<string, string> = Object.create(null)
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) continue
     const bytes = Buffer.from(value, 'latin1')

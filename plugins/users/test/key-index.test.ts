@@ -67,6 +67,28 @@ t.test('pages of access keys are those of the user, in order', async t => {
   t.same(await idsOf({ prefix: 'key-k3' }), ['key-k3', undefined])
 })
 
+t.test('a page of access keys with long policies ends before it is too long', async t => {
+  const { users, as } = await startDirectory(t)
+  await users.createUser({ accessKey: 'ada', policyNames: ['readwrite'] })
+  const ada = await as('ada')
+  const Resource = Array.from({ length: 150 }, (_, index) => `arn:aws:s3:::bucket/${`${index}`.padEnd(100, 'x')}`)
+  const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:GetObject', Resource }] }
+  const count = 80
+  for (let index = 0; index < count; index++) await users.createAccessKey(ada, { policy })
+  const found: string[] = []
+  let pages = 0
+  for (let startAfter: string | undefined = ''; startAfter !== undefined; pages++) {
+    const { items, next }: Awaited<ReturnType<typeof users.listAccessKeys>> = await users.listAccessKeys(ada, {
+      startAfter,
+    })
+    t.ok(JSON.stringify(items).length < 2 * 1024 * 1024)
+    found.push(...items.map(({ accessKey }) => accessKey))
+    startAfter = next
+  }
+  t.equal(pages, 2)
+  t.equal(new Set(found).size, count)
+})
+
 /** The directory of users over documents whose reads are counted, with the rest of the directory. */
 async function startCounted(folder: string, keysPerUserMax: number) {
   let context: Context | undefined

@@ -274,6 +274,8 @@ export function createConsoleRouter(queryClient: QueryClient) {
     basepath,
     context: { queryClient },
     defaultPreload: 'intent',
+    // What a page does not know does not reach it.
+    search: { strict: true },
     defaultErrorComponent: PageError,
     scrollRestoration: true,
   })
