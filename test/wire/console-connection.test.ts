@@ -31,7 +31,7 @@ if (withoutBrowser !== false) {
     return join(folder, name)
   }
   await call('POST', '/buckets', { name: 'photos' })
-  const expected = /no answer|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
+  const expected = /no answer|401 GET|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
   const { page, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
   await page.goto(`http://127.0.0.1:${line.port}/buckets/photos`)
   await page.getByLabel('Access key').fill(accessKey)
@@ -135,6 +135,26 @@ if (withoutBrowser !== false) {
     t.ok(await target.isVisible(), 'what was read stays in view')
     line.mend()
     await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
+
+    await openPage(page, '/', 'Overview')
+    await page.getByText('All drives work').waitFor()
+    line.cut()
+    await page.getByText('The server cannot be reached').first().waitFor()
+    t.equal(await page.getByText('All drives work').count(), 0, 'nothing is well that nobody can see')
+    line.mend()
+    await page.getByText('All drives work').waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('a live page whose session is over leads to the sign-in when its stream begins again', async t => {
+    await openPage(page, '/trace', 'Live requests')
+    await page.getByText('Live.').waitFor()
+    await page.context().clearCookies()
+    line.cut()
+    await page.getByText('Live.').waitFor({ state: 'detached' })
+    line.mend()
+    await page.getByLabel('Access key').waitFor()
+    await page.getByText('Your session has ended').waitFor()
     t.same(flaws, [])
   })
 }

@@ -266,6 +266,43 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('what is typed stays when the session ends, for its own user and for nobody else', async t => {
+    const { page, flaws } = await browser.open(t, {}, /401|404 GET .*policies/)
+    await signIn(page, '/policies')
+    const write = async (name: string) => {
+      await page.getByRole('button', { name: 'Create policy' }).click()
+      await page.getByRole('dialog').getByLabel('Name').fill(name)
+      await page.context().clearCookies()
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('dialog', { name: 'Sign in' }).waitFor()
+    }
+    const again = page.getByRole('dialog', { name: 'Sign in' })
+    const enter = async (accessKeyId: string, secretAccessKey: string) => {
+      await again.getByLabel('Access key').fill(accessKeyId)
+      await again.locator('input[type=password]').fill(secretAccessKey)
+      await again.getByRole('button', { name: 'Sign in' }).click()
+      await again.waitFor({ state: 'detached' })
+    }
+    await write('typed')
+    await again.getByText('Your session has ended').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await enter(accessKey, secretKey)
+    const dialog = page.getByRole('dialog')
+    t.equal(await dialog.getByLabel('Name').inputValue(), 'typed')
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
+    await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /typed/ }).waitFor()
+    await write('of-another')
+    const other = await admin.createUser('guest', { policyNames: ['readonly'] })
+    await enter(other.accessKeyId, other.secretAccessKey)
+    await page.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is left')
+    t.same(flaws, [])
+  })
+
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policies/)
     const dialog = page.getByRole('dialog')

@@ -94,6 +94,7 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (raw !== undefined) headers['content-type'] = raw.type
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`
+  const sender = current.id
   let response: Response
   try {
     response = await fetch(urlOf(id, params, query), {
@@ -116,7 +117,8 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   }
   if (!response.ok) {
     const problem = await problemOf(response)
-    if (!beforeSession.has(id)) endSessionAfter(problem)
+    // A late answer tells nothing of a session that has begun meanwhile.
+    if (!beforeSession.has(id) && sender === current.id) endSessionAfter(problem)
     throw problem
   }
   return response

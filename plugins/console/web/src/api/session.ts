@@ -20,8 +20,8 @@ export interface SignedIn {
 export const hadSession = document.querySelector<HTMLMetaElement>('meta[name="session"]')?.content !== 'no'
 let isFirst = true
 
-/** Whether this page has seen that the server ended, which ends every session: whoever signs in again is told. */
-export const serverEnd = { isSeen: false }
+/** Why the session that this page had is over: whoever signs in again is told. */
+export const sessionEnd: { reason: 'ended' | 'restarted' | undefined } = { reason: undefined }
 
 /** Other pages of this console learn at once that somebody has signed in. */
 const pages = new BroadcastChannel('svc-console-sessions')
@@ -49,7 +49,7 @@ export const sessionQuery = queryOptions({
 
 export async function signIn(accessKey: string, secretKey: string): Promise<SignedIn> {
   const session = await call('login', { body: { accessKey, secretKey } })
-  serverEnd.isSeen = false
+  sessionEnd.reason = undefined
   const signedIn = completed(session, await call('getPermissions'))
   pages.postMessage(session.id)
   return signedIn

@@ -5,13 +5,15 @@ import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { readOtherSession, type SignedIn, sessionQuery } from '../api/session.ts'
+import { readOtherSession, type SignedIn, sessionEnd, sessionQuery } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
+import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { OwnPages, otherUser } from './other-user.tsx'
 import { createConsoleRouter } from './router.tsx'
+import { askToSignInAgain, SignInAgain } from './sign-in-again.tsx'
 import { theme } from './theme.ts'
 
 const queryClient = new QueryClient({
@@ -31,14 +33,26 @@ const router = createConsoleRouter(queryClient)
 // It is read once, and changes only by sign-in and sign-out.
 queryClient.setQueryDefaults(sessionQuery.queryKey, { gcTime: Number.POSITIVE_INFINITY })
 whenSessionEnds(() => {
-  // What the next one sees has to be what the next one may see.
-  queryClient.clear()
+  sessionEnd.reason ??= 'ended'
   setSession(undefined)
   uploadQueue.stopAll()
-  replacing.discard()
-  queryClient.setQueryData(sessionQuery.queryKey, null)
+  if (hasUnsaved()) return askToSignInAgain()
+  forgetUser(null)
   void router.invalidate()
 })
+
+/** What the next one sees has to be what the next one may see. */
+function forgetUser(next: SignedIn | null): void {
+  queryClient.clear()
+  replacing.discard()
+  queryClient.setQueryData(sessionQuery.queryKey, next)
+}
+
+/** The sign-in is a page that unsaved forms do not keep; it leads on whoever has a session. */
+async function leaveToOther(signedIn: SignedIn): Promise<void> {
+  forgetUser(signedIn)
+  await router.navigate({ to: '/sign-in' })
+}
 
 /** Pages ask for many things at once: one look for all. */
 let looking: Promise<boolean> | undefined
@@ -73,6 +87,7 @@ export function App() {
         <Toasts />
         <OwnPages>
           <RouterProvider router={router} />
+          <SignInAgain onOther={leaveToOther} />
         </OwnPages>
       </QueryClientProvider>
     </MantineProvider>

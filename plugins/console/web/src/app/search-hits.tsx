@@ -52,7 +52,9 @@ export function SearchHits({ text, onText, commands, onDone }: SearchHitsProps) 
   const combobox = useCombobox({ opened: true })
   const groups = byRank(useHits(text.trim(), commands), text.trim())
   const hasMoved = useRef(false)
-  useSelection(combobox, text, groups, hasMoved)
+  /** The text after which Enter came, before there was a hit. */
+  const entered = useRef<string>(undefined)
+  useSelection(combobox, text, groups, { hasMoved, entered })
   const isEmpty = groups.every(({ hits }) => hits.length === 0)
   return (
     <Combobox
@@ -75,12 +77,14 @@ export function SearchHits({ text, onText, commands, onDone }: SearchHitsProps) 
           value={text}
           onChange={event => {
             hasMoved.current = false
+            entered.current = undefined
             onText(event.currentTarget.value)
           }}
           // The list of hits is always open, and keeps the key from the dialog.
           onKeyDown={event => {
             if (event.key === 'Escape') onDone(false)
             if (event.key.startsWith('Arrow')) hasMoved.current = true
+            if (event.key === 'Enter' && combobox.getSelectedOptionIndex() < 0) entered.current = text
           }}
         />
       </Combobox.EventsTarget>
@@ -120,16 +124,16 @@ function byRank(groups: readonly Group[], text: string): Group[] {
     .toSorted((one, other) => best(one) - best(other))
 }
 
+interface Keys {
+  readonly hasMoved: { readonly current: boolean }
+  readonly entered: { readonly current: string | undefined }
+}
+
 /**
  * Selects the first hit when the text changes. Later answers keep the selection, so that Enter opens the hit that the user sees selected;
  * only a name that fits better takes it, as long as nobody has moved it.
  */
-function useSelection(
-  combobox: ComboboxStore,
-  text: string,
-  groups: readonly Group[],
-  hasMoved: { readonly current: boolean },
-) {
+function useSelection(combobox: ComboboxStore, text: string, groups: readonly Group[], { hasMoved, entered }: Keys) {
   const before = useRef<{ readonly text: string; readonly hrefs: readonly string[] }>({ text: '', hrefs: [] })
   useEffect(() => {
     const hits = groups.flatMap(group => group.hits)
@@ -146,7 +150,9 @@ function useSelection(
     if (isKept) combobox.selectOption(hrefs.indexOf(selected))
     else if (text === '') combobox.resetSelectedOption()
     else combobox.selectFirstOption()
-  }, [combobox, text, groups, hasMoved])
+    // Whoever has typed faster than the server answers is led on when it does.
+    if (entered.current === text && text !== '' && hits.length > 0) combobox.clickSelectedOption()
+  }, [combobox, text, groups, hasMoved, entered])
 }
 
 /** Hits of the text before stay as far as they fit the new one: a hit that one sees does not vanish while the server is asked again. */

@@ -8,7 +8,7 @@ import { localInput } from './local-time.ts'
 const words = texts.shares
 
 /** The value for a date begins so; the date follows, as the browser's field has it. */
-const until = 'until '
+const until = 'until:'
 
 export interface ExpiryInputProps {
   readonly label: string

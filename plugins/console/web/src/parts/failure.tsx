@@ -70,9 +70,9 @@ export function useSeen(error: unknown, isAnswer = true) {
   return alert
 }
 
-/** What the server says needs none. */
+/** What the server says, and what this page itself has found, needs none. */
 const headlineOf = (error: unknown): string | undefined =>
-  error instanceof Problem && error.isOfServer ? undefined : texts.problems.failed
+  error instanceof Problem && !error.isOfServer ? texts.problems.failed : undefined
 
 /** Reports a failure that has no place of its own on the page; `title` says of what, where the server's title would mislead. */
 export function notifyFailure(error: unknown, title?: string): void {

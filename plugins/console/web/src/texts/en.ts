@@ -63,6 +63,7 @@ export const en = {
     enable: 'Enable',
     disable: 'Disable',
     saved: 'Saved.',
+    notJson: (reason: string) => `This is no JSON: ${reason}`,
     choose: 'Choose or type',
     updated: 'Changed',
     used: 'Used by',
@@ -165,7 +166,7 @@ export const en = {
     sent: 'sent',
     received: 'received',
     noData: 'Nothing to show for the last hour. A measurement is taken every ten seconds.',
-    noRequests: 'No request in the last hour.',
+    noRequests: 'No request in the last hour, or since the server started.',
     noRequestsHint:
       'What this console itself does is not counted here: send a request with an S3 client, for example `aws s3 ls`, or open a published domain.',
     drives: 'Drives',
@@ -192,6 +193,8 @@ export const en = {
     title: 'Buckets',
     create: 'Create bucket',
     none: 'There is no bucket yet. A bucket holds objects, as a drive holds files.',
+    noneForReaders:
+      'There is no bucket that you may see. Whoever manages the users of this server can give you the right.',
     objects: 'Objects',
     versions: 'Versions',
     public: 'public',

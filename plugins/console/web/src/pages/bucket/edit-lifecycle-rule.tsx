@@ -138,7 +138,8 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
         </SimpleGrid>
       </Fieldset>
       <Fieldset legend={words.what}>
-        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {/* Labels of one and of two lines. */}
+        <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
           <DaysInput label={words.expireDays} {...form.getInputProps('expireDays')} />
           <TextInput type="date" label={words.expireDate} {...form.getInputProps('expireDate')} />
           <DaysInput label={words.noncurrentDays} {...form.getInputProps('noncurrentDays')} />

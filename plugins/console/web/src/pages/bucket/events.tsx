@@ -48,6 +48,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     retry: false,
   })
   const arns = (targets.data ?? []).map(({ arn }) => arn)
+  const nameOf = (arn: string) => targets.data?.find(target => target.arn === arn)?.id ?? arn
   const disabled = new Set((targets.data ?? []).filter(({ enabled }) => !enabled).map(({ arn }) => arn))
   const saving = useMutation({
     mutationFn: () =>
@@ -84,7 +85,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
                 label={words.ruleTarget}
                 data={[...new Set([arn, ...arns])].map(value => ({
                   value,
-                  label: disabled.has(value) ? words.notEnabled(value) : value,
+                  label: disabled.has(value) ? words.notEnabled(nameOf(value)) : nameOf(value),
                 }))}
                 {...(disabled.has(arn) && { description: words.notEnabledHint })}
                 {...form.getInputProps(`subscriptions.${index}.arn`)}

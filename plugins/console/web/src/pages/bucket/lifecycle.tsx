@@ -134,7 +134,7 @@ function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
   const stored = JSON.stringify(rules, undefined, 2)
   const [text, setText] = useState(stored)
   const saving = useMutation({
-    mutationFn: () => onSave(JSON.parse(text)),
+    mutationFn: () => onSave(parsed(text)),
     onSuccess: outcome => (outcome === 'stay' ? undefined : onChanged()),
   })
   return (
@@ -158,6 +158,14 @@ function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
       </Accordion.Item>
     </Accordion>
   )
+}
+
+function parsed(text: string): LifecycleRules {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Error(texts.common.notJson((error as Error).message))
+  }
 }
 
 interface RuleInWordsProps {
@@ -215,7 +223,12 @@ const deletionQuestion = (rules: LifecycleRules): AskedFirst => ({
           <RuleWords rule={rule} />
         </div>
       ))}
-      <Text size="sm">{words.deletionText}</Text>
+      {rules.some(({ expiration }) => expiration?.days !== undefined || expiration?.date !== undefined) && (
+        <Text size="sm">{words.objectsDeleted}</Text>
+      )}
+      {rules.some(({ noncurrentExpiration }) => noncurrentExpiration !== undefined) && (
+        <Text size="sm">{words.versionsDeleted}</Text>
+      )}
     </Stack>
   ),
 })

@@ -19,12 +19,13 @@ import { DeleteBucket } from './delete-bucket.tsx'
 export function Buckets() {
   const [isCreating, { open, close }] = useDisclosure()
   const [deleted, setDeleted] = useState<Bucket>()
+  const mayCreate = useMay('s3:CreateBucket')
   return (
     <>
       <ListPage
         title={texts.buckets.title}
         actions={
-          useMay('s3:CreateBucket') && (
+          mayCreate && (
             <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={open}>
               {texts.buckets.create}
             </Button>
@@ -35,7 +36,7 @@ export function Buckets() {
         load={({ prefix, cursor, signal }) => call('listBuckets', { query: { prefix, cursor, limit: 200 }, signal })}
         columns={columnsOf(setDeleted)}
         idOf={({ name }) => name}
-        none={texts.buckets.none}
+        none={mayCreate ? texts.buckets.none : texts.buckets.noneForReaders}
       />
       {isCreating && <CreateBucket onClose={close} />}
       {deleted !== undefined && <DeleteBucket name={deleted.name} onClose={() => setDeleted(undefined)} />}

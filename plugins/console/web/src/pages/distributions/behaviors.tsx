@@ -99,7 +99,14 @@ function BehaviorFields({ path }: { path: string }) {
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <NativeSelect label={words.access} data={choicesOf(words.accesses)} {...access} />
+        <NativeSelect
+          label={words.access}
+          data={choicesOf(words.accesses).filter(
+            // The default itself is as nothing else says.
+            ({ value }) => value !== '' || access.value === '' || path !== 'defaultBehavior',
+          )}
+          {...access}
+        />
         {access.value === 'signed' && (
           <Suggestions
             label={words.keyGroup}

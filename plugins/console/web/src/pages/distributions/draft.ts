@@ -83,7 +83,8 @@ export function draftOf(distribution: Distribution): Draft {
   const { headers, restrictions } = given
   return {
     ...given,
-    defaultBehavior: behaviorOf(given.defaultBehavior),
+    // What is not said is public.
+    defaultBehavior: behaviorOf({ ...(given.mode === 'website' && { access: 'public' }), ...given.defaultBehavior }),
     behaviors: given.behaviors.map(behaviorOf),
     errorPages: given.errorPages.map(page => ({ ...page, responseStatus: page.responseStatus ?? '' })),
     redirects: given.redirects.map(redirect => ({
@@ -116,7 +117,10 @@ export function documentOf(draft: Draft): Document {
   const { response, ...headers } = draft.headers
   return {
     ...draft,
-    defaultBehavior: behaviorBody(draft.defaultBehavior),
+    // On an S3 endpoint the rights of the bucket decide.
+    defaultBehavior: behaviorBody(
+      draft.mode === 'website' ? draft.defaultBehavior : { ...draft.defaultBehavior, access: '' },
+    ),
     behaviors: draft.behaviors.map(behaviorBody),
     errorPages: draft.errorPages.map(pruned),
     redirects: draft.redirects.map(({ status, ...redirect }) => ({

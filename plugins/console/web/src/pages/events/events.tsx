@@ -20,7 +20,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { State } from '../../parts/names.tsx'
+import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
@@ -178,9 +178,7 @@ interface Deeds {
 
 function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: Deeds): Column<Target>[] {
   return [
-    { title: texts.events.target, render: ({ id }) => id },
-    { title: texts.operate.type, render: ({ type }) => type },
-    { title: texts.events.endpoint, render: ({ endpoint }) => endpoint },
+    { title: texts.events.target, render: ({ id, endpoint }) => <Titled name={id} note={endpoint} /> },
     {
       title: texts.common.state,
       render: target => <TargetState {...target} />,

@@ -1,6 +1,7 @@
 /** Server-sent events of an operation, newest last, of which the last few are kept. */
 import { useEffect, useRef, useState } from 'react'
-import { call, urlOf, withoutEmpty } from '../../api/client.ts'
+import { call, endSessionAfter, urlOf, withoutEmpty } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 
 const keptMax = 500
 /** Lines come faster than they can be drawn: they are shown together. */
@@ -47,7 +48,7 @@ export function useEventStream<Line>(
         if (source.readyState !== EventSource.CLOSED) return
         retry = setTimeout(open, retryMs)
         // If the session has ended, this leads to the sign-in.
-        call('getPermissions').catch(() => undefined)
+        call('getPermissions').catch(error => error instanceof Problem && endSessionAfter(error))
       }
       source.addEventListener(event, ({ data }) => {
         if (seen.current.has(data)) return

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import { serverEnd } from '../../api/session.ts'
+import { sessionEnd } from '../../api/session.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Section } from '../../parts/section.tsx'
@@ -29,7 +29,7 @@ export function Power({ startedAt }: { startedAt: string }) {
   if (!may.restart && !may.stop) return null
   const end = async (way: Way) => {
     await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
-    serverEnd.isSeen = true
+    sessionEnd.reason = 'restarted'
     setEnded({ way, startedAt })
   }
   return (

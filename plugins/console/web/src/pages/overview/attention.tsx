@@ -19,8 +19,9 @@ export function Attention() {
     enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
   })
   const targets = useQuery(notifyTargetsQuery)
-  if (info.error !== null && info.data === undefined) {
-    return <ProblemAlert error={info.error} onRetry={() => info.refetch()} />
+  // That all was well is no news of a server that is not reached any more.
+  if (info.error !== null) {
+    return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
   if (info.data === undefined) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)

@@ -5,7 +5,7 @@ import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
+import { errorWithin, Problem } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -122,6 +122,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
           form.setFieldValue('aliases', aliases)
           if (form.getValues().id === '') form.setFieldValue('id', nameOf(aliases[0]))
         }}
+        error={errorWithin(form.errors as Record<string, string>, 'aliases')}
       />
       {kind !== 's3' && (
         <NativeSelect

@@ -30,8 +30,9 @@ export const lifecycle = {
   expiredObjectDeleteMarker: 'Remove delete markers that no version is left below',
   deletionTitle: (count: number) =>
     count === 1 ? 'Save a rule that deletes?' : `Save ${formatCount(count)} rules that delete?`,
-  deletionText:
-    'What is deleted does not come back, unless the bucket keeps versions: then a deleted object stays as an old version.',
+  objectsDeleted:
+    'A deleted object does not come back, unless the bucket keeps versions: then it stays as an old version.',
+  versionsDeleted: 'An old version that is deleted does not come back.',
   deletionConfirm: (count: number) => (count === 1 ? 'Yes, let it delete' : 'Yes, let them delete'),
   enabled: 'The rule is applied',
   scope: (narrowings: readonly string[]) =>

@@ -16,7 +16,17 @@ export const search = {
   /** By the address of the page. */
   pageWords: {
     '/': ['health', 'dashboard', 'usage', 'capacity'],
-    '/buckets': ['create bucket', 'delete bucket', 'upload', 'files'],
+    '/buckets': [
+      'create bucket',
+      'delete bucket',
+      'upload',
+      'files',
+      'lifecycle',
+      'versions',
+      'quota',
+      'object lock',
+      'CORS',
+    ],
     '/shares': ['links', 'revoke'],
     '/users': ['create user', 'accounts', 'password of a user', 'permissions'],
     '/groups': ['create group', 'members', 'teams'],

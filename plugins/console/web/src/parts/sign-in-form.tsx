@@ -1,0 +1,101 @@
+/** Access key and secret key: on the page of the sign-in, and above a page whose session has ended. */
+import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
+import { Problem } from '../api/problem.ts'
+import { type SignedIn, sessionEnd, signIn } from '../api/session.ts'
+import { texts } from '../texts/index.ts'
+import { ProblemAlert } from './failure.tsx'
+import { uploadQueue } from './uploads/queue.ts'
+
+/** The last access key since this page was loaded. */
+let lastAccessKey: string | undefined
+
+export interface SignInFormProps {
+  readonly head?: ReactNode
+  readonly foot?: ReactNode
+  /** Whether somebody was led here from what they did. */
+  readonly isInterrupted: boolean
+  readonly onSignedIn: (signedIn: SignedIn) => void
+}
+
+export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInFormProps) {
+  const form = useForm({ initialValues: { accessKey: '', secretKey: '' } })
+  // The reason goes with the session that begins.
+  const [reason] = useState(sessionEnd.reason)
+  const entry = useMutation({
+    mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
+    onSuccess(signedIn) {
+      // Uploads that a session's end has interrupted go on for their own user only.
+      if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) {
+        void uploadQueue.discard()
+      }
+      lastAccessKey = signedIn.session.accessKey
+      onSignedIn(signedIn)
+    },
+  })
+  return (
+    <form
+      onSubmit={event => {
+        // Above a form of the page it is none of its parts.
+        event.stopPropagation()
+        form.onSubmit(values => entry.mutate(values))(event)
+      }}
+    >
+      <Stack>
+        {head}
+        {(isInterrupted || reason !== undefined) && entry.error === null && (
+          <Alert color="gray">{reason === 'restarted' ? texts.signIn.restarted : texts.signIn.ended}</Alert>
+        )}
+        <Failure error={entry.error} />
+        <TextInput
+          label={texts.signIn.accessKey}
+          autoComplete="username"
+          autoCapitalize="off"
+          spellCheck={false}
+          required
+          data-autofocus
+          {...form.getInputProps('accessKey')}
+        />
+        <PasswordInput
+          label={texts.signIn.secretKey}
+          autoComplete="current-password"
+          required
+          {...form.getInputProps('secretKey')}
+        />
+        <Button type="submit" loading={entry.isPending}>
+          {texts.signIn.submit}
+        </Button>
+        {foot}
+      </Stack>
+    </form>
+  )
+}
+
+function Failure({ error }: { error: unknown }) {
+  if (error === null) return null
+  if (!(error instanceof Problem)) return <ProblemAlert error={error} />
+  if (error.status === 429) return <Throttled key={error.requestId} seconds={error.retryAfterSeconds ?? 60} />
+  if (error.status === 401 || error.status === 403) {
+    return (
+      <Alert color="red" role="alert">
+        {texts.signIn.wrong}
+      </Alert>
+    )
+  }
+  return <ProblemAlert error={error} />
+}
+
+function Throttled({ seconds }: { seconds: number }) {
+  const [left, setLeft] = useState(seconds)
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(value => Math.max(0, value - 1)), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <Alert color="red" role="alert">
+      {texts.signIn.throttled(left)}
+    </Alert>
+  )
+}
