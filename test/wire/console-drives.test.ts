@@ -54,7 +54,10 @@ if (withoutBrowser !== false) {
     await row.getByText('online').waitFor()
     // Used and free are the whole, but for what a file system keeps for root; this one may keep nothing.
     const { total, used, free } = (await drives())[1]!
-    t.equal(await row.getByText('of the used space is reserved by the file system').count(), total - used - free > 0 ? 1 : 0)
+    t.equal(
+      await row.getByText('of the used space is reserved by the file system').count(),
+      total - used - free > 0 ? 1 : 0,
+    )
     t.same(await accessibilityFlaws(page), [])
     t.same(flaws, [])
   })

@@ -194,8 +194,10 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     // Its figures are of the whole server.
     statistics: needsOf.statistics.some(action => allowed.has(action)),
   }
-  const [wasCacheOpen, setCacheOpen] = useState(false)
-  if (tab === 'cache' && !wasCacheOpen) setCacheOpen(true)
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  if (!opened.has(tab)) setOpened(new Set([...opened, tab]))
+  /** A form of its own: what is typed there stays while another tab is looked at. */
+  const kept = (value: string) => ({ value, keepMounted: opened.has(value) })
   const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
   const panels = {
     general: <General of={stored} />,
@@ -212,18 +214,17 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
           <form onSubmit={onSave}>{panel}</form>
         </Tabs.Panel>
       ))}
-      <Tabs.Panel value="test">
+      <Tabs.Panel {...kept('test')}>
         <TestRequest of={stored} />
       </Tabs.Panel>
       <Suspense fallback={<Skeleton h={240} />}>
-        {/* A form of its own: what is changed there and not saved stays. */}
-        <Tabs.Panel value="cache" keepMounted={wasCacheOpen}>
+        <Tabs.Panel {...kept('cache')}>
           <DistributionSettings id={id} />
         </Tabs.Panel>
-        <Tabs.Panel value="purge">
+        <Tabs.Panel {...kept('purge')}>
           <Purge distribution={id} />
         </Tabs.Panel>
-        <Tabs.Panel value="warmup">
+        <Tabs.Panel {...kept('warmup')}>
           <WarmUp distribution={id} />
         </Tabs.Panel>
         <Tabs.Panel value="statistics">
