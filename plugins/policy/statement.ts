@@ -188,10 +188,17 @@ function checkReach(actions: ActionSet, resources: ResourceSet, kind: PolicyKind
     if (entries.size === 0) continue
     const levels = [...entries]
     if (levels.some(entry => resources.list.some(resource => resource.couldCover(entry)))) continue
-    const message = `${quote(text)} is done to none of the resources of this statement.`
+    const message = `${quote(text)} is done to none of the resources of this statement.${resourceHint(levels)}`
     if (kind === 'bucket') problems.error(at, 'Action', message)
     else problems.warn(at, 'Action', message)
   }
+}
+
+/** Which resource such actions need, as a sentence after a space; empty where they need different ones. */
+function resourceHint(entries: readonly { readonly action: { readonly level: string } }[]): string {
+  const of = (level: string) => entries.every(({ action }) => action.level === level)
+  if (of('bucket')) return ' It needs a bucket, as "arn:aws:s3:::example".'
+  return of('object') ? ' It needs objects, as "arn:aws:s3:::example/*".' : ''
 }
 
 function checkConditionKeys(

@@ -149,7 +149,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('tab', { name: 'Purge' }).click()
     await page.getByText('tags are purged on every domain').waitFor()
     await page.getByRole('button', { name: 'What would it hit?' }).click()
-    await page.getByText('selects nothing').waitFor()
+    await page.getByText('Nothing is chosen').waitFor()
     await page.getByRole('button', { name: 'Add pattern' }).click()
     await page.getByLabel('Pattern 1', { exact: true }).fill('/docs/')
     await page.getByRole('button', { name: 'What would it hit?' }).click()

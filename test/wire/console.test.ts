@@ -310,7 +310,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Create policy' }).click()
     await dialog.getByLabel('Name').fill('photos-only')
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Replace BUCKET by the name of your bucket').waitFor()
+    await dialog.getByRole('alert').getByText('Replace BUCKET by the name of your bucket').waitFor()
     await dialog.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.insertText(

@@ -11,9 +11,9 @@ import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
+import { askToSignInAgain, InterruptedPage } from './interrupted-page.tsx'
 import { OwnPages, otherUser } from './other-user.tsx'
 import { createConsoleRouter } from './router.tsx'
-import { askToSignInAgain, SignInAgain } from './sign-in-again.tsx'
 import { theme } from './theme.ts'
 
 const queryClient = new QueryClient({
@@ -87,7 +87,7 @@ export function App() {
         <Toasts />
         <OwnPages>
           <RouterProvider router={router} />
-          <SignInAgain onOther={leaveToOther} />
+          <InterruptedPage onOther={leaveToOther} />
         </OwnPages>
       </QueryClientProvider>
     </MantineProvider>

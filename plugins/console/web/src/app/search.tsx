@@ -1,5 +1,5 @@
 /** ⌘K. What finds something is loaded after the page; what is typed meanwhile is not lost. */
-import { Modal, TextInput } from '@mantine/core'
+import { Modal } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Suspense, useEffect, useState } from 'react'
@@ -14,11 +14,7 @@ export interface Command {
   readonly run: () => void
 }
 
-const load = () => import('./search-hits.tsx')
-const SearchHits = lazyPage(load, 'SearchHits')
-
-/** After the page that somebody waits for. */
-const loadMs = 1000
+const SearchHits = lazyPage(() => import('./search-hits.tsx'), 'SearchHits')
 
 export function Search({ commands }: { commands: readonly Command[] }) {
   const [isOpen, setOpen] = useState(false)
@@ -38,11 +34,6 @@ export function Search({ commands }: { commands: readonly Command[] }) {
     if (hasLeft) document.getElementById('content')?.focus({ preventScroll: true })
   }, [hasLeft])
   useHotkeys([['mod+K', open]], [])
-  useEffect(() => {
-    // A failure is told where somebody looks for something.
-    const timer = setTimeout(() => void load().catch(() => undefined), loadMs)
-    return () => clearTimeout(timer)
-  }, [])
   return (
     <>
       <Tool label={texts.search.open} icon={IconSearch} onClick={open} />
@@ -69,15 +60,14 @@ interface FieldProps {
   readonly onText: (text: string) => void
 }
 
-/** Until what finds something is loaded. */
+/** Until what finds something is loaded. The first load has no fields of Mantine. */
 function Field({ text, onText }: FieldProps) {
   return (
-    <TextInput
+    <input
       ref={input => input?.focus()}
-      data-autofocus
+      className="search-field"
       aria-label={texts.search.label}
       placeholder={texts.search.placeholder}
-      leftSection={<IconSearch size={16} aria-hidden />}
       value={text}
       onChange={event => onText(event.currentTarget.value)}
     />

@@ -16,13 +16,13 @@ export interface CheckedPolicyProps {
   /** Set for a bucket's own policy: its resources must be in the bucket. */
   readonly bucket?: string
   readonly isReadOnly?: boolean
-  /** Nobody has written it yet: what is to be replaced in it is no error. */
-  readonly isExample?: boolean
+  /** What to do with an example that nobody has changed yet; what is to be replaced in it is no error. */
+  readonly example?: string
 }
 
-export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, isExample = false }: CheckedPolicyProps) {
+export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, example }: CheckedPolicyProps) {
   const found = useFindings(text, bucket)
-  const findings = isExample ? noFindings : found
+  const findings = example === undefined ? found : noFindings
   const complete = useCompletion(bucket)
   return (
     <Stack gap="xs">
@@ -34,9 +34,9 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, isEx
         isReadOnly={isReadOnly}
         complete={complete}
       />
-      {isExample && (
+      {example !== undefined && (
         <Text size="sm" c="dimmed">
-          {texts.policies.example}
+          {example}
         </Text>
       )}
       <Findings findings={findings} />

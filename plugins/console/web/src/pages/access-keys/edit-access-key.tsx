@@ -6,6 +6,7 @@ import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { localInput } from '../../parts/local-time.ts'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
+import { requireNoMistakes } from '../../parts/policy-mistakes.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
 import type { AccessKey } from './access-keys.tsx'
@@ -40,7 +41,10 @@ export function EditAccessKey(props: EditAccessKeyProps) {
   const { isLimited, policy } = form.values
   const save = async () => {
     const { name, description, expiresAt } = form.getValues()
-    if (isLimited) requireNoPlaceholder(policy)
+    if (isLimited) {
+      requireNoPlaceholder(policy)
+      await requireNoMistakes(policy)
+    }
     const body = {
       name,
       description,
@@ -98,7 +102,11 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       />
       {isLimited && (
         <Suspense>
-          <CheckedPolicy text={policy} onChange={text => form.setFieldValue('policy', text)} />
+          <CheckedPolicy
+            text={policy}
+            onChange={text => form.setFieldValue('policy', text)}
+            {...(existing?.policy == null && !form.isDirty('policy') && { example: texts.policies.placeholder })}
+          />
         </Suspense>
       )}
     </FormDialog>

@@ -106,7 +106,12 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
       <Conflict error={saving.error ?? checking.error} onLoad={onChanged} />
-      <CheckedPolicy text={text} onChange={setText} bucket={bucket} isExample={isExample} />
+      <CheckedPolicy
+        text={text}
+        onChange={setText}
+        bucket={bucket}
+        {...(isExample && { example: texts.policies.example })}
+      />
       <Group>
         <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={text === initial}>
           {texts.common.save}

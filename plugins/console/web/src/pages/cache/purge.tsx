@@ -145,13 +145,17 @@ function ConfirmAll({ draft, onConfirm, onClose }: ConfirmAllProps) {
   )
 }
 
-function send(draft: PurgeDraft, dryRun: boolean): Promise<Invalidation> {
+async function send(draft: PurgeDraft, dryRun: boolean): Promise<Invalidation> {
+  if (isEmpty(draft)) throw new Error(words.nothing)
   const body = { ...bodyOf(draft), ...(dryRun && { dryRun }) }
   const id = draft.distribution.trim()
   return id === ''
     ? call('createInvalidation', { body })
     : call('createDistributionInvalidation', { params: { id }, body })
 }
+
+const isEmpty = ({ domain, paths, patterns, tags, all }: PurgeDraft): boolean =>
+  !all && domain.trim() === '' && linesOf(paths).length === 0 && patterns.length === 0 && tags.length === 0
 
 function bodyOf({ domain, paths, patterns, tags, all, soft }: PurgeDraft) {
   return {

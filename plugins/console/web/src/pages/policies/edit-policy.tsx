@@ -8,6 +8,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
+import { requireNoMistakes } from '../../parts/policy-mistakes.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
 import { texts } from '../../texts/index.ts'
 import type { Policy } from './policies.tsx'
@@ -21,10 +22,10 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   const isFixed = policy?.builtIn === true || !mayChange
   const save = async () => {
     if (!isFixed) {
-      // As text: the places in the server's answer are places in what stands here.
       const params = { name: name.trim() }
       if (policy === undefined && (await isTaken(params))) throw new Error(texts.policies.taken(params.name))
       requireNoPlaceholder(text)
+      await requireNoMistakes(text)
       const ifMatch = policy === undefined ? {} : { ifMatch: policy.etag }
       await call('putPolicy', { params, body: { document: text }, ...ifMatch })
       await queryClient.invalidateQueries({ queryKey: ['policies'] })
@@ -49,7 +50,12 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
           onChange={event => setName(event.currentTarget.value)}
         />
       )}
-      <CheckedPolicy text={text} onChange={setText} isReadOnly={isFixed} />
+      <CheckedPolicy
+        text={text}
+        onChange={setText}
+        isReadOnly={isFixed}
+        {...(policy === undefined && text === initial && { example: texts.policies.placeholder })}
+      />
     </FormDialog>
   )
 }

@@ -94,7 +94,8 @@ export const cachePurge = {
       ? 'Nothing that is cached now.'
       : `${formatCount(count)} cached ${count === 1 ? 'answer' : 'answers'} would be ${isSoft ? 'expired' : 'dropped'}.`,
   submit: 'Purge',
-  sent: (id: string) => `${id} is in force.`,
+  sent: (id: string) => `The purge ${id} is in force.`,
+  nothing: 'Nothing is chosen: give paths, patterns, tags or a domain, or tick “Everything”.',
   confirmTitle: 'Purge everything?',
   confirmText: (entries: string, where: string) =>
     `${entries} cached answers of ${where} go. Until they are there again, each first request reads the object.`,

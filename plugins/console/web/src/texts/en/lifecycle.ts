@@ -4,7 +4,7 @@ import { counted } from '../counted.ts'
 
 export const lifecycle = {
   none: 'No rule: nothing is deleted by itself.',
-  hint: 'Rules are applied each day at midnight (UTC).',
+  hint: 'Rules are applied soon after they are saved, and when a day of UTC begins.',
   add: 'Add rule',
   rule: (id: string) => `Rule ${id}`,
   unnamed: 'Rule without a name',
