@@ -160,6 +160,9 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
     await page.getByText('Saved.').waitFor()
     t.equal((await admin.call('GET', '/buckets/photos/policy')).Statement.length, 3)
+    // The editor has what is stored, in lines of its own; it would replace what is typed before.
+    const isLoaded = page.locator('.cm-line', { hasText: /^ {2}"Version"/ })
+    await isLoaded.waitFor()
     // What closes is stored at once.
     await editor.fill(statements())
     await page.getByRole('button', { name: 'Save' }).click()
@@ -168,8 +171,7 @@ if (withoutBrowser !== false) {
       async () => (await admin.call('GET', '/buckets/photos/policy')).Statement.length === 2,
     )
 
-    // The editor has what is stored, in lines of its own; it would replace what is typed before.
-    await page.locator('.cm-line', { hasText: /^ {2}"Version"/ }).waitFor()
+    await isLoaded.waitFor()
     const empty = '{"Statement": [{"Effect": "Allow", "Action": ""}]}'
     await editor.fill(empty)
     await page.keyboard.press('ControlOrMeta+End')
