@@ -200,10 +200,13 @@ if (withoutBrowser !== false) {
     await page.goto(`${url}/policies`)
     await page.getByRole('button', { name: 'Create policy' }).click()
     await dialog.getByLabel('Name').fill(image)
-    await dialog.locator('.cm-content').fill('{"Version": "2012-10-17", "Statement": []}')
+    const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
+    const document = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
+    await dialog.locator('.cm-content').fill(document)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog
-      .getByText(/must|invalid/i)
+      .getByRole('alert')
+      .getByText(/must|invalid|has 1 to 128/i)
       .first()
       .waitFor()
     t.same(await page.evaluate(traces), [])
