@@ -34,7 +34,10 @@ async function readPem(what: string, path: string, kind: 'certificate' | 'key'):
   throw new HttpClientError('tls', `the file of ${what} cannot be read, or holds no PEM ${kind}`)
 }
 
-/** Undefined: it cannot be read, is no file, or is larger than 1 MiB. Which of them is not told: any path may be set by whoever may change the configuration. */
+/**
+ * Undefined: it cannot be read, is no file, or is larger than 1 MiB. Which of them is not told: any path may be set by whoever may change the
+ * configuration.
+ */
 export async function readSmallFile(path: string): Promise<Buffer | undefined> {
   try {
     // Non-blocking: if it is a pipe, opening would wait for a writer.

@@ -20,8 +20,9 @@ import { openStream, startReceivers } from './telling-places.ts'
 
 const isLong = process.env.TEST_LONG !== undefined
 const seconds = Number(process.env.SOAK_SECONDS ?? (isLong ? 600 : 20))
-/** The audit ring, caches and compiled code are full then, or nearly; each round has come so often at least, on a machine that is busy, too. */
+/** The audit ring, caches and compiled code are full then, or nearly. */
 const warmUpSeconds = seconds >= 300 ? 240 : 15
+/** So often each round has come in either part at least: on a machine that is busy, both last longer. */
 const cyclesMin = 2
 const laneCount = 4
 const keyCount = 200

@@ -61,10 +61,8 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false }: Life
 /** Rules count in days of UTC, so that what was written today is due at a midnight only, and what a date of the past names at the next. */
 function timesOf(rules: LifecycleRules, nowMs: number): { readonly title: string; readonly at?: string }[] {
   const midnightMs = dayMs * (Math.floor(nowMs / dayMs) + 1)
-  const [midnight, last] = [midnightMs, lastDueMs(rules, midnightMs)].map(ms => new Date(ms).toISOString()) as [
-    string,
-    string,
-  ]
+  const midnight = new Date(midnightMs).toISOString()
+  const last = new Date(lastDueMs(rules, midnightMs)).toISOString()
   return [
     { title: words.now },
     { title: words.atMidnight(formatDate(midnight)), at: midnight },

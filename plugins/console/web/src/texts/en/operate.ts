@@ -93,7 +93,6 @@ export const events = {
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
   target: 'Target',
-  endpoint: 'Endpoint',
   online: 'online',
   offline: 'offline',
   notTried: 'not tried yet',
