@@ -38,7 +38,9 @@ export function registerTargetMetrics(
         },
       })
     gauge('pending', 'Events that wait for their target.', ({ pending }) => pending)
-    gauge('target_online', 'Whether the last delivery, or test, succeeded: 1 or 0.', ({ isOnline }) => (isOnline ? 1 : 0))
+    gauge('target_online', 'Whether the last delivery, or test, succeeded: 1 or 0.', ({ isOnline }) =>
+      isOnline ? 1 : 0,
+    )
   }
   return {
     onSent: (target, count) => sent.inc({ target }, count),

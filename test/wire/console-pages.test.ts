@@ -120,6 +120,7 @@ if (withoutBrowser !== false) {
         ['webhook', 'Event targets, webhook'],
         ['delete bucket', 'Buckets, delete bucket'],
         ['photos quota', 'photos: Settings, Quota'],
+        ['lifecycle', 'Buckets, lifecycle'],
         ['sign out', 'Sign out'],
       ] as const) {
         await search.fill(words)
@@ -156,6 +157,24 @@ if (withoutBrowser !== false) {
     await page.keyboard.type('art', { delay: 40 })
     await page.getByRole('option', { name: 'Server, restart', exact: true }).waitFor()
     t.equal(await page.locator('input[aria-label="Search"]:focus').inputValue(), 'restart')
+    t.same(flaws, [])
+  })
+
+  t.test('Enter before there is a hit leads to the first one when it comes', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    await page.route(/\/buckets\?.*prefix=phot/, async route => {
+      await isReleased
+      await route.continue()
+    })
+    await page.keyboard.press('ControlOrMeta+K')
+    await page.locator('.mantine-Combobox-options, [role=listbox]').first().waitFor()
+    await page.keyboard.insertText('photos')
+    await page.keyboard.press('Enter')
+    release()
+    await page.getByRole('heading', { name: 'photos', level: 1 }).waitFor()
     t.same(flaws, [])
   })
 

@@ -180,8 +180,11 @@ t.test(
     const admin = await startServer(t)
     await configure(t, admin, { enable: 'on', endpoint: receiver.url, timeout: '2s' })
     receiver.hang()
-    // Their records are in the queue when they are answered: none has waited for the receiver.
+    const connectionsBefore = receiver.connections()
     const ids = await ask(admin.s3Port, 100)
+    // If each had waited for its record, it would have waited for an attempt, each of which ends with its connection.
+    const attempts = receiver.connections() - connectionsBefore
+    t.ok(attempts < ids.length, `${attempts} attempts for ${ids.length} requests`)
     await until(async () => (await metric(admin, 'events_pending'))! >= 100, { what: 'in the queue' })
     receiver.resume()
     receiver.answer = (_request, response) => void setTimeout(() => response.writeHead(200).end(), 700)
