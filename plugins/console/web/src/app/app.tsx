@@ -72,7 +72,7 @@ async function adoptOrLeave(): Promise<boolean> {
   }
   uploadQueue.stopAll()
   replacing.discard()
-  otherUser.show(other.user)
+  otherUser.set(other.user)
   queryClient.clear()
   return false
 }

@@ -2,26 +2,16 @@
  * A session that ends while something is typed and not saved: its user signs in above the page, which stays as it is and is covered. Anybody
  * else gets a page of their own.
  */
-import { lazy, Suspense, useSyncExternalStore } from 'react'
+import { lazy, Suspense } from 'react'
 import type { SignedIn } from '../api/session.ts'
+import { createPageState } from './page-state.ts'
 
 // The first load has no fields.
 const SignInAgain = lazy(async () => ({ default: (await import('./sign-in-again.tsx')).SignInAgain }))
 
-let isAsked = false
-const listeners = new Set<() => void>()
+const asked = createPageState(false)
 
-function set(asked: boolean): void {
-  isAsked = asked
-  for (const listener of listeners) listener()
-}
-
-export const askToSignInAgain = (): void => set(true)
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+export const askToSignInAgain = (): void => asked.set(true)
 
 export interface InterruptedPageProps {
   /** Resolves when nothing of the page is left. */
@@ -29,6 +19,6 @@ export interface InterruptedPageProps {
 }
 
 export function InterruptedPage({ onOther }: InterruptedPageProps) {
-  const isOpen = useSyncExternalStore(subscribe, () => isAsked)
-  return <Suspense>{isOpen && <SignInAgain onOther={onOther} onDone={() => set(false)} />}</Suspense>
+  const isOpen = asked.use()
+  return <Suspense>{isOpen && <SignInAgain onOther={onOther} onDone={() => asked.set(false)} />}</Suspense>
 }

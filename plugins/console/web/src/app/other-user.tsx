@@ -1,26 +1,15 @@
 /** Somebody else has signed in with this browser, in another page: this one shows nothing any more, for it would be of both. */
 import { Button, Center, Paper, Stack, Text, Title } from '@mantine/core'
-import { type ReactNode, useSyncExternalStore } from 'react'
+import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
+import { createPageState } from './page-state.ts'
 
-let name: string | undefined
-const listeners = new Set<() => void>()
-
-export const otherUser = {
-  show(user: string): void {
-    name = user
-    for (const listener of listeners) listener()
-  },
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+/** The name of that user; undefined for none. */
+export const otherUser = createPageState<string | undefined>(undefined)
 
 /** Its children, as long as they are the user's who opened them. */
 export function OwnPages({ children }: { children: ReactNode }) {
-  const user = useSyncExternalStore(subscribe, () => name)
+  const user = otherUser.use()
   if (user === undefined) return children
   return (
     <Center mih="100vh" p="md">
