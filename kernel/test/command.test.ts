@@ -259,7 +259,7 @@ t.test('a second signal stops at once; a drain that hangs is cut off', async t =
   )
 })
 
-t.test('a process that native code blocks ends nevertheless, with a message', { timeout: 120_000 }, async t => {
+t.test('a process that native code blocks ends nevertheless, with a message', async t => {
   for (const SVC_TROUBLE of ['exit', 'hold']) {
     const server = start(t, ['server', '--stop-timeout=2s'], { env: { ...complete, SVC_TROUBLE } })
     await server.logged('ready')

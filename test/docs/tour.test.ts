@@ -74,18 +74,17 @@ function runScript(name: string, script: string): Promise<{ readonly code: numbe
         AWS_EC2_METADATA_DISABLED: 'true',
       },
     })
-    const timer = setTimeout(() => killGroup(child), 150_000)
+    t.teardown(() => killGroup(child))
     let output = ''
     for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', text => (output += text))
     child.on('error', fail)
     child.on('close', code => {
-      clearTimeout(timer)
       done({ code, output })
     })
   })
 }
 
-t.test('the tours', { skip: missing, timeout: 300_000 }, async t => {
+t.test('the tours', { skip: missing }, async t => {
   const ports = await startAsReadmeSays()
   for (const [document, expected] of [
     ['README.md', ['hello from svc', '0 differences found', '2026/hello.txt', 'kept']],

@@ -267,7 +267,7 @@ async function race(t: Test, server: TestServer, random: SeededRandom): Promise<
 }
 
 for (const workers of ['0', '2']) {
-  t.test(`${workers} workers: no answer is older than the last acknowledged write`, { timeout: 300_000 }, async t => {
+  t.test(`${workers} workers: no answer is older than the last acknowledged write`, async t => {
     const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: workers }
     const server = await startServer({ environment })
     t.teardown(() => server.remove())
@@ -275,7 +275,7 @@ for (const workers of ['0', '2']) {
   })
 }
 
-t.test('what lifecycle has removed is in no later answer', { timeout: 120_000 }, async t => {
+t.test('what lifecycle has removed is in no later answer', async t => {
   const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: '2', SVC_LIFECYCLE_DAY: '1s' }
   const server = await startServer({ environment })
   t.teardown(() => server.remove())

@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-slow-disk-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 for (const workers of ['0', '2']) {
-  t.test(`reads of 200 ms, ${workers} workers`, { skip: whyNoFaults(), timeout: 300_000 }, async t => {
+  t.test(`reads of 200 ms, ${workers} workers`, { skip: whyNoFaults() }, async t => {
     const faults = createDiskFaults(folder)
     const dir = join(folder, `cache-${workers}`)
     const environment = {

@@ -229,34 +229,30 @@ async function killRounds(t: Test, world: World, dir: string): Promise<void> {
 }
 
 for (const workers of ['0', '2']) {
-  t.test(
-    `${workers} workers: after kills, and on harmed records, no answer is torn or old`,
-    { timeout: 240_000 * roundCount },
-    async t => {
-      const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: workers, SVC_CACHE_MEMORY: '1MiB' }
-      await seeded(t, async random => {
-        const server = await startServer({ environment })
-        t.teardown(() => server.remove())
-        await server.stop()
-        const dir = join(server.folder, 'cache')
-        await server.start({ ...environment, SVC_CACHE_DIR: dir, SVC_CACHE_SIZE: '64MiB' })
-        const world = new World(server, random)
-        await world.publish()
-        await killRounds(t, world, dir)
-        await world.load(25)
-        t.same(world.problems.slice(0, 5), [], `${world.problems.length} wrong answers`)
-        t.comment(
-          `${world.cuts} answers were cut off. `,
-          [...world.results].map(([name, count]) => `${name} ${count}`).join(', '),
-        )
-        t.ok((await tierStats(server)).entries > 20)
-        t.equal(await server.stop(), 0)
-        const errors = server
-          .log()
-          .split('\n')
-          .filter(line => /"level":"(error|fatal)"/.test(line))
-        t.same(errors, [])
-      })
-    },
-  )
+  t.test(`${workers} workers: after kills, and on harmed records, no answer is torn or old`, async t => {
+    const environment = { SVC_WEB_ADDRESS: '127.0.0.1:0', SVC_WORKERS: workers, SVC_CACHE_MEMORY: '1MiB' }
+    await seeded(t, async random => {
+      const server = await startServer({ environment })
+      t.teardown(() => server.remove())
+      await server.stop()
+      const dir = join(server.folder, 'cache')
+      await server.start({ ...environment, SVC_CACHE_DIR: dir, SVC_CACHE_SIZE: '64MiB' })
+      const world = new World(server, random)
+      await world.publish()
+      await killRounds(t, world, dir)
+      await world.load(25)
+      t.same(world.problems.slice(0, 5), [], `${world.problems.length} wrong answers`)
+      t.comment(
+        `${world.cuts} answers were cut off. `,
+        [...world.results].map(([name, count]) => `${name} ${count}`).join(', '),
+      )
+      t.ok((await tierStats(server)).entries > 20)
+      t.equal(await server.stop(), 0)
+      const errors = server
+        .log()
+        .split('\n')
+        .filter(line => /"level":"(error|fatal)"/.test(line))
+      t.same(errors, [])
+    })
+  })
 }

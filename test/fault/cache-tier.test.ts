@@ -9,7 +9,7 @@ import { createClient } from '../wire/sdk.ts'
 import { startServer } from '../wire/server.ts'
 import { Bucket, get, Host, recordFiles } from './cache-tier.ts'
 
-t.test('what lies on disk, what finds it, and what a purge leaves', { timeout: 300_000 }, async t => {
+t.test('what lies on disk, what finds it, and what a purge leaves', async t => {
   const environment = {
     SVC_WEB_ADDRESS: '127.0.0.1:0',
     SVC_WORKERS: '2',

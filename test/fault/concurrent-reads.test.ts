@@ -261,7 +261,7 @@ function flip(path: string, at: number): void {
 
 const sizes = [200_000, 262_144, 700_001, MiB, MiB + 1, 3 * MiB + 4095, 9 * MiB + 77]
 
-t.test('on one drive', { timeout: 300_000 }, async t => {
+t.test('on one drive', async t => {
   const { random, server, put, folder } = await prepare(t, 1)
   const things: Thing[] = []
   for (const size of sizes)
@@ -281,7 +281,7 @@ t.test('on one drive', { timeout: 300_000 }, async t => {
   await settlesAt(t, 'open files', () => openFiles(server), before + 4)
 })
 
-t.test('on a set of four drives, one of which has damaged shards', { timeout: 300_000 }, async t => {
+t.test('on a set of four drives, one of which has damaged shards', async t => {
   const { random, server, put, folder } = await prepare(t, 4)
   const things: Thing[] = []
   for (const size of sizes)
@@ -297,48 +297,44 @@ t.test('on a set of four drives, one of which has damaged shards', { timeout: 30
   await settlesAt(t, 'open files', () => openFiles(server), before + 4)
 })
 
-t.test(
-  `${readerCount} readers who do not read occupy little memory, and get every byte in the end`,
-  { timeout: 300_000 },
-  async t => {
-    const { server, put } = await prepare(t, 1)
-    const thing = await put('large', 12 * MiB)
-    const due = [{ thing, isHead: false, start: 0, end: thing.bytes.length }]
-    await exchange(server.port, due, patient)
-    const before = { files: openFiles(server), bytes: residentBytes(server) }
-    const readers = Array.from({ length: readerCount }, () => {
-      const socket = connect(server.port, '127.0.0.1').pause()
-      socket.on('error', () => undefined)
-      socket.write(requestOf(due[0]!))
-      return socket
-    })
-    // A socket and a file each. The connection of the exchange may have been there still when they were counted.
-    await settlesAt(
-      t,
-      'readers that the server does not know yet',
-      () => before.files + 2 * readerCount - openFiles(server),
-      4,
-    )
-    await sleep(500)
-    const moreBytes = residentBytes(server) - before.bytes
-    // Each has three chunks of 256 KiB on their way and one that is read, and a socket; each thread warms up. They have asked for 2400 MiB.
-    const allowedBytes = readerCount * 1.25 * MiB + (1 + workerCount) * warmUpBytes
-    t.ok(moreBytes < allowedBytes, `${Math.round(moreBytes / MiB)} of at most ${allowedBytes / MiB} MiB`)
-    await Promise.all(
-      readers.map(async (socket, index) => {
-        const answers = new Answers(due)
-        const closed = new Promise(done => socket.once('close', done))
-        socket.on('data', piece => {
-          answers.take(piece)
-          if (answers.isDone || answers.wrong !== undefined || index % 2 === 0)
-            leave(socket, { ...patient, isReset: index % 4 === 0 })
-        })
-        socket.resume()
-        await closed
-        if (answers.wrong !== undefined) throw new Error(answers.wrong)
-        if (index % 2 === 1 && !answers.isDone) throw new Error('not to the end')
-      }),
-    )
-    await settlesAt(t, 'open files', () => openFiles(server), before.files + 4)
-  },
-)
+t.test(`${readerCount} readers who do not read occupy little memory, and get every byte in the end`, async t => {
+  const { server, put } = await prepare(t, 1)
+  const thing = await put('large', 12 * MiB)
+  const due = [{ thing, isHead: false, start: 0, end: thing.bytes.length }]
+  await exchange(server.port, due, patient)
+  const before = { files: openFiles(server), bytes: residentBytes(server) }
+  const readers = Array.from({ length: readerCount }, () => {
+    const socket = connect(server.port, '127.0.0.1').pause()
+    socket.on('error', () => undefined)
+    socket.write(requestOf(due[0]!))
+    return socket
+  })
+  // A socket and a file each. The connection of the exchange may have been there still when they were counted.
+  await settlesAt(
+    t,
+    'readers that the server does not know yet',
+    () => before.files + 2 * readerCount - openFiles(server),
+    4,
+  )
+  await sleep(500)
+  const moreBytes = residentBytes(server) - before.bytes
+  // Each has three chunks of 256 KiB on their way and one that is read, and a socket; each thread warms up. They have asked for 2400 MiB.
+  const allowedBytes = readerCount * 1.25 * MiB + (1 + workerCount) * warmUpBytes
+  t.ok(moreBytes < allowedBytes, `${Math.round(moreBytes / MiB)} of at most ${allowedBytes / MiB} MiB`)
+  await Promise.all(
+    readers.map(async (socket, index) => {
+      const answers = new Answers(due)
+      const closed = new Promise(done => socket.once('close', done))
+      socket.on('data', piece => {
+        answers.take(piece)
+        if (answers.isDone || answers.wrong !== undefined || index % 2 === 0)
+          leave(socket, { ...patient, isReset: index % 4 === 0 })
+      })
+      socket.resume()
+      await closed
+      if (answers.wrong !== undefined) throw new Error(answers.wrong)
+      if (index % 2 === 1 && !answers.isDone) throw new Error('not to the end')
+    }),
+  )
+  await settlesAt(t, 'open files', () => openFiles(server), before.files + 4)
+})

@@ -33,7 +33,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-t.test('the drive is filled by another program', { skip, timeout: 300_000 }, async t => {
+t.test('the drive is filled by another program', { skip }, async t => {
   const drive = join(mount, 'drive')
   mkdirSync(drive)
   const server: TestServer = await startServer({ drive })

@@ -20,7 +20,7 @@ const Bucket = 'full'
 const mountedBytes = 320 << 20
 const { folder: mount, skip } = mountSmallDisk(t, mountedBytes)
 
-t.test('a full drive', { skip, timeout: 110_000 }, async t => {
+t.test('a full drive', { skip }, async t => {
   const drive = join(mount, 'drive')
   mkdirSync(drive)
   const server = await startServer({ drive })

@@ -51,7 +51,7 @@ t.teardown(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, async t => {
+t.test('drives are replaced while the server runs', { skip }, async t => {
   const server = await startServer({ drive: join(folder, 'd{1...4}') })
   t.teardown(() => server.stop())
   const s3 = createClient(server)

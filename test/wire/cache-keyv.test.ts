@@ -11,7 +11,7 @@ import { startServer } from './server.ts'
 
 const workerCount = 2
 
-t.test('a website with a tier in Redis', { skip, timeout: 300_000 }, async t => {
+t.test('a website with a tier in Redis', { skip }, async t => {
   const redis = await startRedis(t)
   const server = await startServer({
     environment: {

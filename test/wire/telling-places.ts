@@ -15,12 +15,13 @@ import { accessKey, region, secretKey, type TestServer } from './server.ts'
 
 const run = promisify(execFile)
 
-/** Before the server starts: a collector of spans, and a receiver of audit records. */
+/** Before the server starts: a collector of spans, and a receiver of audit records and of events, of which the records alone are kept. */
 export async function startReceivers(t: Test) {
   const collector = await startGrpcCollector(t)
   const bodies: string[] = []
   const receiver = createServer(async (request, response) => {
-    bodies.push(await text(request))
+    const body = await text(request)
+    if (request.url === '/audit') bodies.push(body)
     response.writeHead(204).end()
   })
   await new Promise<void>(done => receiver.listen(0, '127.0.0.1', done))
@@ -28,9 +29,11 @@ export async function startReceivers(t: Test) {
     receiver.closeAllConnections()
     receiver.close()
   })
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
   return {
     collector,
-    auditUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+    auditUrl: `${url}/audit`,
+    eventsUrl: `${url}/events`,
     audited: () => bodies.join('\n'),
   }
 }

@@ -838,7 +838,7 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   t.match(await admin(t, 'kms status get none'), { stdout: /configured: +no/, stderr: /^Objects cannot be encrypted/ })
 })
 
-t.test('the end of a heal job reports data on an offline drive', { timeout: 120_000 }, async t => {
+t.test('the end of a heal job reports data on an offline drive', async t => {
   const drives = mkdtempSync(join(tmpdir(), 'svcctl-set-'))
   // A stop does not wait for a drive that is slow to answer: that one may still write while it is removed.
   t.teardown(() => rmSync(drives, { recursive: true, maxRetries: 20 }))

@@ -15,7 +15,7 @@ await buildSvcctl(join(folder, 'program'), { isBundled: true })
 const server = await startServer()
 t.teardown(() => server.stop())
 
-t.test('the bundled program uploads, downloads and verifies', { timeout: 120_000 }, async t => {
+t.test('the bundled program uploads, downloads and verifies', async t => {
   const svcctl = async (...args: string[]) => {
     const { code, output } = await runChild(process.execPath, [join(folder, 'program/main.js'), ...args], {
       cwd: folder,

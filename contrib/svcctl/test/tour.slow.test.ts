@@ -16,7 +16,7 @@ writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${svcctlProgram}'
 })
 const environment = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' }
 
-t.test('the tour runs to its end', { timeout: 120_000 }, async t => {
+t.test('the tour runs to its end', async t => {
   const page = readFileSync(join(root, 'docs/operate/svcctl.md'), 'utf8')
   const blocks = [...page.matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, text]) => text)
   t.ok(blocks.length > 3)

@@ -64,7 +64,7 @@ const keysIn = async (target: string) => {
 }
 const contentOf = async (target: string) => (await run(['cat', target])).stdout
 
-t.test('a folder is followed: files and folders that come, change and go', { timeout: 240_000 }, async t => {
+t.test('a folder is followed: files and folders that come, change and go', async t => {
   write('site/a', 'first a')
   write('site/b', 'first b')
   write('site/left/out.tmp', 'x')
@@ -103,7 +103,7 @@ t.test('a folder is followed: files and folders that come, change and go', { tim
   t.match(watching.said.stdout, /Watched for \S+: \d+ copied, \d+ removed, [1-9]\d* failed\.\n$/)
 })
 
-t.test('another folder in its place ends it, and nothing of that one is copied', { timeout: 240_000 }, async t => {
+t.test('another folder in its place ends it, and nothing of that one is copied', async t => {
   write('replaced/a', 'a')
   const options = ['--yes', '--overwrite', '--remove', '--watch-interval', '1s']
   const watching = start(t, ['mirror', '--watch', ...options, 'replaced', 'home/watched/replaced'])
@@ -123,7 +123,7 @@ t.test('another folder in its place ends it, and nothing of that one is copied',
   t.equal(await again.end(), 0)
 })
 
-t.test('a link to a folder is that folder, wherever it leads later', { timeout: 240_000 }, async t => {
+t.test('a link to a folder is that folder, wherever it leads later', async t => {
   write('release-1/a', 'a')
   for (let index = 0; index < 200; index++) write(`release-2/many-${index}`, 'x')
   symlinkSync('release-1', join(folder, 'release'))
@@ -137,7 +137,7 @@ t.test('a link to a folder is that folder, wherever it leads later', { timeout: 
   t.equal(await keysIn('home/watched/release'), 'release/a release/b', 'what it leads to then is another one')
 })
 
-t.test('another folder of that name removes nothing', { timeout: 240_000 }, async t => {
+t.test('another folder of that name removes nothing', async t => {
   write('disk/a', 'a')
   const options = ['--yes', '--remove', '--watch-interval', '1s']
   const watching = start(t, ['mirror', '--watch', ...options, 'disk', 'home/watched/disk'])
@@ -150,34 +150,30 @@ t.test('another folder of that name removes nothing', { timeout: 240_000 }, asyn
   t.equal(await watching.ended, 1)
 })
 
-t.test(
-  'without --overwrite and --remove nothing is replaced or removed; differences are reported once',
-  { timeout: 240_000 },
-  async t => {
-    write('notes/a', 'mine')
-    await run(['cp', 'notes/a', 'home/watched/notes/a'])
-    write('notes/a', 'mine, later')
-    const watching = start(t, ['mirror', '--watch', '--json', '--watch-interval', '1s', 'notes', 'home/watched/notes'])
-    await until(t, 'the first comparison', () => watching.said.stdout.includes('"watching"'))
-    write('notes/b', 'b')
-    await until(t, 'what comes', async () => (await contentOf('home/watched/notes/b')) === 'b')
-    await run(['rm', 'home/watched/notes/b'])
-    await until(t, 'the interval finds what nobody told', async () => (await contentOf('home/watched/notes/b')) === 'b')
-    rmSync(join(folder, 'notes/b'))
-    write('notes/c', 'c')
-    await until(t, 'what comes then', async () => (await contentOf('home/watched/notes/c')) === 'c')
-    t.equal(await watching.end(), 0)
-    t.equal(await contentOf('home/watched/notes/b'), 'b')
-    t.equal(await contentOf('home/watched/notes/a'), 'mine')
-    const records = watching.said.stdout
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line))
-    t.equal(records.filter(({ status }) => status === 'differs').length, 1)
-    t.match(records.at(-1), { status: 'watched', copied: 3, removed: 0, failed: 0 })
-    t.match(await run(['mirror', '--watch', 'home/watched/notes', 'back']), { code: 2, stderr: /from a folder/ })
-    t.match(await run(['mirror', '--watch', '--dry-run', 'notes', 'home/watched/notes']), { code: 2 })
-    t.match(await run(['mirror', '--watch', 'none', 'home/watched/notes']), { code: 3 })
-    t.match(await run(['mirror', '--watch', '--watch-interval', '5ms', 'notes', 'home/watched/n']), { code: 2 })
-  },
-)
+t.test('without --overwrite and --remove nothing is replaced or removed; differences are reported once', async t => {
+  write('notes/a', 'mine')
+  await run(['cp', 'notes/a', 'home/watched/notes/a'])
+  write('notes/a', 'mine, later')
+  const watching = start(t, ['mirror', '--watch', '--json', '--watch-interval', '1s', 'notes', 'home/watched/notes'])
+  await until(t, 'the first comparison', () => watching.said.stdout.includes('"watching"'))
+  write('notes/b', 'b')
+  await until(t, 'what comes', async () => (await contentOf('home/watched/notes/b')) === 'b')
+  await run(['rm', 'home/watched/notes/b'])
+  await until(t, 'the interval finds what nobody told', async () => (await contentOf('home/watched/notes/b')) === 'b')
+  rmSync(join(folder, 'notes/b'))
+  write('notes/c', 'c')
+  await until(t, 'what comes then', async () => (await contentOf('home/watched/notes/c')) === 'c')
+  t.equal(await watching.end(), 0)
+  t.equal(await contentOf('home/watched/notes/b'), 'b')
+  t.equal(await contentOf('home/watched/notes/a'), 'mine')
+  const records = watching.said.stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  t.equal(records.filter(({ status }) => status === 'differs').length, 1)
+  t.match(records.at(-1), { status: 'watched', copied: 3, removed: 0, failed: 0 })
+  t.match(await run(['mirror', '--watch', 'home/watched/notes', 'back']), { code: 2, stderr: /from a folder/ })
+  t.match(await run(['mirror', '--watch', '--dry-run', 'notes', 'home/watched/notes']), { code: 2 })
+  t.match(await run(['mirror', '--watch', 'none', 'home/watched/notes']), { code: 3 })
+  t.match(await run(['mirror', '--watch', '--watch-interval', '5ms', 'notes', 'home/watched/n']), { code: 2 })
+})

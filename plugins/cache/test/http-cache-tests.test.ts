@@ -65,7 +65,7 @@ async function startOrigin(): Promise<{ readonly port: number; close(): void }> 
 
 t.setTimeout(300_000)
 
-t.test('the suite of HTTP caches finds no more than it found before', { timeout: 240_000, skip }, async t => {
+t.test('the suite of HTTP caches finds no more than it found before', { skip }, async t => {
   const origin = await startOrigin()
   t.teardown(() => origin.close())
   const { url } = await startCachedServer(t, { originPort: origin.port, policy })

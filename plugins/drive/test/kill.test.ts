@@ -107,7 +107,7 @@ async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): 
 // Takes minutes on a busy machine; a file that exceeds the limit ends the whole run.
 t.setTimeout(600_000)
 
-t.test(`acknowledged writes survive SIGKILL, ${rounds} times`, { timeout: 600_000 }, t =>
+t.test(`acknowledged writes survive SIGKILL, ${rounds} times`, t =>
   seeded(t, async random => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-kill-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))

@@ -308,7 +308,7 @@ t.test('days are counted from the next midnight', t => {
   t.end()
 })
 
-t.test('the worker applies existing and new rules by itself', { timeout: 240_000 }, async t => {
+t.test('the worker applies existing and new rules by itself', async t => {
   const Bucket = await newBucket()
   const versions = async () => {
     const request = { bucket: Bucket, prefix: '', delimiter: '', keyMarker: '', versionIdMarker: '', maxKeys: 100 }

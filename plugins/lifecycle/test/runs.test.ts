@@ -237,7 +237,7 @@ async function apply(bucket: string, model: LifecycleModel): Promise<void> {
   await checkIndex(bucket, model)
 }
 
-t.test('rules remove the same versions as the model', { timeout: 300_000 }, async t => {
+t.test('rules remove the same versions as the model', async t => {
   const steps = fc.array(step, { minLength: 5, maxLength: 70 })
   const ended = fc
     .tuple(steps, fc.array(rule, { minLength: 2, maxLength: 6 }))

@@ -38,7 +38,7 @@ const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 const fixture = new URL('./fixtures/contract-in-workers.ts', import.meta.url).pathname
 
 // Servers start slowly on a machine that is busy with other tests.
-t.test('two workers over a pool of 2 and one of 3 drives', { timeout: 200_000 }, async t => {
+t.test('two workers over a pool of 2 and one of 3 drives', async t => {
   const folder = await newFolder(t)
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ plugins: [fixture] }))

@@ -62,7 +62,7 @@ async function factsOf(child: ChildProcess, onFact?: (count: number) => void): P
   return facts
 }
 
-t.test('entries that a killed server had acknowledged are delivered, in order', { timeout: 400_000 }, async t => {
+t.test('entries that a killed server had acknowledged are delivered, in order', async t => {
   for (const workers of [0, 2]) {
     await seeded(t, async random => {
       const drive = join(folder, `drive-${workers}`)
@@ -115,7 +115,7 @@ t.test('entries that a killed server had acknowledged are delivered, in order', 
   }
 })
 
-t.test('a worker can call the same methods as the main thread', { timeout: 120_000 }, async t => {
+t.test('a worker can call the same methods as the main thread', async t => {
   const facts = await factsOf(start(join(folder, 'drive-threads'), 1, 'threads'))
   const full = { pending: 3, pendingBytes: 3, deadLetters: 0 }
   t.same(facts, [

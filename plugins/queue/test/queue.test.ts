@@ -241,7 +241,7 @@ t.test('a full drive refuses entries, and delivers and deletes those that wait',
   await delivery.stop()
 })
 
-t.test('random schedules: nothing is lost, and each key keeps its order', { timeout: 400_000 }, async t => {
+t.test('random schedules: nothing is lost, and each key keeps its order', async t => {
   for (let round = 0; round < testRounds({ laptop: 1, ci: 3, long: 6 }); round++) {
     await seeded(t, async random => {
       const folder = await newFolder(t)
