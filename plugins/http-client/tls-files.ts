@@ -1,7 +1,7 @@
 /** Certificates and keys from files that operators name. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { HttpClientTls } from './api.ts'
 import { HttpClientError } from './error.ts'
 
@@ -43,8 +43,7 @@ export async function readSmallFile(path: string): Promise<Buffer | undefined> {
     // Non-blocking: if it is a pipe, opening would wait for a writer.
     const file = await open(path, nonBlockingRead)
     try {
-      const stat = await file.stat()
-      return stat.isFile() && stat.size <= fileBytesMax ? await file.readFile() : undefined
+      return (await file.stat()).isFile() ? await readWhole(file) : undefined
     } finally {
       await file.close()
     }
@@ -52,6 +51,18 @@ export async function readSmallFile(path: string): Promise<Buffer | undefined> {
     // The reason would tell about files of the machine.
     return undefined
   }
+}
+
+/** The stated size decides nothing: files of /proc state 0, and a file may grow. Undefined if there is more than 1 MiB. */
+async function readWhole(file: FileHandle): Promise<Buffer | undefined> {
+  const bytes = Buffer.allocUnsafe(fileBytesMax + 1)
+  let length = 0
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length)
+    if (bytesRead === 0) return Buffer.from(bytes.subarray(0, length))
+    length += bytesRead
+  }
+  return undefined
 }
 
 function holds(kind: 'certificate' | 'key', bytes: Buffer): boolean {

@@ -296,7 +296,9 @@ t.test('TLS: trust, names, our certificate, files that are renewed, wrong or no 
   writeFileSync(secretFile, 'root-password-s3cret')
   const damaged = join(folder, 'damaged')
   writeFileSync(damaged, '-----BEGIN CERTIFICATE-----\ns3cret\n-----END CERTIFICATE-----\n')
-  const wrong = [secretFile, damaged, join(folder, 'missing'), folder, '/dev/zero']
+  // States no size, and has gigabytes.
+  const endless = '/proc/self/pagemap'
+  const wrong = [secretFile, damaged, join(folder, 'missing'), folder, '/dev/zero', endless]
   // One sentence: whoever sets the path learns of no file whether it exists.
   for (const [field, others, sentence] of [
     ['authoritiesFile', [files.server.key], 'the file of the authorities cannot be read, or holds no PEM certificate'],

@@ -23,6 +23,13 @@ let isFirst = true
 /** Why the session that this page had is over: whoever signs in again is told. */
 export const sessionEnd: { reason: 'ended' | 'restarted' | undefined } = { reason: undefined }
 
+/** Whose page this is: the last one who had a session in it. */
+let owner: string | undefined
+const ownerListeners: (() => void)[] = []
+
+/** Somebody else has the page: nothing of the one before may go on. */
+export const whenOwnerChanges = (listener: () => void): void => void ownerListeners.push(listener)
+
 /** Other pages of this console learn at once that somebody has signed in. */
 const pages = new BroadcastChannel('svc-console-sessions')
 pages.addEventListener('message', ({ data }: MessageEvent<string>) => void adoptSessionOf(data).catch(() => {}))
@@ -71,6 +78,8 @@ export async function readOtherSession(): Promise<{
 }
 
 function completed(session: Session, { allowed, user, s3 }: Answer<'getPermissions'>): SignedIn {
+  if (owner !== undefined && owner !== session.accessKey) for (const listener of ownerListeners) listener()
+  owner = session.accessKey
   setSession(session)
   return { session, user, allowed: new Set(allowed), s3 }
 }

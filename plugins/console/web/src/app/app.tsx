@@ -5,7 +5,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { readOtherSession, type SignedIn, sessionEnd, sessionQuery } from '../api/session.ts'
+import { readOtherSession, type SignedIn, sessionEnd, sessionQuery, whenOwnerChanges } from '../api/session.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
@@ -39,6 +39,11 @@ whenSessionEnds(() => {
   if (hasUnsaved()) return askToSignInAgain()
   forgetUser(null)
   void router.invalidate()
+})
+// Uploads that a session's end has interrupted go on for their own user only.
+whenOwnerChanges(() => {
+  void uploadQueue.discard()
+  replacing.discard()
 })
 
 /** What the next one sees has to be what the next one may see. */

@@ -7,10 +7,6 @@ import { Problem } from '../api/problem.ts'
 import { type SignedIn, sessionEnd, signIn } from '../api/session.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
-import { uploadQueue } from './uploads/queue.ts'
-
-/** The last access key since this page was loaded. */
-let lastAccessKey: string | undefined
 
 export interface SignInFormProps {
   readonly head?: ReactNode
@@ -26,14 +22,7 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
   const [reason] = useState(sessionEnd.reason)
   const entry = useMutation({
     mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
-    onSuccess(signedIn) {
-      // Uploads that a session's end has interrupted go on for their own user only.
-      if (lastAccessKey !== undefined && lastAccessKey !== signedIn.session.accessKey) {
-        void uploadQueue.discard()
-      }
-      lastAccessKey = signedIn.session.accessKey
-      onSignedIn(signedIn)
-    },
+    onSuccess: onSignedIn,
   })
   return (
     <form
