@@ -239,6 +239,18 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a double click makes one access key', async t => {
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/access-keys')
+    const count = async () => (await admin.call('GET', '/access-keys')).items.length
+    const before = await count()
+    await page.getByRole('button', { name: 'Create access key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).dblclick()
+    await page.getByRole('textbox', { name: 'Secret key' }).waitFor()
+    t.equal(await count(), before + 1)
+    t.same(flaws, [])
+  })
+
   t.test('an address that does not exist has the navigation, and a way back', async t => {
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/nowhere/at/all')

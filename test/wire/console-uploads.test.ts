@@ -168,6 +168,38 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('an upload of one user does not go on as that of another who signs in on the page', async t => {
+    writeFileSync(join(folder, 'private.bin'), Buffer.alloc(70 * 1024 ** 2, 'private '))
+    const { page } = await browser.open(t, {}, /401|403/)
+    const users = await Promise.all(
+      ['first-user', 'next-user'].map(name => admin.createUser(name, { policyNames: ['readwrite'] })),
+    )
+    const [first, next] = users as [(typeof users)[number], (typeof users)[number]]
+    // With a session, not by the form of this page.
+    await signIn(page, '/buckets/archive', first.accessKeyId, first.secretAccessKey)
+    let goOn = () => {}
+    const isReleased = new Promise<void>(done => {
+      goOn = done
+    })
+    let isBegun = false
+    await page.route(/\/parts\/\d+/, async route => {
+      isBegun = true
+      await isReleased
+      await route.continue()
+    })
+    await filesIn(page).setInputFiles(join(folder, 'private.bin'))
+    await eventually('parts are under way', async () => isBegun)
+    await page.context().clearCookies()
+    goOn()
+    await page.getByLabel('Access key').fill(next.accessKeyId)
+    await page.locator('input[type=password]').fill(next.secretAccessKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await eventually('nothing is left of the upload', async () => (await page.getByText('private.bin').count()) === 0)
+    t.equal(await page.getByRole('button', { name: 'Go on with all' }).count(), 0)
+    t.same(await keysOf(admin, 'archive', 'private'), [])
+  })
+
   t.test('an upload waits for a connection that is cut, goes on by itself, and replaces nothing unasked', async t => {
     const { page } = await browser.open(t)
     await signIn(page, '/buckets/archive?prefix=cut/')

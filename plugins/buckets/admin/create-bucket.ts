@@ -1,4 +1,5 @@
-import { checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { isCatalogError } from 'svc/kernel'
+import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { requireNewBucketName } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import type {} from '../publications.ts'
@@ -49,8 +50,16 @@ export default defineAdminOperation({
     }
     // One commit: there is no bucket without what it was to have.
     const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes }
-    const bucket = await checkField('/name', () => objects.createBucket(name, wanted))
+    const bucket = await checkField('/name', () =>
+      objects.createBucket(name, wanted).catch(error => refuse(error, name)),
+    )
     // Nothing is in it but what the caller has named.
     return describeBucket(bucket, { ...services, isPublished: await publications.current() }, () => true)
   },
 })
+
+/** S3's own sentences are made for clients that send the same request twice. */
+function refuse(error: unknown, name: string): never {
+  if (!isCatalogError(error) || !/^BucketAlready/.test(error.code)) throw error
+  throw adminErrors.already_exists(`There is a bucket "${name}" already.`, { cause: error })
+}

@@ -139,7 +139,7 @@ t.test('a bucket is created under the name that the policy is about', async t =>
   t.equal(outcome(await create('team-b', { versioning: true }, as('versioner'))), '201')
   const taken = await create('team-b')
   t.equal(outcome(taken), '409 already_exists')
-  t.match(taken.json.errors, [{ element: '/name' }])
+  t.match(taken.json.errors, [{ element: '/name', message: 'There is a bucket "team-b" already.' }])
   const limited = await create('with-quota', { quotaBytes: 1000, versioning: true })
   t.match(limited.json, { quotaBytes: 1000, versioning: 'enabled', objectLockEnabled: false })
   t.equal(outcome(await create('elsewhere', { region: 'eu-west-1' })), '400 invalid_argument')

@@ -12,6 +12,11 @@ export function setSession(session: { readonly id: string; readonly csrfToken: s
   current = session === undefined ? { id: '', csrfToken: '' } : { id: session.id, csrfToken: session.csrfToken }
 }
 
+/** The session is over, and its page stays until somebody signs in: answers for another session are still none for this page. */
+export function endSession(): void {
+  current = { ...current, csrfToken: '' }
+}
+
 export const isOtherSession = (id: string | null): boolean => id !== null && current.id !== '' && id !== current.id
 
 /** Called when a request is answered that there is no session any more. */
@@ -87,9 +92,11 @@ const beforeSession: ReadonlySet<string> = new Set(['login', 'getSession', 'getP
 /** Sends a request whose answer is no JSON. */
 export async function exchange<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Response> {
   const [method] = routes[id]!
+  // What a caller may do in one bucket is data of the page.
+  const isBefore = beforeSession.has(id) && request.query === undefined
   const { params, query = {}, body, raw, ifMatch, signal } = request
   // With the token of a session that is over the server would not tell of the present one.
-  const token = beforeSession.has(id) && request.query === undefined ? {} : csrfHeaders()
+  const token = isBefore ? {} : csrfHeaders()
   const headers: Record<string, string> = { accept: 'application/json', ...token, ...request.headers }
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (raw !== undefined) headers['content-type'] = raw.type
@@ -110,7 +117,7 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
     throw problemOfNetwork()
   }
   const answered = response.headers.get('x-session-id')
-  if (!beforeSession.has(id) && isOtherSession(answered)) {
+  if (!isBefore && isOtherSession(answered)) {
     if (!(await adoptSessionOf(answered))) throw problemOfOtherUser()
     // The token was that of the session before.
     if (response.status === 403) return exchange(id, request)
@@ -118,7 +125,7 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   if (!response.ok) {
     const problem = await problemOf(response)
     // A late answer tells nothing of a session that has begun meanwhile.
-    if (!beforeSession.has(id) && sender === current.id) endSessionAfter(problem)
+    if (!isBefore && sender === current.id) endSessionAfter(problem)
     throw problem
   }
   return response

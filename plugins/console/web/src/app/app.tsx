@@ -3,9 +3,10 @@ import { MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
-import { setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
+import { endSession, setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { readOtherSession, type SignedIn, sessionEnd, sessionQuery, whenOwnerChanges } from '../api/session.ts'
+import { ignoreSecondClicks } from '../parts/double-clicks.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
@@ -34,9 +35,12 @@ const router = createConsoleRouter(queryClient)
 queryClient.setQueryDefaults(sessionQuery.queryKey, { gcTime: Number.POSITIVE_INFINITY })
 whenSessionEnds(() => {
   sessionEnd.reason ??= 'ended'
-  setSession(undefined)
   uploadQueue.stopAll()
-  if (hasUnsaved()) return askToSignInAgain()
+  if (hasUnsaved()) {
+    endSession()
+    return askToSignInAgain(true)
+  }
+  setSession(undefined)
   forgetUser(null)
   void router.invalidate()
 })
@@ -71,6 +75,7 @@ whenSessionIsOther(() => {
 async function adoptOrLeave(): Promise<boolean> {
   const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
   const other = await readOtherSession()
+  askToSignInAgain(false)
   if (other.accessKey === before?.session.accessKey) {
     queryClient.setQueryData(sessionQuery.queryKey, other.adopt())
     return true
@@ -81,6 +86,8 @@ async function adoptOrLeave(): Promise<boolean> {
   queryClient.clear()
   return false
 }
+
+ignoreSecondClicks()
 
 // For the package that keeps the page behind a dialog from scrolling.
 setNonce(styleNonce)

@@ -11,7 +11,7 @@ const SignInAgain = lazy(async () => ({ default: (await import('./sign-in-again.
 
 const asked = createPageState(false)
 
-export const askToSignInAgain = (): void => asked.set(true)
+export const askToSignInAgain = (isAsked: boolean): void => asked.set(isAsked)
 
 export interface InterruptedPageProps {
   /** Resolves when nothing of the page is left. */

@@ -1,6 +1,7 @@
 import { Modal } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type SignedIn, sessionQuery } from '../api/session.ts'
+import { useFocusBack } from '../parts/focus-back.ts'
 import { SignInForm } from '../parts/sign-in-form.tsx'
 import { texts } from '../texts/index.ts'
 import type { InterruptedPageProps } from './interrupted-page.tsx'
@@ -11,6 +12,7 @@ export interface SignInAgainProps extends InterruptedPageProps {
 
 export function SignInAgain({ onOther, onDone }: SignInAgainProps) {
   const queryClient = useQueryClient()
+  useFocusBack()
   const goOn = async (signedIn: SignedIn) => {
     const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
     if (before?.session.accessKey === signedIn.session.accessKey) {

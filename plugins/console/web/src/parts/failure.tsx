@@ -30,7 +30,7 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
     >
       <Stack gap="xs">
         <Text size="sm">
-          <Name>{error instanceof Error ? error.message : String(error)}</Name>
+          <Name>{sentenceOf(error)}</Name>
         </Text>
         {/* The only field is in the sentence above. */}
         {(problem?.fields.length === 1 ? [] : problem?.fields)?.map(({ field, message }) => (
@@ -70,6 +70,12 @@ export function useSeen(error: unknown, isAnswer = true) {
   return alert
 }
 
+/** What was refused because the session was over: whoever reads it has signed in again above the page. */
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof Problem && error.code === 'unauthenticated') return texts.problems.sessionWasOver
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** What the server says, and what this page itself has found, needs none. */
 const headlineOf = (error: unknown): string | undefined =>
   error instanceof Problem && !error.isOfServer ? texts.problems.failed : undefined
@@ -79,7 +85,7 @@ export function notifyFailure(error: unknown, title?: string): void {
   notifications.show({
     color: 'red',
     title: title ?? headlineOf(error),
-    message: <Name>{error instanceof Error ? error.message : String(error)}</Name>,
+    message: <Name>{sentenceOf(error)}</Name>,
     autoClose: 10_000,
   })
 }

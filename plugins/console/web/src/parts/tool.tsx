@@ -2,6 +2,7 @@
 import { ActionIcon, Tooltip } from '@mantine/core'
 import type { IconX } from '@tabler/icons-react'
 import { useSignedIn } from '../app/signed-in.ts'
+import { once } from './double-clicks.ts'
 
 export interface ToolProps {
   readonly label: string
@@ -10,14 +11,26 @@ export interface ToolProps {
   readonly size?: 'sm' | 'md'
   /** Whoever may do none of these does not see it. */
   readonly needs?: readonly string[]
+  /** Its request is under way. */
+  readonly isBusy?: boolean
+  /** A double click does it once. */
+  readonly isOnce?: boolean
 }
 
-export function Tool({ label, icon: Icon, onClick, size = 'md', needs }: ToolProps) {
+export function Tool({ label, icon: Icon, onClick, size = 'md', needs, isBusy = false, isOnce = false }: ToolProps) {
   const { allowed } = useSignedIn()
   if (needs?.some(action => allowed.has(action)) === false) return null
   return (
     <Tooltip label={label}>
-      <ActionIcon size={size} variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+      <ActionIcon
+        size={size}
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={onClick}
+        loading={isBusy}
+        {...(isOnce && once)}
+      >
         <Icon size={size === 'sm' ? 14 : 16} />
       </ActionIcon>
     </Tooltip>

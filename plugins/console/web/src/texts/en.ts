@@ -107,6 +107,7 @@ export const en = {
     morePlaces: (count: number) => `and ${count} more`,
     failed: 'The request failed',
     stale: 'This could not be read again: what you see may be old',
+    sessionWasOver: 'This was not done: the session had ended. Do it again.',
     doneButStale: 'It is done, but what you see may be old',
     unreachable: 'The server cannot be reached. Check your connection; what you see may be old.',
     strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
@@ -212,7 +213,7 @@ export const en = {
     versioning: 'Keep old versions of objects',
     objectLock: 'Object lock: versions can be protected from deletion (also keeps old versions)',
     quota: 'Quota',
-    quotaHint: 'Empty: no limit',
+    quotaHint: 'Empty or 0: no limit',
     created: (name: string) => `Bucket ${name} is created.`,
     createdInPart: (name: string) =>
       `Bucket ${name} is created, but what is below could not be set. Try again, or close this and set it in the settings of the bucket.`,

@@ -1,10 +1,10 @@
 /** Every version and delete marker of a bucket. */
-import { Group, Stack, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
+import { Stack, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks'
-import { IconArrowBackUp, IconDownload, IconSearch, IconTrash } from '@tabler/icons-react'
+import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { call, urlOf } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
 import type { Answer, ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatMoment } from '../../parts/format.ts'
@@ -12,11 +12,11 @@ import { useListing } from '../../parts/listing.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { texts } from '../../texts/index.ts'
-import { DeleteVersion, useRestore } from '../objects/change-versions.tsx'
+import { DeleteVersion } from '../objects/change-versions.tsx'
 import { bucketQuery } from '../objects/queries.ts'
+import { VersionTools } from '../objects/version-tools.tsx'
 
 const DetailsDrawer = lazy(async () => ({ default: (await import('../objects/details-drawer.tsx')).DetailsDrawer }))
 
@@ -35,7 +35,6 @@ export function AllVersions({ bucket }: { bucket: string }) {
   const [prefix] = useDebouncedValue(search, 200)
   const [shown, setShown] = useState<string>()
   const [deleted, setDeleted] = useState<ListedVersion>()
-  const restore = useRestore(bucket)
   const isNarrow = useMediaQuery(narrow, false, { getInitialValueInEffect: false })
   const { data } = useQuery(bucketQuery(bucket))
   const listing = useListing({
@@ -81,15 +80,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
           listing={listing}
           head={<Heads />}
         >
-          {version => (
-            <Row
-              bucket={bucket}
-              version={version}
-              onShow={setShown}
-              onRestore={version => void restore(version)}
-              onDelete={setDeleted}
-            />
-          )}
+          {version => <Row bucket={bucket} version={version} onShow={setShown} onDelete={setDeleted} />}
         </VirtualRows>
       )}
       {listing.isCutOff && <Text c="dimmed">{texts.objects.cutOff(listing.count)}</Text>}
@@ -129,15 +120,13 @@ interface RowProps {
   readonly bucket: string
   readonly version: ListedVersion
   readonly onShow: (key: string) => void
-  readonly onRestore: (version: ListedVersion) => void
   readonly onDelete: (version: ListedVersion) => void
 }
 
-function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
-  const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
+function Row({ bucket, version, onShow, onDelete }: RowProps) {
+  const { key, isDeleteMarker, isLatest, lastModified, size } = version
   const date = formatMoment(lastModified)
   const rights = useRights(bucket)
-  const mayRead = rights.has('s3:GetObjectVersion')
   return (
     <>
       <span role="cell" className="object-name version-name">
@@ -156,25 +145,7 @@ function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
         {date}
       </span>
       <span role="cell" className="version-tools">
-        <Group gap={2} justify="flex-end" wrap="nowrap">
-          {!isDeleteMarker && mayRead && (
-            <ToolLink
-              label={texts.objects.downloadVersion(date)}
-              icon={IconDownload}
-              href={urlOf('downloadObject', { bucket }, { key, versionId })}
-            />
-          )}
-          {!isDeleteMarker && !isLatest && mayRead && rights.has('s3:PutObject') && (
-            <Tool
-              label={texts.objects.restoreVersion(date)}
-              icon={IconArrowBackUp}
-              onClick={() => onRestore(version)}
-            />
-          )}
-          {rights.has('s3:DeleteObjectVersion') && (
-            <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
-          )}
-        </Group>
+        <VersionTools bucket={bucket} version={version} rights={rights} onDelete={onDelete} />
       </span>
     </>
   )

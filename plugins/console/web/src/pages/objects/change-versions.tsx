@@ -1,7 +1,7 @@
-/** Restoring an old version, and deleting one for good. */
+/** Restoring an old version, undeleting an object, and deleting a version for good. */
 import { Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -18,17 +18,37 @@ function useRefresh(bucket: string): () => Promise<unknown> {
     )
 }
 
-export function useRestore(bucket: string): (version: ListedVersion) => Promise<void> {
+type Named = Pick<ListedVersion, 'key' | 'versionId'>
+
+/** Does something to a version that can be undone as well: it is done without a question. */
+function useChange(bucket: string, done: string, change: (version: Named) => Promise<void>) {
   const refresh = useRefresh(bucket)
-  return async ({ key, versionId }) => {
-    try {
-      await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
-      notifications.show({ color: 'teal', message: texts.objects.restored })
-    } catch (error) {
-      notifyFailure(error)
-    }
-    await refresh()
-  }
+  return useMutation({
+    async mutationFn(version: Named) {
+      try {
+        await change(version)
+        notifications.show({ color: 'teal', message: done })
+      } catch (error) {
+        notifyFailure(error)
+      }
+      await refresh()
+    },
+  })
+}
+
+/** Makes an old version the current one again. */
+export const useRestore = (bucket: string) =>
+  useChange(bucket, texts.objects.restored, async ({ key, versionId }) => {
+    await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
+  })
+
+/** Removes the delete marker that is the current version. */
+export const useUndelete = (bucket: string) =>
+  useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version))
+
+async function deleteVersion(bucket: string, { key, versionId }: Named): Promise<void> {
+  const { errors } = await call('deleteObjects', { params: { bucket }, body: { objects: [{ key, versionId }] } })
+  if (errors[0] !== undefined) throw new Error(errors[0].message)
 }
 
 export interface DeleteVersionProps {
@@ -45,11 +65,7 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
     <ConfirmDeletion
       title={texts.objects.deleteVersionTitle}
       onConfirm={async () => {
-        const { errors } = await call('deleteObjects', {
-          params: { bucket },
-          body: { objects: [{ key, versionId }] },
-        })
-        if (errors[0] !== undefined) throw new Error(errors[0].message)
+        await deleteVersion(bucket, { key, versionId })
         notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
       }}
       onDone={async () => {

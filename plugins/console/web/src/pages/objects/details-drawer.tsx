@@ -1,6 +1,14 @@
 /** One object: what is known of it, how it looks, its versions, and what can be done with it. */
-import { Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/core'
-import { IconCopy, IconDownload, IconLink, IconPencil, IconSignature, IconTrash } from '@tabler/icons-react'
+import { Alert, Button, Drawer, Group, Skeleton, Stack, Tabs, Text } from '@mantine/core'
+import {
+  IconArrowBackUp,
+  IconCopy,
+  IconDownload,
+  IconLink,
+  IconPencil,
+  IconSignature,
+  IconTrash,
+} from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
@@ -13,7 +21,7 @@ import { pairsOf } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { LeaveQuestion, UnsavedInDialog } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
-import { DeleteVersion } from './change-versions.tsx'
+import { DeleteVersion, useUndelete } from './change-versions.tsx'
 import { Preview } from './preview.tsx'
 import { Protection } from './protection.tsx'
 import { detailsQuery } from './queries.ts'
@@ -37,6 +45,8 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const [open, setOpen] = useState<'share' | 'presign' | 'copy' | 'edit' | 'delete'>()
   const { data, error, refetch } = useQuery(detailsQuery(bucket, objectKey, versionId))
   const rights = useRights(bucket, objectKey)
+  // Of a delete marker there is nothing to read, share or edit.
+  const isDeleted = data?.isDeleteMarker === true
   const mayWrite = rights.has('s3:PutObject')
   const mayRead = rights.has(versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion')
   const mayTag = rights.has('s3:PutObjectTagging')
@@ -82,40 +92,45 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
       closeButtonProps={{ 'aria-label': texts.common.close }}
     >
       <Stack>
-        <Group gap="xs">
-          {mayRead && (
-            <Button
-              component="a"
-              href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
-              download
-              leftSection={<IconDownload size={16} aria-hidden />}
-            >
-              {texts.objects.download}
-            </Button>
-          )}
-          {mayRead && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
-          {(mayRead || mayWrite || mayDelete) && (
-            <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
-          )}
-          {mayRead && mayWrite && <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />}
-          {(mayWrite || mayTag) && data !== undefined && (
-            <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
-          )}
-          {mayDelete && data !== undefined && (
-            <Button
-              variant="light"
-              color="red"
-              leftSection={<IconTrash size={16} aria-hidden />}
-              onClick={() => setOpen('delete')}
-            >
-              {versionId === undefined ? texts.common.delete : texts.objects.deleteShown}
-            </Button>
-          )}
-        </Group>
-        <Tabs value={tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
+        {isDeleted && <Deleted bucket={bucket} marker={data} mayUndelete={rights.has('s3:DeleteObjectVersion')} />}
+        {!isDeleted && (
+          <Group gap="xs">
+            {mayRead && (
+              <Button
+                component="a"
+                href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
+                download
+                leftSection={<IconDownload size={16} aria-hidden />}
+              >
+                {texts.objects.download}
+              </Button>
+            )}
+            {mayRead && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
+            {(mayRead || mayWrite || mayDelete) && (
+              <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
+            )}
+            {mayRead && mayWrite && (
+              <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />
+            )}
+            {(mayWrite || mayTag) && data !== undefined && (
+              <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
+            )}
+            {mayDelete && data !== undefined && (
+              <Button
+                variant="light"
+                color="red"
+                leftSection={<IconTrash size={16} aria-hidden />}
+                onClick={() => setOpen('delete')}
+              >
+                {versionId === undefined ? texts.common.delete : texts.objects.deleteShown}
+              </Button>
+            )}
+          </Group>
+        )}
+        <Tabs value={isDeleted ? 'versions' : tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
           <Tabs.List mb="sm">
-            <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>
-            <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>
+            {!isDeleted && <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>}
+            {!isDeleted && <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>}
             {mayListVersions && <Tabs.Tab value="versions">{texts.objects.tabs.versions}</Tabs.Tab>}
           </Tabs.List>
           {tab !== 'versions' && error !== null && <ProblemAlert error={error} onRetry={() => refetch()} />}
@@ -127,8 +142,8 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           )}
           {/* What is changed there and not saved stays. */}
           <Tabs.Panel value="details" keepMounted>
-            {data !== undefined && <Details details={data} />}
-            {data !== undefined && (
+            {data !== undefined && !isDeleted && <Details details={data} />}
+            {data !== undefined && !isDeleted && (
               <UnsavedInDialog value={unsaved}>
                 <Protection key={data.versionId} bucket={bucket} details={data} />
               </UnsavedInDialog>
@@ -138,7 +153,9 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
           </Tabs.Panel>
           <Tabs.Panel value="versions">
-            <Versions bucket={bucket} objectKey={objectKey} onShow={show} onDeleted={afterDeletion} />
+            {mayListVersions && (
+              <Versions bucket={bucket} objectKey={objectKey} onShow={show} onDeleted={afterDeletion} />
+            )}
           </Tabs.Panel>
         </Tabs>
       </Stack>
@@ -198,6 +215,32 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
         )}
       </Suspense>
     </Drawer>
+  )
+}
+
+interface DeletedProps {
+  readonly bucket: string
+  readonly marker: Pick<ObjectDetails, 'key' | 'versionId' | 'lastModified'>
+  readonly mayUndelete: boolean
+}
+
+function Deleted({ bucket, marker, mayUndelete }: DeletedProps) {
+  const undelete = useUndelete(bucket)
+  return (
+    <Alert color="yellow" title={texts.objects.isDeleted(formatMoment(marker.lastModified))}>
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{texts.objects.isDeletedText}</Text>
+        {mayUndelete && (
+          <Button
+            leftSection={<IconArrowBackUp size={16} aria-hidden />}
+            loading={undelete.isPending}
+            onClick={() => undelete.mutate(marker)}
+          >
+            {texts.objects.undelete}
+          </Button>
+        )}
+      </Stack>
+    </Alert>
   )
 }
 

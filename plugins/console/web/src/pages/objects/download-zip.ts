@@ -4,14 +4,16 @@ import { texts } from '../../texts/index.ts'
 
 /**
  * Submits a form, so that the browser writes the archive to a file while it arrives, however large it is. What the server refuses is asked
- * before: the browser would leave the console to show the refusal.
+ * before: the browser would leave the console to show the refusal. The archive is named after the folder that was chosen or is open.
  */
 export async function downloadZip(
   bucket: string,
+  folder: string,
   objects: readonly string[],
   prefixes: readonly string[],
 ): Promise<void> {
-  const request = { objects: objects.map(key => ({ key })), prefixes: [...prefixes] }
+  const name = nameOf(objects.length === 0 && prefixes.length === 1 ? prefixes[0]! : folder)
+  const request = { objects: objects.map(key => ({ key })), prefixes: [...prefixes], ...(name !== '' && { name }) }
   const params = { bucket }
   try {
     await exchange('downloadZip', { params, body: { ...request, check: true } })
@@ -30,6 +32,9 @@ export async function downloadZip(
   form.submit()
   form.remove()
 }
+
+/** The last part of a folder, as far as the name of an archive may be long. */
+const nameOf = (folder: string): string => folder.split('/').at(-2)?.slice(0, 200) ?? ''
 
 /** The error with the key of the object that the server has named by its number. */
 function naming(error: unknown, objects: readonly string[]): unknown {

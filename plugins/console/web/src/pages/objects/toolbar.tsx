@@ -75,7 +75,7 @@ export function SelectionBar({ bucket, prefix, hasEntries, selected, onSelect }:
   const idsOf = (kind: Entry['kind']) => chosen.filter(entry => entry.kind === kind).map(({ id }) => id)
   const queryClient = useQueryClient()
   const zipping = useMutation({
-    mutationFn: () => downloadZip(bucket, idsOf('object'), idsOf('folder')),
+    mutationFn: () => downloadZip(bucket, prefix, idsOf('object'), idsOf('folder')),
     async onError(error) {
       notifyFailure(error, texts.objects.zip)
       // What is listed may be gone.

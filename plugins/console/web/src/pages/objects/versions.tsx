@@ -1,17 +1,16 @@
 /** Every version of one object, the newest first. */
 import { Anchor, Group, Skeleton, Stack, Table, Text } from '@mantine/core'
-import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
-import { call, urlOf } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatMoment } from '../../parts/format.ts'
 import { useLongList } from '../../parts/long-list.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
-import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { DeleteVersion, useRestore } from './change-versions.tsx'
+import { DeleteVersion } from './change-versions.tsx'
+import { VersionTools } from './version-tools.tsx'
 
 /** Versions per request. */
 const pageSize = 100
@@ -30,7 +29,6 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
       call('listObjectVersions', { params: { bucket }, query: { key: objectKey, cursor, limit: pageSize }, signal }),
   })
   const [deleted, setDeleted] = useState<ListedVersion>()
-  const restore = useRestore(bucket)
   const failure = list.error !== null && (
     <ProblemAlert error={list.error} onRetry={() => list.refetch()} isStale={list.isStale} />
   )
@@ -42,14 +40,7 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
       <Table aria-label={texts.objects.tabs.versions}>
         <Table.Tbody>
           {list.items.map(version => (
-            <Row
-              key={version.versionId}
-              bucket={bucket}
-              version={version}
-              onShow={onShow}
-              onRestore={restore}
-              onDelete={setDeleted}
-            />
+            <Row key={version.versionId} bucket={bucket} version={version} onShow={onShow} onDelete={setDeleted} />
           ))}
         </Table.Tbody>
       </Table>
@@ -65,17 +56,13 @@ interface RowProps {
   readonly bucket: string
   readonly version: ListedVersion
   readonly onShow: (versionId: string) => void
-  readonly onRestore: (version: ListedVersion) => void
   readonly onDelete: (version: ListedVersion) => void
 }
 
-function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
+function Row({ bucket, version, onShow, onDelete }: RowProps) {
   const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
   const date = formatMoment(lastModified)
   const rights = useRights(bucket, key)
-  const mayRead = rights.has('s3:GetObjectVersion')
-  const mayWrite = rights.has('s3:PutObject')
-  const mayDelete = rights.has('s3:DeleteObjectVersion')
   return (
     <Table.Tr>
       <Table.Td>
@@ -105,25 +92,7 @@ function Row({ bucket, version, onShow, onRestore, onDelete }: RowProps) {
         </Group>
       </Table.Td>
       <Table.Td>
-        <Group gap={4} justify="flex-end" wrap="nowrap">
-          {!isDeleteMarker && mayRead && (
-            <ToolLink
-              label={texts.objects.downloadVersion(date)}
-              icon={IconDownload}
-              href={urlOf('downloadObject', { bucket }, { key, versionId })}
-            />
-          )}
-          {!isDeleteMarker && !isLatest && mayRead && mayWrite && (
-            <Tool
-              label={texts.objects.restoreVersion(date)}
-              icon={IconArrowBackUp}
-              onClick={() => onRestore(version)}
-            />
-          )}
-          {mayDelete && (
-            <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
-          )}
-        </Group>
+        <VersionTools bucket={bucket} version={version} rights={rights} onDelete={onDelete} />
       </Table.Td>
     </Table.Tr>
   )

@@ -21,7 +21,7 @@ export const bucket = {
   },
   keepVersions: 'Keep old versions',
   quota: 'Quota',
-  quotaHint: 'Empty: no limit',
+  quotaHint: 'Empty or 0: no limit',
   quotaSize: 'Size of all versions',
   quotaBelow: (stored: string) =>
     `${stored} are stored, more than that: with this quota nothing more can be written until enough is deleted.`,

@@ -76,6 +76,12 @@ export const objects = {
   downloadVersion: (date: string) => `Download version of ${date}`,
   deleteVersion: (date: string) => `Delete version of ${date}`,
   restoreVersion: (date: string) => `Restore version of ${date}`,
+  undelete: 'Undelete',
+  undeleteOne: (key: string) => `Undelete ${key}`,
+  undeleted: 'The delete marker is removed.',
+  isDeleted: (date: string) => `Deleted on ${date}`,
+  isDeletedText:
+    'The bucket keeps old versions. Undelete takes the delete marker away, and the version below it is the current one again.',
   deleteShown: 'Delete this version',
   deleteVersionTitle: 'Delete this version for good?',
   deleteVersionText: (key: string, date: string) =>

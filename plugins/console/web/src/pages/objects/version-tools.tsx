@@ -1,0 +1,59 @@
+/** What can be done with one version in a list of versions. */
+import { Group } from '@mantine/core'
+import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
+import { urlOf } from '../../api/client.ts'
+import type { ListedVersion } from '../../api/operations.ts'
+import { formatMoment } from '../../parts/format.ts'
+import { Tool, ToolLink } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+import { useRestore, useUndelete } from './change-versions.tsx'
+
+export interface VersionToolsProps {
+  readonly bucket: string
+  readonly version: ListedVersion
+  /** What the caller may do with its key. */
+  readonly rights: ReadonlySet<string>
+  readonly onDelete: (version: ListedVersion) => void
+}
+
+export function VersionTools({ bucket, version, rights, onDelete }: VersionToolsProps) {
+  const { key, versionId, isDeleteMarker, isLatest, lastModified } = version
+  const date = formatMoment(lastModified)
+  const mayRead = rights.has('s3:GetObjectVersion')
+  const mayDelete = rights.has('s3:DeleteObjectVersion')
+  const restore = useRestore(bucket)
+  const undelete = useUndelete(bucket)
+  return (
+    <Group gap={4} justify="flex-end" wrap="nowrap">
+      {!isDeleteMarker && mayRead && (
+        <ToolLink
+          label={texts.objects.downloadVersion(date)}
+          icon={IconDownload}
+          href={urlOf('downloadObject', { bucket }, { key, versionId })}
+        />
+      )}
+      {!isDeleteMarker && !isLatest && mayRead && rights.has('s3:PutObject') && (
+        <Tool
+          label={texts.objects.restoreVersion(date)}
+          icon={IconArrowBackUp}
+          onClick={() => restore.mutate(version)}
+          isBusy={restore.isPending}
+          isOnce
+        />
+      )}
+      {isDeleteMarker && isLatest && mayDelete ? (
+        <Tool
+          label={texts.objects.undeleteOne(key)}
+          icon={IconArrowBackUp}
+          onClick={() => undelete.mutate(version)}
+          isBusy={undelete.isPending}
+          isOnce
+        />
+      ) : (
+        mayDelete && (
+          <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
+        )
+      )}
+    </Group>
+  )
+}
