@@ -39,43 +39,40 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test(
-    'an object is deleted in its panel, found by its key, told to be deleted, and undeleted',
-    async t => {
-      await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
-      const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
-      await signIn(page, '/buckets/photos')
-      await page.getByRole('button', { name: 'lost', exact: true }).click()
-      await page.getByRole('dialog', { name: 'lost' }).getByRole('button', { name: 'Delete' }).click()
-      await page.getByRole('dialog', { name: 'Delete lost?' }).getByRole('button', { name: 'Delete' }).click()
-      await page.getByRole('button', { name: 'lost', exact: true }).waitFor({ state: 'detached' })
-      t.same(await keysOf(admin, 'photos', 'lost'), [])
-      await page.getByLabel('Filter by prefix').fill('lost')
-      await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
-      const panel = page.getByRole('dialog', { name: 'lost' })
-      await panel.getByText(/^Deleted on /).waitFor()
-      await panel.getByText('delete marker', { exact: true }).waitFor()
-      for (const name of ['Download', 'Share', 'Edit', 'Delete']) {
-        t.equal(await panel.getByRole('button', { name, exact: true }).count(), 0, `no ${name}`)
-      }
-      t.equal(await panel.getByRole('tab', { name: 'Details' }).count(), 0)
-      t.same(await accessibilityFlaws(page), [])
-      await panel.getByRole('button', { name: 'Undelete', exact: true }).dblclick()
-      await page.getByText('The delete marker is removed').waitFor()
-      await panel.getByText(/^Deleted on /).waitFor({ state: 'detached' })
-      t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
-      t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=lost')).items.length, 1)
-      // The same in the list of its versions.
-      await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'lost' }] })
-      await page.reload()
-      await page.getByLabel('Filter by prefix').fill('lost')
-      await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
-      await panel.getByRole('button', { name: 'Undelete lost' }).click()
-      await panel.getByText(/^Deleted on /).waitFor({ state: 'detached' })
-      t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
-      t.same(flaws, [])
-    },
-  )
+  t.test('an object is deleted in its panel, found by its key, told to be deleted, and undeleted', async t => {
+    await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
+    await signIn(page, '/buckets/photos')
+    await page.getByRole('button', { name: 'lost', exact: true }).click()
+    await page.getByRole('dialog', { name: 'lost' }).getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog', { name: 'Delete lost?' }).getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'lost', exact: true }).waitFor({ state: 'detached' })
+    t.same(await keysOf(admin, 'photos', 'lost'), [])
+    await page.getByLabel('Filter by prefix').fill('lost')
+    await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
+    const panel = page.getByRole('dialog', { name: 'lost' })
+    await panel.getByText(/^Deleted on /).waitFor()
+    await panel.getByText('delete marker', { exact: true }).waitFor()
+    for (const name of ['Download', 'Share', 'Edit', 'Delete']) {
+      t.equal(await panel.getByRole('button', { name, exact: true }).count(), 0, `no ${name}`)
+    }
+    t.equal(await panel.getByRole('tab', { name: 'Details' }).count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    await panel.getByRole('button', { name: 'Undelete', exact: true }).dblclick()
+    await page.getByText('The delete marker is removed').waitFor()
+    await panel.getByText(/^Deleted on /).waitFor({ state: 'detached' })
+    t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
+    t.equal((await admin.call('GET', '/buckets/photos/objects/versions?key=lost')).items.length, 1)
+    // The same in the list of its versions.
+    await admin.call('DELETE', '/buckets/photos/objects', { objects: [{ key: 'lost' }] })
+    await page.reload()
+    await page.getByLabel('Filter by prefix').fill('lost')
+    await page.getByRole('button', { name: 'Look for old versions of an object with the name “lost”' }).click()
+    await panel.getByRole('button', { name: 'Undelete lost' }).click()
+    await panel.getByText(/^Deleted on /).waitFor({ state: 'detached' })
+    t.same(await keysOf(admin, 'photos', 'lost'), ['lost'])
+    t.same(flaws, [])
+  })
 
   t.test('the panel closes when the only version is deleted for good', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=only', 'here')

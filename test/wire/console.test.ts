@@ -286,11 +286,23 @@ if (withoutBrowser !== false) {
     await write('typed')
     await again.getByText('Your session has ended').waitFor()
     t.same(await accessibilityFlaws(page), [])
+    // Whoever stands before the screen gets nothing of the page: not by a copy of all, nor by keys.
+    t.equal(await page.getByRole('heading', { name: 'Policies' }).isVisible(), false)
+    await again.getByText('Your session has ended').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    t.notMatch(await page.evaluate('getSelection().toString()'), /typed|consoleAdmin/)
+    for (const key of ['Escape', 'Escape', 'ControlOrMeta+k']) await page.keyboard.press(key)
+    await again.getByLabel('Access key').focus()
+    t.ok(await again.getByLabel('Access key').isVisible())
+    const isWhole = '(({ width, height }) => width >= innerWidth && height >= innerHeight)'
+    t.ok(await page.evaluate(`${isWhole}(document.querySelector('dialog').getBoundingClientRect())`))
     await enter(accessKey, secretKey)
     const dialog = page.getByRole('dialog')
     t.equal(await dialog.getByLabel('Name').inputValue(), 'typed')
     await dialog.getByRole('alert').getByText('This was not done: the session had ended').waitFor()
-    await eventually('the focus is in the dialog', () => dialog.evaluate(of => of.contains(document.activeElement)))
+    await eventually('the focus is in the dialog', () =>
+      page.evaluate<boolean>('document.activeElement.closest("[role=dialog]") !== null'),
+    )
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
     const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
@@ -315,6 +327,23 @@ if (withoutBrowser !== false) {
     await page.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
     t.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is left')
     t.same(flaws, [])
+
+    // The same where the next user is led to the page that was open.
+    const owner = await admin.createUser('owner', { policyNames: ['readwrite'] })
+    const { page: buckets, flaws: bucketsFlaws } = await browser.open(t, {}, /401/)
+    await signIn(buckets, '/buckets', owner.accessKeyId, owner.secretAccessKey)
+    await buckets.getByRole('button', { name: 'Create bucket' }).click()
+    await buckets.getByRole('dialog').getByLabel('Name').fill('private-plan')
+    await buckets.context().clearCookies()
+    await buckets.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    const cover = buckets.getByRole('dialog', { name: 'Sign in' })
+    await cover.getByLabel('Access key').fill(other.accessKeyId)
+    await cover.locator('input[type=password]').fill(other.secretAccessKey)
+    await cover.getByRole('button', { name: 'Sign in' }).click()
+    await cover.waitFor({ state: 'detached' })
+    await buckets.getByRole('heading', { name: 'Buckets', level: 1 }).waitFor()
+    t.equal(await buckets.getByRole('dialog').count(), 0, 'nothing of the page is left')
+    t.same(bucketsFlaws, [])
   })
 
   t.test('users, groups, policies and keys: what is made can be used, and is gone when it is deleted', async t => {

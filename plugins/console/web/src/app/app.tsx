@@ -1,8 +1,10 @@
 /** The application: theme, data, pages. */
 import { MantineProvider } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
+import { flushSync } from 'react-dom'
 import { endSession, setSession, whenSessionEnds, whenSessionIsOther } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { readOtherSession, type SignedIn, sessionEnd, sessionQuery, whenOwnerChanges } from '../api/session.ts'
@@ -12,8 +14,10 @@ import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
+import { basePath } from './base-path.ts'
 import { askToSignInAgain, InterruptedPage } from './interrupted-page.tsx'
 import { OwnPages, otherUser } from './other-user.tsx'
+import { createPageState } from './page-state.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -30,7 +34,8 @@ const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
-const router = createConsoleRouter(queryClient)
+/** Undefined between two users. */
+const router = createPageState<ReturnType<typeof createConsoleRouter> | undefined>(createConsoleRouter(queryClient))
 // It is read once, and changes only by sign-in and sign-out.
 queryClient.setQueryDefaults(sessionQuery.queryKey, { gcTime: Number.POSITIVE_INFINITY })
 whenSessionEnds(() => {
@@ -42,12 +47,13 @@ whenSessionEnds(() => {
   }
   setSession(undefined)
   forgetUser(null)
-  void router.invalidate()
+  void router.get()?.invalidate()
 })
 // Uploads that a session's end has interrupted go on for their own user only.
 whenOwnerChanges(() => {
   void uploadQueue.discard()
   replacing.discard()
+  notifications.clean()
 })
 
 /** What the next one sees has to be what the next one may see. */
@@ -57,10 +63,14 @@ function forgetUser(next: SignedIn | null): void {
   queryClient.setQueryData(sessionQuery.queryKey, next)
 }
 
-/** The sign-in is a page that unsaved forms do not keep; it leads on whoever has a session. */
-async function leaveToOther(signedIn: SignedIn): Promise<void> {
+/** Nothing of the page is kept, also where the next user is led to the same address. */
+function leaveToOther(signedIn: SignedIn): void {
+  const before = router.get()
+  flushSync(() => router.set(undefined))
+  before?.history.destroy()
   forgetUser(signedIn)
-  await router.navigate({ to: '/sign-in' })
+  history.replaceState(null, '', `${basePath}/`)
+  router.set(createConsoleRouter(queryClient))
 }
 
 /** Pages ask for many things at once: one look for all. */
@@ -92,13 +102,18 @@ ignoreSecondClicks()
 // For the package that keeps the page behind a dialog from scrolling.
 setNonce(styleNonce)
 
+function Pages() {
+  const pages = router.use()
+  return pages && <RouterProvider router={pages} />
+}
+
 export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queryClient}>
         <Toasts />
         <OwnPages>
-          <RouterProvider router={router} />
+          <Pages />
           <InterruptedPage onOther={leaveToOther} />
         </OwnPages>
       </QueryClientProvider>

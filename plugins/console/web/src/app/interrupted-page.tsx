@@ -13,9 +13,12 @@ const asked = createPageState(false)
 
 export const askToSignInAgain = (isAsked: boolean): void => asked.set(isAsked)
 
+// Before any dialog or search that listens there: nothing below the sign-in acts on keys.
+window.addEventListener('keydown', event => asked.get() && event.stopImmediatePropagation(), { capture: true })
+
 export interface InterruptedPageProps {
-  /** Resolves when nothing of the page is left. */
-  readonly onOther: (signedIn: SignedIn) => Promise<void>
+  /** Somebody else has signed in: nothing of the page may be left. */
+  readonly onOther: (signedIn: SignedIn) => void
 }
 
 export function InterruptedPage({ onOther }: InterruptedPageProps) {

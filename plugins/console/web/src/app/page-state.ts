@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react'
 
 export interface PageState<Value> {
   set(value: Value): void
+  get(): Value
   /** For components, which are drawn again when it changes. */
   use(): Value
 }
@@ -19,6 +20,7 @@ export function createPageState<Value>(initial: Value): PageState<Value> {
       value = next
       for (const listener of listeners) listener()
     },
+    get: () => value,
     use: () => useSyncExternalStore(subscribe, () => value),
   }
 }

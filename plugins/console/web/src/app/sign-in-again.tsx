@@ -1,5 +1,6 @@
-import { Modal } from '@mantine/core'
+import { Title } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
 import { type SignedIn, sessionQuery } from '../api/session.ts'
 import { useFocusBack } from '../parts/focus-back.ts'
 import { SignInForm } from '../parts/sign-in-form.tsx'
@@ -12,29 +13,38 @@ export interface SignInAgainProps extends InterruptedPageProps {
 
 export function SignInAgain({ onOther, onDone }: SignInAgainProps) {
   const queryClient = useQueryClient()
+  const dialog = useRef<HTMLDialogElement>(null)
   useFocusBack()
-  const goOn = async (signedIn: SignedIn) => {
+  // The browser's own: nothing below it can be focused, selected, copied or found, whatever of the page is open.
+  useEffect(() => dialog.current?.showModal(), [])
+  const goOn = (signedIn: SignedIn) => {
     const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
     if (before?.session.accessKey === signedIn.session.accessKey) {
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
       void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
-    } else await onOther(signedIn)
+    } else onOther(signedIn)
     onDone()
   }
   return (
-    <Modal
-      opened
-      onClose={() => {}}
-      fullScreen
-      zIndex={1000}
-      title={texts.signIn.title}
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-      transitionProps={{ duration: 0 }}
-      styles={{ body: { maxWidth: 360, margin: 'auto' } }}
+    <dialog
+      ref={dialog}
+      className="page-cover"
+      aria-label={texts.signIn.title}
+      onCancel={event => event.preventDefault()}
+      // A browser lets nobody keep a dialog open against Escape pressed twice.
+      onClose={() => dialog.current?.showModal()}
     >
-      <SignInForm isInterrupted onSignedIn={signedIn => void goOn(signedIn)} />
-    </Modal>
+      <div>
+        <SignInForm
+          head={
+            <Title order={1} size="h3">
+              {texts.signIn.title}
+            </Title>
+          }
+          isInterrupted
+          onSignedIn={goOn}
+        />
+      </div>
+    </dialog>
   )
 }
