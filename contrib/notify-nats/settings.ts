@@ -30,8 +30,10 @@ export const NatsSettings = Type.Object({
     secret: true,
     description: 'Seed of the NKey to log in with, as `nk -gen user` prints it: `SU…`.',
   }),
+  // Its path is a secret: whoever may change the address, and knows the path, has the server prove at a place of theirs who it is.
   credentials_file: Type.String({
     default: '',
+    secret: true,
     description: 'File with JWT and seed to log in with, as `nsc generate creds` writes it.',
   }),
   tls: Type.Boolean({ default: false, destination: true, description: 'Connect with TLS.' }),

@@ -136,7 +136,9 @@ function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
 /** The error of PostgreSQL as advice for operators, without its details, which quote stored values. */
 function explain(error: unknown, code: string, { host, port, password }: Place, { table }: PostgresSettings): Error {
   let reason = reasonOf(error, [password])
-  if (code === '42P10')
+  // Whoever sets the address learns of no path whether it is a file.
+  if (host.startsWith('/') && error instanceof Error && 'syscall' in error) reason = 'it cannot be reached'
+  else if (code === '42P10')
     reason = `the column "key" of ${JSON.stringify(table)} needs a primary key or a unique constraint`
   else if (code === '57014') reason = 'the statement took too long, or waited for a lock for too long'
   else if (reason.includes('does not support SSL')) reason = 'it does not encrypt; sslmode=disable would allow that'

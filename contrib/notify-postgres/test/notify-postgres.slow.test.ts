@@ -280,6 +280,24 @@ t.test('allowed addresses', t =>
   })),
 )
 
+t.test('a socket in the file system that cannot be used is one sentence, whatever is there', async t => {
+  const reasons = await Promise.all(
+    ['/etc/passwd', '/etc/nowhere'].map(async host => {
+      const connection_string = `postgresql://u:p@${encodeURIComponent(host)}/d`
+      const target = connectPostgres(complete({ connection_string, table: 'x', timeout: 1000 }), guard)
+      try {
+        await target.send([testMessage()], noSignal)
+        return 'it was sent'
+      } catch (error) {
+        return (error as Error).message.replace(host, 'PATH')
+      } finally {
+        await target.close()
+      }
+    }),
+  )
+  t.same(reasons, Array(2).fill('PostgreSQL at PATH:5432: it cannot be reached'))
+})
+
 t.test('settings', async t => {
   const problemsOf = (settings: Partial<PostgresSettings>) =>
     checkSettings(complete(settings), guard).map(({ key }) => key)

@@ -8,8 +8,13 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/lifecycle/run',
   tag: 'buckets',
   summary:
-    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do.',
+    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
   authorize: ['s3:PutLifecycleConfiguration'],
+  // The counts of a draft tell whether there are keys, sizes and tags of its rules.
+  authorizeRequest: ({ params: { bucket }, body }) => ({
+    bucket,
+    actions: ['s3:PutLifecycleConfiguration', ...(body?.dryRun === true ? ['s3:ListBucketVersions'] : [])],
+  }),
   params: BucketParameters,
   body: Type.Object(
     {
@@ -36,14 +41,21 @@ export default defineAdminOperation({
   response: LifecycleRunResult,
   errors: ['bucket_not_found', 'conflict', 'invalid_configuration'],
   uses: ['lifecycle'],
-  handle({ params: { bucket }, body: { dryRun = false, draft, at } = {}, exchange: { response } }, { lifecycle }) {
+  async handle(request, { lifecycle }) {
+    const { bucket } = request.params
+    const { dryRun = false, draft, at } = request.body ?? {}
+    const { response } = request.exchange
     if (!dryRun) {
       const field = [draft && 'draft', at && 'at'].find(name => name !== undefined)
       if (field !== undefined) throw adminErrors.invalid_argument(`/${field}: is of a dry run: send dryRun as well.`)
       return lifecycle.run(bucket)
     }
+    const rules = draft && readRules(draft.rules)
+    if (draft?.rules.some(({ filter }) => filter?.tags !== undefined)) {
+      await request.authorize(['s3:GetObjectTagging'], { bucket, key: '*' })
+    }
     return lifecycle.preview(bucket, {
-      draft: draft && readRules(draft.rules),
+      draft: rules,
       atMs: at === undefined ? undefined : Date.parse(at),
       isGone: () => response.destroyed,
     })

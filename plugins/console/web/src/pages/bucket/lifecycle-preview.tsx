@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
 
@@ -25,6 +26,7 @@ export interface LifecyclePreviewProps {
 }
 
 export function LifecyclePreview({ bucket, label, rules, isDraft = false }: LifecyclePreviewProps) {
+  const rights = useRights(bucket)
   const preview = useMutation({
     async mutationFn() {
       const times = timesOf(rules, Date.now())
@@ -37,6 +39,7 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false }: Life
     },
   })
   const { data } = preview
+  if (!rights.has('s3:ListBucketVersions')) return null
   return (
     <Stack gap="xs" align="flex-start">
       <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
