@@ -35,6 +35,9 @@ export function secureServer(limits: ListenerLimits, tls: TlsOptions): Server {
     Http2ServerResponse: Http2Response,
     ...http1Options(limits),
     http1Options: http1Options(limits),
+    // Of streams that a client opens and resets at once: as many as it may have at a time, and then so many per second.
+    streamResetBurst: 300,
+    streamResetRate: 33,
     settings: { maxConcurrentStreams: 256, initialWindowSize: 1 << 20, maxHeaderListSize: limits.headerBytesMax },
   } as Parameters<typeof createSecureServer>[0])
   return configure(server as unknown as Server, limits)

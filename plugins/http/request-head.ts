@@ -16,8 +16,18 @@ export function flawOf(request: IncomingMessage): Refusal | undefined {
   if (host?.includes(',')) return refusals.noHost
   if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
   if (request.httpVersionMajor === 2) return hasTwoHosts(request) ? refusals.malformed : undefined
+  if (hasOddFrames(request)) return refusals.malformed
   // An absolute target has set the host by now.
   return request.headers.host === undefined && request.httpVersionMinor > 0 ? refusals.noHost : undefined
+}
+
+/**
+ * RFC 9112 sections 6.1 and 7: chunks in HTTP/1.0, which a proxy in front may have framed in another way, and codings other than chunks, whose
+ * bytes would be taken for the content.
+ */
+function hasOddFrames({ headers, httpVersionMinor }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding']
+  return coding !== undefined && (httpVersionMinor === 0 || !/^chunked$/i.test(coding))
 }
 
 /** RFC 9113 section 8.3.1: a `host` that differs from `:authority` makes the request malformed. */

@@ -368,6 +368,15 @@ if (withoutBrowser !== false) {
     await page.getByRole('cell', { name: 'photos-only', exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'Create policy' }).click()
+    await dialog.getByLabel('Name').fill('no name')
+    await dialog.locator('.cm-content').click()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.insertText(
+      '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::photos/*"}]}',
+    )
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.locator('.mantine-InputWrapper-error').getByText('has 1 to 128 letters').waitFor()
+    t.equal(await dialog.getByRole('alert').count(), 0, 'it is said at the field alone')
     await dialog.getByLabel('Name').fill('photos-only')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByText('There is a policy “photos-only” already').waitFor()

@@ -300,6 +300,18 @@ t.test('malformed heads get a well-formed answer', async t => {
       / 431 /,
     ],
     ['target too long', get(`/${'x'.repeat(40_000)}`), / 400 .*<Code>RequestHeaderSectionTooLarge</s, / 431 /],
+    [
+      'chunks in HTTP/1.0',
+      'PUT /x HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      / 400 /,
+      / 400 /,
+    ],
+    [
+      'another coding than chunks',
+      'PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+      / 400 /,
+      / 400 /,
+    ],
     ['asterisk form is a request like any other', 'FOO * HTTP/1.1\r\nHost: a\r\n\r\n', / 400 /, / 400 /],
   ]
   for (const [name, bytes, s3, console] of cases) {

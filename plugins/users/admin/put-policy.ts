@@ -1,4 +1,4 @@
-import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { describeNamedPolicy, NamedPolicy, PolicyParameters } from './named-policy-schema.ts'
 import { PolicyText, policyBytesMax } from './policy-document-schema.ts'
@@ -31,7 +31,8 @@ export default defineAdminOperation({
   errors: ['builtin_policy', 'malformed_policy', 'precondition_failed'],
   uses: ['users'],
   async handle({ params: { name }, body: { document }, ifMatch }, { users }) {
-    const { policy, isNew } = await users.putPolicy(name, document, { ifMatch })
+    const put = () => users.putPolicy(name, document, { ifMatch })
+    const { policy, isNew } = await checkField('/name', put, ['invalid_argument'])
     return replyWith(describeNamedPolicy(policy), { status: isNew ? 201 : 200 })
   },
 })

@@ -18,6 +18,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   const [name, setName] = useState(policy?.name ?? '')
   const [initial] = useState(() => JSON.stringify(policy?.document ?? policyTemplate, undefined, 2))
   const [text, setText] = useState(initial)
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const mayChange = useMay('admin:CreatePolicy')
   const isFixed = policy?.builtIn === true || !mayChange
   const save = async () => {
@@ -35,7 +36,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
     <FormDialog
       title={policy?.name ?? texts.policies.create}
       size="xl"
-      isDirty={!isFixed && (text !== initial || name !== (policy?.name ?? ''))}
+      form={{ setErrors, isDirty: () => !isFixed && (text !== initial || name !== (policy?.name ?? '')) }}
       submit={isFixed ? texts.common.close : texts.common.save}
       onSubmit={save}
       onClose={onClose}
@@ -47,7 +48,11 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
           autoComplete="off"
           data-autofocus
           value={name}
-          onChange={event => setName(event.currentTarget.value)}
+          error={errors.name}
+          onChange={event => {
+            setName(event.currentTarget.value)
+            setErrors({})
+          }}
         />
       )}
       <CheckedPolicy
