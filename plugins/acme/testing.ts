@@ -15,7 +15,7 @@ export interface PebbleOptions {
   readonly tlsPort: number
   /** Seconds; default 90 days. */
   readonly validitySeconds?: number
-  /** Per cent of nonces that are refused; default 20. */
+  /** Per cent of nonces that are refused; default 5: the library gives up after six in a row, which 20 are too often in a thousand requests. */
   readonly nonceRejects?: number
   /** Accounts need an external account: its key id and its key. */
   readonly externalAccount?: { readonly keyId: string; readonly key: string }
@@ -79,7 +79,7 @@ export async function startPebble(t: Test, options: PebbleOptions): Promise<Pebb
     ],
     { stdio: 'ignore' },
   )
-  const { httpPort, tlsPort, validitySeconds = 90 * 86_400, externalAccount, nonceRejects = 20 } = options
+  const { httpPort, tlsPort, validitySeconds = 90 * 86_400, externalAccount, nonceRejects = 5 } = options
   writeFileSync(
     configFile,
     JSON.stringify({

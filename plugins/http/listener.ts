@@ -13,6 +13,7 @@ import { refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
 import { bindConnection, boundConnection, Connection } from './connection.ts'
 import { HttpExchange, type ListenerState } from './exchange.ts'
+import { createHeadless } from './headless.ts'
 import type { HostRouteAnswer, HostRouter } from './host-router.ts'
 import { createInFlight } from './in-flight.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
@@ -74,6 +75,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   const connections = new Map<string, Connection>()
   const { refuse, refuseLater, misdirect, onDefect, onLateCall, sendAndClose } = createRefusing(options)
   const inFlight = createInFlight({ limits, state, clock, nextRequestId, onLateCall })
+  const headless = createHeadless(limits.connectionsMax)
   let refusedProxies = 0
 
   const server = options.tls === undefined ? plainServer(limits) : secureServer(limits, options.tls.serverOptions())
@@ -101,10 +103,12 @@ export function createListener(options: ListenerOptions): HttpListener {
     sockets.add(socket)
     const connection = new Connection(peerAddress, secure || options.tls !== undefined, proxies)
     bindConnection(socket, connection)
+    headless.add(connection, socket, sockets.size)
     const key = options.tls === undefined ? '' : `${socket.remotePort} ${socket.remoteAddress}`
     if (options.tls !== undefined) connections.set(key, connection)
     socket.on('close', () => {
       sockets.delete(socket)
+      headless.delete(connection)
       if (connections.get(key) === connection) connections.delete(key)
       inFlight.forget(connection)
     })
@@ -165,6 +169,7 @@ export function createListener(options: ListenerOptions): HttpListener {
       request.destroy()
       return
     }
+    if (connection.requests === 1) headless.delete(connection)
     if (connection.inFlight > pipelinedMax && request.httpVersionMajor === 1) {
       // Each waiting request has memory and files. No S3 client sends so many without waiting for answers.
       request.socket.destroy()

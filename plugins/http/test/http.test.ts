@@ -653,6 +653,30 @@ t.test('more connections than allowed are closed at once', async t => {
   await server.stop()
 })
 
+t.test('whoever fills a listener with half a head on each connection keeps nobody else out', async t => {
+  const server = await startServer({ config: { connectionsMax: 32 } })
+  const half = async () => {
+    const client = await connectRaw(server.s3Port)
+    await client.send('GET / HTTP/1.1\r\nHost: a\r\n').catch(() => {})
+    return client
+  }
+  const kept = await connectRaw(server.s3Port)
+  await kept.send(get('/first'))
+  await kept.until('GET /first')
+  const halves = []
+  for (let count = 0; count < 80; count++) halves.push(await half())
+  for (let round = 0; round < 5; round++) {
+    const other = await connectRaw(server.s3Port)
+    await other.send(`GET /other-${round} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    t.match(await other.closed(), new RegExp(`GET /other-${round}`))
+    for (let count = 0; count < 10; count++) halves.push(await half())
+  }
+  await kept.send(get('/again'))
+  t.match(await kept.until('GET /again'), /GET \/again/, 'one that has sent a head is not closed for them')
+  for (const { socket } of [kept, ...halves]) socket.destroy()
+  await server.stop()
+})
+
 t.test('an address that cannot be bound stops the start, by name', async t => {
   const server = await startServer()
   await t.rejects(startServer({ config: { address: `127.0.0.1:${server.s3Port}` } }), {
