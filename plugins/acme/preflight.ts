@@ -138,6 +138,8 @@ export function createPreflight({ dns, http, httpPort, challenges, clock, random
         cancel()
       }
       if (failed.length === 0) return noticed
+      // In the order of the request, whichever answer came first.
+      failed.sort((a, b) => domains.indexOf(a.domain) - domains.indexOf(b.domain))
       throw new OrderFailure(failed.map(({ error }) => error).join(' '), { failedNames: failed })
     },
   }

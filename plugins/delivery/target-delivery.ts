@@ -93,7 +93,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
       onFailed: self.onFailed,
     })
     directWay?.open()
-    log.info({ target: id, endpoint: kind.endpoint(values) }, `${messages} are delivered`)
+    log.info({ target: id, endpoint: kind.endpoint(values) }, `a target of ${messages} is enabled`)
   }
 
   const self: RunningDelivery<AnyTarget> = {

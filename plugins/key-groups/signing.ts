@@ -52,7 +52,7 @@ function chooseKey(
       : keys.find(({ id }) => id === keyId)
   if (found === undefined && keyId !== undefined) throw noKey(group, keyId)
   if (found === undefined) {
-    throw invalid(`The server has no private key of an enabled key of the key group "${group}": add one with generate.`)
+    throw invalid(`The server has no private key of an enabled key of the key group "${group}": generate one there.`)
   }
   if (!found.enabled) throw invalid(`The key ${found.id} is disabled: its signatures are refused.`)
   const { privateKey } = found

@@ -23,6 +23,9 @@ export function newRuleId(random: Random): string {
   return random.bytes(24).toString('base64url')
 }
 
+/** Whether somebody has given the rule its id: nobody knows those that were made. */
+const isOwnName = (id: string): boolean => !/^[\w-]{32}$/.test(id)
+
 export interface NotificationProblem {
   /** Of the rule; -1 for the list as a whole. */
   readonly index: number
@@ -98,25 +101,31 @@ function* problemsOf(rule: NotificationRule, isKnown: (arn: string) => boolean):
 /** Refused as by AWS: an event of an object would be sent twice. */
 function* overlaps(rules: readonly NotificationRule[]): Generator<NotificationProblem> {
   const ready = rules.map(rule => ({
-    id: rule.id,
+    name: isOwnName(rule.id) ? rule.id : undefined,
     events: new Set(rule.events.flatMap(event => matchedEvents(event) ?? [])),
     prefix: filterValue(rule, 'prefix'),
     suffix: filterValue(rule, 'suffix'),
   }))
   for (const [index, rule] of ready.entries()) {
-    const earlier = ready
+    const place = ready
       .slice(0, index)
-      .find(
+      .findIndex(
         other =>
           [...rule.events].some(event => other.events.has(event)) &&
           (rule.prefix.startsWith(other.prefix) || other.prefix.startsWith(rule.prefix)) &&
           (rule.suffix.endsWith(other.suffix) || other.suffix.endsWith(rule.suffix)),
       )
+    const earlier = ready[place]
     if (earlier === undefined) continue
     const shared = [...rule.events].filter(event => earlier.events.has(event)).map(event => `s3:${event}`)
     const message =
       'Configurations overlap. Configurations on the same bucket cannot share a common event type when their prefixes and suffixes overlap.'
-    yield { index, code: 'InvalidArgument', message, detail: `With rule ${earlier.id}: ${shared.join(', ')}` }
+    yield {
+      index,
+      code: 'InvalidArgument',
+      message,
+      detail: `With rule ${earlier.name ?? place + 1}: ${shared.join(', ')}`,
+    }
   }
 }
 

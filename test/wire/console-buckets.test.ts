@@ -389,7 +389,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'What would this rule delete?' }).click()
     t.match(
       await dialog.getByRole('status').innerText(),
-      /^Now\s+Nothing would be deleted\.\s+At .* begins\s+Nothing would be deleted\.\s+At .* is here today is old enough\s+1 version or delete marker would be deleted for good$/s,
+      /^Now\s+Nothing would be deleted\.\s+At .* begins\s+Nothing would be deleted\.\s+At .* is here today is old enough\s+1 object would be deleted for good$/s,
     )
     await dialog.getByRole('button', { name: 'Save' }).click()
     const question = page.getByRole('dialog', { name: 'Save a rule that deletes?' })

@@ -61,3 +61,50 @@ t.test('restrictions are told with what is opened', async t => {
     'Its restrictions limit from where.',
   )
 })
+
+t.test('the order of behaviors decides, and so does what a new one is put before', async t => {
+  const closedFolder = { access: 'signed', pathPattern: prefix('/private/') }
+  const openFile = { access: 'public', pathPattern: { type: 'glob', pattern: '/private/a.txt' } }
+  const elsewhere = { access: 'public', pathPattern: prefix('/b/') }
+  const stored = { ...shown, behaviors: [closedFolder, openFile, elsewhere] }
+  t.same(openedBy(stored, stored), [])
+  t.same(objectsOf({ ...shown, behaviors: [openFile, closedFolder, elsewhere] }, stored), [
+    'objects whose name is “private/a.txt”',
+  ])
+  t.same(openedBy({ ...shown, behaviors: [closedFolder, elsewhere, openFile] }, stored), [], 'nothing that matters')
+  t.same(openedBy(stored, { ...shown, behaviors: [openFile, closedFolder] }), [])
+  const whole = { access: 'public', pathPattern: prefix('/') }
+  t.same(objectsOf({ ...shown, behaviors: [whole, closedFolder] }, { ...shown, behaviors: [closedFolder] }), [
+    'objects whose name is “private/*”',
+  ])
+  const inside = { access: 'public', pathPattern: prefix('/b/c/') }
+  t.same(
+    openedBy({ ...closed, behaviors: [elsewhere, inside] }, { ...closed, behaviors: [elsewhere] }),
+    [],
+    'it was open',
+  )
+  const expression = { access: 'public', pathPattern: { type: 'regex', pattern: 'a$' } }
+  t.same(
+    objectsOf({ ...shown, behaviors: [expression, closedFolder] }, { ...shown, behaviors: [closedFolder] }),
+    ['objects whose name is “a$”'],
+    'what it matches is not known',
+  )
+})
+
+t.test('an object that is shown for unknown paths is shown to all who may see these', async t => {
+  const behaviors = [{ access: 'signed', pathPattern: prefix('/private/') }]
+  const stored = { ...shown, behaviors }
+  const withFallback = (spaFallback: string) => ({ ...stored, defaultBehavior: { access: 'public', spaFallback } })
+  t.same(objectsOf(withFallback('private/a.txt'), stored), ['objects whose name is “private/a.txt”'])
+  t.same(openedBy(withFallback('/index.html'), stored), [])
+  t.same(openedBy(withFallback('/private/a.txt'), withFallback('private/a.txt')), [], 'it was so')
+  const inherits = {
+    ...withFallback('/private/a.txt'),
+    defaultBehavior: { access: 'signed', spaFallback: '/private/a' },
+  }
+  t.same(openedBy(inherits, { ...closed, behaviors }), [])
+  t.same(
+    objectsOf({ ...inherits, behaviors: [...behaviors, { access: 'public', pathPattern: prefix('/b/') }] }, inherits),
+    ['objects whose name is “b/*”', 'objects whose name is “private/a”'],
+  )
+})

@@ -136,7 +136,11 @@ t.test('a failure is logged once, shown until a success, and counted', async t =
   targets.deliveryOf(await shown()).retryNow()
   await until(() => connections[0]!.got.length === 2)
   t.match(await shown(), { isOnline: true, lastError: '', failedTotal, lastSuccessMs: Number })
-  t.same(messages(), ['news are delivered', 'a target takes no news: they are queued', 'a target takes news again'])
+  t.same(messages(), [
+    'a target of news is enabled',
+    'a target takes no news: they are queued',
+    'a target takes news again',
+  ])
 })
 
 t.test('a use of the connected target, such as a test, is an attempt: its state says how that ended', async t => {

@@ -131,6 +131,11 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   return response
 }
 
+/** Another page of this console has ended the session. */
+export function noticeSessionEnd(): void {
+  if (current.id !== '') onSessionEnd()
+}
+
 /** Ends the session if the server no longer knows who sent the request. */
 export function endSessionAfter({ status }: Problem): void {
   if (status === 401) onSessionEnd()

@@ -1,6 +1,6 @@
 /** The session of the console: read once when the page loads, changed by sign-in and sign-out. */
 import { queryOptions } from '@tanstack/react-query'
-import { adoptSessionOf, call, setSession } from './client.ts'
+import { adoptSessionOf, call, noticeSessionEnd, setSession } from './client.ts'
 import type { Answer, Session } from './operations.ts'
 import { Problem } from './problem.ts'
 
@@ -30,9 +30,14 @@ const ownerListeners: (() => void)[] = []
 /** Somebody else has the page: nothing of the one before may go on. */
 export const whenOwnerChanges = (listener: () => void): void => void ownerListeners.push(listener)
 
-/** Other pages of this console learn at once that somebody has signed in. */
+/** Other pages of this console learn at once that somebody has signed in or out. */
+const signedOut = ''
 const pages = new BroadcastChannel('svc-console-sessions')
-pages.addEventListener('message', ({ data }: MessageEvent<string>) => void adoptSessionOf(data).catch(() => {}))
+pages.addEventListener('message', ({ data }: MessageEvent<string>) => {
+  // Whoever signs out leaves no page behind that shows something.
+  if (data === signedOut) noticeSessionEnd()
+  else void adoptSessionOf(data).catch(() => {})
+})
 
 /** Null for whoever has not signed in. */
 export const sessionQuery = queryOptions({
@@ -65,6 +70,7 @@ export async function signIn(accessKey: string, secretKey: string): Promise<Sign
 export async function signOut(): Promise<void> {
   await call('logout')
   setSession(undefined)
+  pages.postMessage(signedOut)
 }
 
 /** The session that the browser has by now. Not of this page before `adopt` is called. */

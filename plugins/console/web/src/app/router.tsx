@@ -5,6 +5,7 @@ import { hadSession, sessionQuery } from '../api/session.ts'
 import { PageError } from '../parts/failure.tsx'
 import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { type CacheTab, cacheTabs } from './cache-tabs.ts'
+import { type DistributionTab, distributionTabs } from './distribution-tabs.ts'
 import { lazyPage } from './lazy-page.ts'
 import { mayOpen, overviewPage } from './pages.ts'
 import { Shell } from './shell.tsx'
@@ -106,7 +107,8 @@ const distributions = createRoute({
 const distribution = createRoute({
   getParentRoute: () => inside,
   path: '/distributions/$id',
-  validateSearch: (search: Record<string, unknown>): { tab?: 'test' } => (search.tab === 'test' ? { tab: 'test' } : {}),
+  validateSearch: (search: Record<string, unknown>): { tab?: DistributionTab } =>
+    distributionTabs.includes(search.tab as DistributionTab) ? { tab: search.tab as DistributionTab } : {},
   component: lazyPage(() => import('../pages/distributions/editor.tsx'), 'DistributionPage'),
 })
 

@@ -1,4 +1,4 @@
-import { Title } from '@mantine/core'
+import { Text, Title } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { type SignedIn, sessionQuery } from '../api/session.ts'
@@ -15,10 +15,10 @@ export function SignInAgain({ onOther, onDone }: SignInAgainProps) {
   const queryClient = useQueryClient()
   const dialog = useRef<HTMLDialogElement>(null)
   useFocusBack()
+  const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
   // The browser's own: nothing below it can be focused, selected, copied or found, whatever of the page is open.
   useEffect(() => dialog.current?.showModal(), [])
   const goOn = (signedIn: SignedIn) => {
-    const before = queryClient.getQueryData<SignedIn | null>(sessionQuery.queryKey)
     if (before?.session.accessKey === signedIn.session.accessKey) {
       queryClient.setQueryData(sessionQuery.queryKey, signedIn)
       void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
@@ -40,6 +40,11 @@ export function SignInAgain({ onOther, onDone }: SignInAgainProps) {
             <Title order={1} size="h3">
               {texts.signIn.title}
             </Title>
+          }
+          foot={
+            <Text size="sm" c="dimmed">
+              {texts.signIn.keptFor(before?.user ?? '')}
+            </Text>
           }
           isInterrupted
           onSignedIn={goOn}

@@ -8,6 +8,9 @@ import { addUnsaved } from './unsaved-forms.ts'
 /** Forms with something unsaved in the dialog around them. */
 export const UnsavedInDialog = createContext<Set<object> | undefined>(undefined)
 
+/** True where forms stay while another tab of their page, which is part of the address, is looked at. */
+export const StaysInTabs = createContext(false)
+
 export interface UnsavedProps {
   readonly isDirty: boolean
   /** Set where the buttons beside it say enough. */
@@ -19,10 +22,12 @@ export interface UnsavedProps {
 /** Beside the form; does nothing as long as nothing is changed. */
 export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false }: UnsavedProps) {
   const inDialog = useContext(UnsavedInDialog)
+  const staysInTabs = useContext(StaysInTabs)
   const isLost = () => isDirty && !isLeaving()
   const blocker = useBlocker({
     // Whose session has ended has to sign in, whatever is not saved.
-    shouldBlockFn: ({ next }) => isLost() && !next.pathname.endsWith('/sign-in'),
+    shouldBlockFn: ({ current, next }) =>
+      isLost() && !next.pathname.endsWith('/sign-in') && !(staysInTabs && next.pathname === current.pathname),
     enableBeforeUnload: isLost,
     withResolver: true,
   })

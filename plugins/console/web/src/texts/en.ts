@@ -144,6 +144,7 @@ export const en = {
         ? 'There were too many attempts. You can try again now.'
         : `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
     version: (version: string) => `Version ${version}`,
+    keptFor: (user: string) => `What is typed on this page is kept for ${user}. If somebody else signs in, it is lost.`,
     ended: 'Your session has ended. Sign in to go on where you were.',
     restarted: 'The server has started anew, and sessions end with it. Sign in to go on where you were.',
   },

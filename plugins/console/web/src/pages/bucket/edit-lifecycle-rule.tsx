@@ -170,7 +170,8 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
 }
 
 const DaysInput = (props: { readonly label: string; readonly placeholder?: string }) => (
-  <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
+  // What is wrong is told, and not made right: of one day less is everything gone.
+  <NumberInput min={1} clampBehavior="none" allowDecimal={false} placeholder={words.notSet} {...props} />
 )
 
 const names: Readonly<Record<string, keyof Values>> = {

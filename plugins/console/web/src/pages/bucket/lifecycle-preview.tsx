@@ -1,11 +1,12 @@
 /** What rules would delete now, at the next midnight, and when all that exists is old enough; stored or not. */
 import { Alert, Button, List, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from '../objects/queries.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
 
 const words = texts.lifecycle
@@ -27,6 +28,7 @@ export interface LifecyclePreviewProps {
 
 export function LifecyclePreview({ bucket, label, rules, isDraft = false }: LifecyclePreviewProps) {
   const rights = useRights(bucket)
+  const { data: about } = useQuery(bucketQuery(bucket))
   const preview = useMutation({
     async mutationFn() {
       const times = timesOf(rules, Date.now())
@@ -53,7 +55,7 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false }: Life
           role="status"
         >
           {data.map(effects => (
-            <Effects key={effects.title} {...effects} />
+            <Effects key={effects.title} keepsVersions={about?.versioning !== 'off'} {...effects} />
           ))}
         </Alert>
       )}
@@ -89,16 +91,17 @@ function lastDueMs(rules: LifecycleRules, midnightMs: number): number {
 interface EffectsProps {
   readonly title: string
   readonly counts: Parameters<typeof words.wouldDo>[0]
+  readonly keepsVersions: boolean
 }
 
-function Effects({ title, counts }: EffectsProps) {
+function Effects({ title, counts, keepsVersions }: EffectsProps) {
   return (
     <>
       <Text size="sm" fw={600}>
         {title}
       </Text>
       <List size="sm" mb="xs">
-        {words.wouldDo(counts).map(effect => (
+        {words.wouldDo(counts, keepsVersions).map(effect => (
           <List.Item key={effect}>{effect}</List.Item>
         ))}
       </List>

@@ -35,7 +35,8 @@ const inWords = (rule: LifecycleRule): string => JSON.stringify([lifecycleScope(
 export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
   return [
     expiration?.days !== undefined && words.expires(expiration.days),
-    expiration?.date !== undefined && words.expiresOn(formatDate(expiration.date)),
+    expiration?.date !== undefined &&
+      (Date.parse(expiration.date) < Date.now() ? words.expiredOn : words.expiresOn)(formatDate(expiration.date)),
     expiration?.expiredObjectDeleteMarker === true && words.lonelyMarkers,
     noncurrentExpiration !== undefined &&
       words.noncurrent(noncurrentExpiration.noncurrentDays, noncurrentExpiration.newerNoncurrentVersions ?? 0),

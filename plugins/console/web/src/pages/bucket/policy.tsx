@@ -8,6 +8,7 @@ import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { Section } from '../../parts/section.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
@@ -22,7 +23,7 @@ const templateOf = (bucket: string) => ({
   Statement: [
     {
       Effect: 'Allow',
-      Principal: { AWS: ['USER'] },
+      Principal: { AWS: ['arn:aws:iam:::user/USER'] },
       Action: ['s3:GetObject'],
       Resource: [`arn:aws:s3:::${bucket}/*`],
     },
@@ -86,6 +87,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const { ask, question } = useOpenQuestion()
   const checking = useMutation({
     async mutationFn() {
+      requireNoPlaceholder(text)
       // The server gets the document without its layout: places in its answer to the change would be others than these.
       const { errors, openings } = await call('validatePolicy', { body: { document: text, bucket } })
       if (errors.length > 0) throw new Error(texts.policies.mistakes(errors.length))

@@ -45,7 +45,8 @@ export function Purge({ distribution }: { distribution?: string }) {
   const mayWatch = needsOf.inspect.some(action => allowed.has(action))
   const [isConfirming, setConfirming] = useState(false)
   const preview = useMutation({
-    mutationFn: () => send(form.getValues(), true),
+    // For what is asked now: its answer says nothing of what is changed afterwards.
+    mutationFn: (_asked: string) => send(form.getValues(), true),
     onError: error => form.setErrors(formErrorsOf(error)),
   })
   const purging = useMutation({
@@ -59,6 +60,11 @@ export function Purge({ distribution }: { distribution?: string }) {
       await queryClient.invalidateQueries({ queryKey: ['cache-stats'] })
     },
   })
+  const asked = JSON.stringify(form.values)
+  const look = () => {
+    purging.reset()
+    preview.mutate(asked)
+  }
   const submit = () => (form.values.all ? setConfirming(true) : purging.mutate())
   return (
     <Stack gap="xl">
@@ -68,7 +74,7 @@ export function Purge({ distribution }: { distribution?: string }) {
         error={purging.error ?? preview.error}
         actions={
           <>
-            <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+            <Button variant="default" loading={preview.isPending} onClick={look}>
               {words.preview}
             </Button>
             <Button type="submit" loading={purging.isPending}>
@@ -78,7 +84,7 @@ export function Purge({ distribution }: { distribution?: string }) {
         }
       >
         <Selectors form={form} isFixed={distribution !== undefined} />
-        {preview.data !== undefined && <WouldHit invalidation={preview.data} />}
+        {preview.data !== undefined && preview.variables === asked && <WouldHit invalidation={preview.data} />}
       </TaskForm>
       {mayWatch && <Invalidations {...(distribution !== undefined && { distribution })} />}
       {isConfirming && (

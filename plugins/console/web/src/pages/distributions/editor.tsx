@@ -2,17 +2,18 @@
 import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@mantine/core'
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
+import type { DistributionTab } from '../../app/distribution-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { useSaving } from '../../parts/saved-form.tsx'
 import { TabRow } from '../../parts/tab-row.tsx'
-import { Unsaved } from '../../parts/unsaved.tsx'
+import { StaysInTabs, Unsaved } from '../../parts/unsaved.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
@@ -50,8 +51,14 @@ function StoredDistribution({ id }: { id: string }) {
     refetchOnMount: 'always',
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
-  // Saving makes the editor anew, and leaves it where it was.
-  const [tab, setTab] = useState<string>(useSearch({ from: '/inside/distributions/$id' }).tab ?? 'general')
+  const { tab = 'general' } = useSearch({ from: '/inside/distributions/$id' })
+  const navigate = useNavigate()
+  const choose = (chosen: DistributionTab) =>
+    void navigate({
+      to: '/distributions/$id',
+      params: { id },
+      search: chosen === 'general' ? {} : { tab: chosen },
+    })
   const { data, error } = stored
   const failure = error !== null && (
     <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
@@ -66,7 +73,7 @@ function StoredDistribution({ id }: { id: string }) {
         stored={data}
         warnings={warnings}
         tab={tab}
-        onTab={setTab}
+        onTab={choose}
         onSaved={async saved => {
           setWarnings(saved?.warnings ?? [])
           await stored.refetch()
@@ -79,8 +86,8 @@ function StoredDistribution({ id }: { id: string }) {
 interface EditorProps {
   readonly stored: Distribution
   readonly warnings: readonly string[]
-  readonly tab: string
-  readonly onTab: (tab: string) => void
+  readonly tab: DistributionTab
+  readonly onTab: (tab: DistributionTab) => void
   readonly onSaved: (saved?: Distribution) => Promise<void>
 }
 
@@ -116,37 +123,39 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
     <DraftProvider form={form}>
-      <Stack>
-        <Group justify="space-between">
-          <div>
-            <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-              {id}
-            </Title>
-            <Addresses of={stored} isLong />
-          </div>
-          <Group gap="xs">
-            {maySign && isSigned && (
-              <Button
-                variant="default"
-                leftSection={<IconKey size={16} aria-hidden />}
-                onClick={() => setSigning(true)}
-              >
-                {words.sign}
-              </Button>
-            )}
-            {isDraftTab(tab) && (
-              <Button loading={saving.isPending} disabled={!form.isDirty()} onClick={() => save()}>
-                {texts.common.save}
-              </Button>
-            )}
+      <StaysInTabs value>
+        <Stack>
+          <Group justify="space-between">
+            <div>
+              <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+                {id}
+              </Title>
+              <Addresses of={stored} isLong />
+            </div>
+            <Group gap="xs">
+              {maySign && isSigned && (
+                <Button
+                  variant="default"
+                  leftSection={<IconKey size={16} aria-hidden />}
+                  onClick={() => setSigning(true)}
+                >
+                  {words.sign}
+                </Button>
+              )}
+              {isDraftTab(tab) && (
+                <Button loading={saving.isPending} disabled={!form.isDirty()} onClick={() => save()}>
+                  {texts.common.save}
+                </Button>
+              )}
+            </Group>
           </Group>
-        </Group>
-        <Unsaved isDirty={form.isDirty()} />
-        <Conflict error={spoken} onLoad={() => onSaved()} />
-        {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
-        <Warnings warnings={warnings} />
-        <Sections stored={stored} tab={tab} onTab={onTab} onSave={save} onRotated={() => void onSaved()} />
-      </Stack>
+          <Unsaved isDirty={form.isDirty()} />
+          <Conflict error={spoken} onLoad={() => onSaved()} />
+          {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
+          <Warnings warnings={warnings} />
+          <Sections stored={stored} tab={tab} onTab={onTab} onSave={save} onRotated={() => void onSaved()} />
+        </Stack>
+      </StaysInTabs>
       {question}
       {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
     </DraftProvider>
@@ -172,8 +181,8 @@ function Blocked({ bucket }: { bucket: string }) {
 
 interface SectionsProps {
   readonly stored: Distribution
-  readonly tab: string
-  readonly onTab: (tab: string) => void
+  readonly tab: DistributionTab
+  readonly onTab: (tab: DistributionTab) => void
   readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
   readonly onRotated: () => void
 }
@@ -207,7 +216,12 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
     restrictions: <Restrictions id={id} onRotated={onRotated} />,
   }
   return (
-    <Tabs value={tab} onChange={value => onTab(value ?? 'general')} keepMounted={false} keepMountedMode="display-none">
+    <Tabs
+      value={tab}
+      onChange={value => onTab((value ?? 'general') as DistributionTab)}
+      keepMounted={false}
+      keepMountedMode="display-none"
+    >
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>

@@ -4,65 +4,131 @@ import type { OpenEffect } from '../access/open-effect.ts'
 
 const words = texts.accessRules
 
+interface Shown {
+  readonly access?: string
+  readonly spaFallback?: string
+}
+
 /** Both a draft and what is stored. */
 export interface Published {
   readonly enabled: boolean
   readonly mode: string
   readonly aliases: readonly string[]
   readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
-  readonly defaultBehavior: { readonly access?: string }
-  readonly behaviors: readonly {
-    readonly access?: string
-    readonly pathPattern?: { readonly type: string; readonly pattern: string }
-  }[]
+  readonly defaultBehavior: Shown
+  readonly behaviors: readonly (Shown & { readonly pathPattern?: Pattern })[]
   readonly restrictions: {
     readonly sourceIp?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
     readonly originSecretHeader?: { readonly name?: string }
   }
 }
 
+interface Pattern {
+  readonly type: string
+  readonly pattern: string
+}
+
 /** Of everything that no other behavior decides about. */
-const everything = ''
+const everything: Pattern = { type: 'prefix', pattern: '/' }
 const shownNever = 0
 const shownRestricted = 1
 const shownToAll = 2
 
+/** How far a pattern is shown; the first that matches a path decides. */
+interface Element {
+  readonly of: Pattern
+  readonly level: number
+}
+
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
-  const [after, before] = [reachOf(draft), reachOf(stored)]
   const isSameOrigin = originOf(draft) === originOf(stored)
-  const opens = (pattern: string): boolean =>
-    levelOf(after, pattern) > (isSameOrigin ? levelOf(before, pattern) : shownNever)
+  const after = elementsOf(draft)
+  const before = isSameOrigin ? elementsOf(stored) : [{ of: everything, level: shownNever }]
+  const former = isSameOrigin ? fallbacksOf(stored) : new Map<string, number>()
+  const opened = before.flatMap((closed, index) => openedWithin(closed, before.slice(0, index), after))
+  for (const [path, level] of fallbacksOf(draft)) {
+    const object = { type: 'glob', pattern: path }
+    if (level > (former.get(path) ?? shownNever) && level > leastOf(before, object)) opened.push(object)
+  }
   const { bucket, pathPrefix = '' } = draft.origin
   const effectOf = (objects: string): OpenEffect => ({
     verbs: words.presetVerbs['public-read'],
     objects,
     ...limitsOf(draft),
   })
-  if (opens(everything)) {
+  if (opened.some(isEverything)) {
     return [effectOf(pathPrefix === '' ? words.everyObjectOf(bucket) : words.objectsBelow(pathPrefix))]
   }
-  return [...new Set([...after.keys(), ...before.keys()])]
-    .filter(opens)
-    .map(pattern => effectOf(words.objectsNamed(`${pathPrefix}${pattern}`)))
+  return [...new Set(opened.map(nameOf))].map(name => effectOf(words.objectsNamed(`${pathPrefix}${name}`)))
 }
 
-/** How far each pattern is shown; behaviors decide before the default one. */
-function reachOf(published: Published): ReadonlyMap<string, number> {
+/** What of a stored element's paths others decide about now, and show further; `earlier`: those that decided before it did. */
+function openedWithin(closed: Element, earlier: readonly Element[], after: readonly Element[]): Pattern[] {
+  const opened: Pattern[] = []
+  for (const { of, level } of after) {
+    if (!overlap(of, closed.of)) continue
+    const wasShown = earlier.some(one => covers(one.of, of) && one.level >= level)
+    if (level > closed.level && !wasShown) opened.push(covers(of, closed.of) ? closed.of : of)
+    if (covers(of, closed.of)) break
+  }
+  return opened
+}
+
+/** How far the path is shown at least, where patterns cannot be compared with it. */
+function leastOf(elements: readonly Element[], path: Pattern): number {
+  let least = shownToAll
+  for (const { of, level } of elements) {
+    if (!overlap(of, path)) continue
+    least = Math.min(least, level)
+    if (covers(of, path)) break
+  }
+  return least
+}
+
+function elementsOf(published: Published): readonly Element[] {
   const { defaultBehavior, behaviors } = published
-  const shown = shownOf(published)
-  const common = defaultBehavior.access || 'public'
-  const levelFor = (access: string) => (access === 'public' ? shown : shownNever)
-  return new Map([
-    [everything, levelFor(common)],
-    ...behaviors.map(({ access, pathPattern }): [string, number] => [
-      patternOf(pathPattern),
-      levelFor(access || common),
-    ]),
-  ])
+  const levelFor = levelsOf(published)
+  return [
+    ...behaviors.map(({ access, pathPattern = everything }) => ({ of: pathPattern, level: levelFor(access) })),
+    { of: everything, level: levelFor(defaultBehavior.access) },
+  ]
 }
 
-const levelOf = (reach: ReadonlyMap<string, number>, pattern: string): number =>
-  reach.get(pattern) ?? reach.get(everything)!
+/** Objects that are shown for unknown paths, whatever is said about their own paths. */
+function fallbacksOf(published: Published): ReadonlyMap<string, number> {
+  const { defaultBehavior, behaviors } = published
+  const levelFor = levelsOf(published)
+  const found = new Map<string, number>()
+  for (const { access, spaFallback } of [...behaviors, defaultBehavior]) {
+    const path = spaFallback || defaultBehavior.spaFallback || ''
+    const key = path.startsWith('/') ? path : `/${path}`
+    if (path !== '') found.set(key, Math.max(found.get(key) ?? shownNever, levelFor(access)))
+  }
+  return found
+}
+
+function levelsOf(published: Published): (access: string | undefined) => number {
+  const shown = shownOf(published)
+  const common = published.defaultBehavior.access || 'public'
+  return access => ((access || common) === 'public' ? shown : shownNever)
+}
+
+const isEverything = ({ type, pattern }: Pattern): boolean => type === everything.type && pattern === everything.pattern
+
+/** What a path has at least that matches; nothing is known of regular expressions. */
+const headOf = ({ type, pattern }: Pattern): string =>
+  type === 'prefix' ? pattern : type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '') : ''
+
+function overlap(one: Pattern, other: Pattern): boolean {
+  const [a, b] = [headOf(one).toLowerCase(), headOf(other).toLowerCase()]
+  return a.startsWith(b) || b.startsWith(a)
+}
+
+/** Whether each path that matches the other matches this one, as far as that can be told. */
+function covers(one: Pattern, other: Pattern): boolean {
+  if (one.type === other.type && one.pattern === other.pattern) return true
+  return isEverything(one) || (one.type === 'prefix' && headOf(other).startsWith(one.pattern))
+}
 
 /** How far what is public is shown. */
 function shownOf({ enabled, mode, restrictions: { sourceIp, originSecretHeader } }: Published): number {
@@ -74,7 +140,7 @@ function shownOf({ enabled, mode, restrictions: { sourceIp, originSecretHeader }
 
 const originOf = ({ origin: { bucket, pathPrefix } }: Published): string => `${bucket}/${pathPrefix ?? ''}`
 
-function patternOf({ type, pattern }: { readonly type: string; readonly pattern: string } = { type: '', pattern: '' }) {
+function nameOf({ type, pattern }: Pattern): string {
   if (type === 'regex') return pattern
   return `${pattern.replace(/^\//, '')}${type === 'prefix' ? '*' : ''}`
 }

@@ -30,7 +30,16 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
       await call('createGroup', { body: { name, description, members: [...related] } })
       made.current = { ...given, policyNames: [] }
     }
-    await change(made.current, given)
+    try {
+      await change(made.current, given)
+    } catch (error) {
+      // With its policies, or not at all; whoever may not delete it again goes on with it.
+      await call('deleteGroup', { params: { group: given.name } }).then(
+        () => (made.current = undefined),
+        () => {},
+      )
+      throw error
+    }
   }
   const change = async (existing: Principal, given: Principal) => {
     const params = { group: existing.name }

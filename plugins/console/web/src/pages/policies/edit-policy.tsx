@@ -1,7 +1,7 @@
 /** A policy as JSON, checked by the server while one types. */
 import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
@@ -16,7 +16,8 @@ import type { Policy } from './policies.tsx'
 export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
   const queryClient = useQueryClient()
   const [name, setName] = useState(policy?.name ?? '')
-  const [initial] = useState(() => JSON.stringify(policy?.document ?? policyTemplate, undefined, 2))
+  const [stored, setStored] = useState(policy)
+  const initial = useMemo(() => JSON.stringify(stored?.document ?? policyTemplate, undefined, 2), [stored])
   const [text, setText] = useState(initial)
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const mayChange = useMay('admin:CreatePolicy')
@@ -27,10 +28,17 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       if (policy === undefined && (await isTaken(params))) throw new Error(texts.policies.taken(params.name))
       requireNoPlaceholder(text)
       await requireNoMistakes(text)
-      const ifMatch = policy === undefined ? {} : { ifMatch: policy.etag }
+      const ifMatch = stored === undefined ? {} : { ifMatch: stored.etag }
       await call('putPolicy', { params, body: { document: text }, ...ifMatch })
       await queryClient.invalidateQueries({ queryKey: ['policies'] })
     }
+  }
+  /** What somebody else has stored meanwhile takes the place of the text. */
+  const load = async () => {
+    const found = await call('getPolicy', { params: { name: name.trim() } })
+    setStored(found)
+    setText(JSON.stringify(found.document, undefined, 2))
+    await queryClient.invalidateQueries({ queryKey: ['policies'] })
   }
   return (
     <FormDialog
@@ -39,6 +47,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       form={{ setErrors, isDirty: () => !isFixed && (text !== initial || name !== (policy?.name ?? '')) }}
       submit={isFixed ? texts.common.close : texts.common.save}
       onSubmit={save}
+      onConflict={load}
       onClose={onClose}
     >
       {policy === undefined && (

@@ -119,8 +119,11 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
         description={words.domainsHint}
         {...form.getInputProps('aliases')}
         onChange={aliases => {
+          const { id, aliases: before } = form.getValues()
           form.setFieldValue('aliases', aliases)
-          if (form.getValues().id === '') form.setFieldValue('id', nameOf(aliases[0]))
+          for (const path of Object.keys(form.errors)) if (path.startsWith('aliases.')) form.clearFieldError(path)
+          // As long as nobody has typed another one.
+          if (id === nameOf(before[0])) form.setFieldValue('id', nameOf(aliases[0]))
         }}
         error={errorWithin(form.errors as Record<string, string>, 'aliases')}
       />

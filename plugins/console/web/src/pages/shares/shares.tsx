@@ -33,7 +33,7 @@ export function Shares() {
         load={({ cursor, signal }) => call('listShares', { query: { cursor, ...(all && { all }) }, signal })}
         columns={columnsOf(setRevoked)}
         idOf={({ id }) => id}
-        none={texts.shares.none}
+        none={all ? texts.shares.noneAtAll : texts.shares.none}
       />
       {revoked !== undefined && <RevokeShare share={revoked} onClose={() => setRevoked(undefined)} />}
     </>

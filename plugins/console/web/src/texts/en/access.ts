@@ -31,7 +31,9 @@ export const groups = {
   isEnabled: 'The group’s policies count',
   deleteTitle: (name: string) => `Delete group ${name}?`,
   deleteText: (members: number) =>
-    members === 0 ? 'The group has no members.' : `Its ${members} members lose what its policies allow.`,
+    members === 0
+      ? 'The group has no members.'
+      : `Its ${members === 1 ? 'member loses' : `${members} members lose`} what its policies allow.`,
 }
 
 export const policies = {
@@ -45,6 +47,7 @@ export const policies = {
   view: 'View',
   document: 'Document',
   example: 'This is an example: put the name of a user in the place of USER, and choose actions and keys.',
+  placeholderUser: 'Replace USER by the name of your user.',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   mistakes: (count: number) =>
     count === 1

@@ -134,7 +134,7 @@ export const cacheWarmup = {
   submit: 'Warm up',
   started: (id: string) => `${id} has begun.`,
   warmups: 'Warm-ups',
-  none: 'You have begun none. Those that you begin are shown here until you sign out, at most for an hour after their end.',
+  none: 'You have begun none. Those that you begin are shown here until this page is loaded anew, at most for an hour after their end.',
   states: { 'in-progress': 'under way', completed: 'done', failed: 'failed', aborted: 'ended by a stop of the server' },
   progress: (done: number, total: number) => `${formatCount(done)} of ${formatCount(total)} pages`,
   fetched: 'Fetched',

@@ -43,6 +43,7 @@ export const lifecycle = {
   smallerThan: (size: string) => `are smaller than ${size}`,
   expires: (days: number) => `are deleted ${counted(days, 'day')} after they were made`,
   expiresOn: (date: string) => `are deleted on ${date}`,
+  expiredOn: (date: string) => `are deleted at the next midnight (UTC), because ${date} is over`,
   lonelyMarkers: 'delete markers that no version is left below are removed',
   noncurrent: (days: number, kept: number) =>
     `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,
@@ -53,16 +54,21 @@ export const lifecycle = {
   now: 'Now',
   atMidnight: (time: string) => `At ${time}, when the next day of UTC begins`,
   whenAllIsOld: (time: string) => `At ${time}, when everything that is here today is old enough`,
-  wouldDo: (counts: {
-    readonly deleted: number
-    readonly deleteMarkers: number
-    readonly uploadsAborted: number
-    readonly locked: number
-  }) => {
+  wouldDo: (
+    counts: {
+      readonly deleted: number
+      readonly deleteMarkers: number
+      readonly uploadsAborted: number
+      readonly locked: number
+    },
+    keepsVersions: boolean,
+  ) => {
     const { deleted, deleteMarkers, uploadsAborted, locked } = counts
+    const gone = keepsVersions
+      ? counted(deleted, 'version or delete marker', 'versions and delete markers')
+      : counted(deleted, 'object')
     const lines = [
-      deleted > 0 &&
-        `${counted(deleted, 'version or delete marker', 'versions and delete markers')} would be deleted for good`,
+      deleted > 0 && `${gone} would be deleted for good`,
       deleteMarkers > 0 && `${counted(deleteMarkers, 'object')} would be deleted, and stay as old versions`,
       uploadsAborted > 0 && `${counted(uploadsAborted, 'upload')} would be removed`,
       locked > 0 && `${counted(locked, 'version')} would stay, because a lock protects them`,

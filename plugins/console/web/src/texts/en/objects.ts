@@ -176,7 +176,8 @@ export const presign = {
 
 export const shares = {
   title: 'Shares',
-  none: 'Nothing is shared. Share an object from its bucket: the link works for whoever has it, until it expires or you revoke it.',
+  noneAtAll: 'Nothing is shared.',
+  none: 'You share nothing. Share an object from its bucket: the link works for whoever has it, until it expires or you revoke it.',
   object: 'Object',
   expires: 'Expires',
   owner: 'Owner',
