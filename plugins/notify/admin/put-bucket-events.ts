@@ -36,7 +36,10 @@ export default defineAdminOperation({
         }),
       )
     }
-    const unreachable = await findUnreachable(bucketNotifications, rules, { bucket, requestId, clock })
+    // Those that the bucket has told until now may be away for a while: their events wait, and other rules can be changed.
+    const told = new Set(current.map(({ arn }) => arn))
+    const added = rules.filter(({ arn }) => !told.has(arn))
+    const unreachable = await findUnreachable(bucketNotifications, added, { bucket, requestId, clock })
     if (unreachable.length > 0) {
       throw invalidRules(
         rules.flatMap(({ id, arn }, rule) => {

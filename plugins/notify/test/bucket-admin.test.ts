@@ -163,5 +163,9 @@ t.test('each subscription is checked separately', async t => {
   const reason = `Unable to validate the following destination configurations (Arn ${arn('down')}): nobody is there`
   t.match(down.json, { code: 'invalid_configuration', ruleErrors: [{ rule: 0, id: 'x', message: reason }] })
   t.equal((await signed({ path })).json.subscriptions[0].id, 'topic', 'nothing was stored')
+  const away = { id: 'x', arn: arn('down'), kind: 'queue' as const, filters: [], events: ['s3:ObjectCreated:Put'] }
+  await server.kernel.services.bucketNotifications.replace('told', [away])
+  const changed = await put([{ id: 'y', arn: arn('down'), events: ['s3:ObjectRemoved:*'] }])
+  t.equal(changed.status, 200, 'rules of a destination that is away for a while can be changed')
   t.equal((await signed({ path: '/api/v1/buckets/missing/events' })).json.code, 'bucket_not_found')
 })
