@@ -34,7 +34,12 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
         const { sourceIp, originSecretHeader } = restrictions
         const isRestricted =
           (sourceIp?.allow ?? []).length + (sourceIp?.deny ?? []).length > 0 || originSecretHeader !== undefined
-        return [{ id, domains: aliases, keys: publicKeysOf(value), except: closedKeysOf(value), isRestricted }]
+        const route = { id, domains: aliases, isRestricted }
+        const again = openedAgain(value)
+        return [
+          { ...route, keys: publicKeysOf(value), except: closedKeysOf(value) },
+          ...(again.length === 0 ? [] : [{ ...route, keys: again, except: [] }]),
+        ]
       })
     },
   }
@@ -51,6 +56,34 @@ function closedKeysOf({ origin: { pathPrefix }, defaultBehavior, behaviors }: St
   if ((defaultBehavior.access ?? 'public') !== 'public') return []
   return keysOf(pathPrefix, behaviors, (access = 'public') => access !== 'public')
 }
+
+/**
+ * What is shown although another behavior closes it: by a public one before it, or for unknown paths. Patterns that cannot be compared are taken for
+ * overlapping: rather too much is told than too little.
+ */
+function openedAgain({ origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution): readonly string[] {
+  const common = defaultBehavior.access ?? 'public'
+  const isClosed = ({ access = common }: Behaviors[number]) => access !== 'public'
+  const earlier = behaviors.filter(
+    (behavior, index) =>
+      !isClosed(behavior) &&
+      behaviors.slice(index + 1).some(later => isClosed(later) && overlap(headOf(behavior), headOf(later))),
+  )
+  const fallbacks = [...behaviors, defaultBehavior].flatMap(({ access = common, spaFallback }) => {
+    const path = `/${(spaFallback ?? defaultBehavior.spaFallback ?? '').replace(/^\//, '')}`
+    const isElsewhereClosed = common !== 'public' || behaviors.some(one => isClosed(one) && overlap(headOf(one), path))
+    return access === 'public' && path !== '/' && isElsewhereClosed ? [`${pathPrefix}${path.slice(1)}`] : []
+  })
+  return [...new Set([...keysOf(pathPrefix, earlier, () => true), ...fallbacks])]
+}
+
+/** What each path has that matches; nothing is known of regular expressions. */
+function headOf({ pathPattern: { type, pattern } }: Behaviors[number]): string {
+  if (type === 'prefix') return pattern
+  return type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '') : ''
+}
+
+const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
 
 type Behaviors = StoredDistribution['behaviors']
 

@@ -133,10 +133,20 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
     behaviors: [{ pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' }],
     restrictions: { sourceIp: { allow: ['192.0.2.0/24'] } },
   })
+  const closed = { pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'signed' }
+  const before = { pathPattern: { type: 'glob', pattern: '/closed/a.txt' }, access: 'public' }
+  await call('createKeyGroup', { id: 'viewers' })
+  await distribution('again', {
+    defaultBehavior: { spaFallback: 'closed/b.txt', signing: { keyGroup: 'viewers' } },
+    behaviors: [before, closed, { ...before, pathPattern: { type: 'glob', pattern: '/closed/late.txt' } }],
+  })
   await distribution('off', { enabled: false })
   await distribution('closed', { defaultBehavior: { access: 'authenticated' } })
   const shown = { ...opening, source: 'distribution', actions: ['read'] }
+  const domains = ['again.example.test']
   const byDistributions = [
+    { ...shown, name: 'again', except: ['closed/*'], domains },
+    { ...shown, name: 'again', keys: ['closed/a.txt', 'closed/b.txt'], domains },
     { ...shown, name: 'part', keys: ['open/*'], limited: true, domains: ['part.example.test'] },
     { ...shown, name: 'www', keys: ['site/*'], except: ['site/closed/*'], domains: ['www.example.test'] },
   ]
