@@ -58,8 +58,11 @@ export interface ContractMessages<Message, Subject> {
   isReceived(subject: Subject, message: Message): Promise<boolean>
 }
 
-/** More than the delays of timers and the scheduler. */
-const graceMs = 2000
+/**
+ * More than the delays of timers and the scheduler, also where a client works in a thread of its own on a busy machine; an attempt that does not end by
+ * itself takes `deliveryMsMax`, which is far more.
+ */
+const graceMs = 20_000
 /** Time is counted in ticks, because a process that is held up has fewer of them. */
 const tickMs = 250
 /** Maximum time of one attempt or wait. */
@@ -169,7 +172,7 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
   const connect = (t: Test, subject: Subject, change: Readonly<Record<string, unknown>> = patient) =>
     connectTarget<Message, Target>(t, subject, change)
   const requireInTime = async (t: Test, subject: Subject, work: Promise<unknown>) =>
-    t.ok(await isDoneWithin(subject.timeoutMs + graceMs, work), 'it ends within the timeout')
+    t.ok(await isDoneWithin(subject.timeoutMs + graceMs, work), 'it ends by itself')
 
   return {
     'a lost connection is made again': async (t, subject) => {
@@ -250,7 +253,7 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
         const underWay = send(make('under way')).catch(() => undefined)
         await sleep(50)
         const closed = Promise.all([target.close(), target.close()])
-        t.ok(await isDoneWithin(1000 + graceMs / 2, closed), 'it closes within two seconds')
+        t.ok(await isDoneWithin(graceMs, closed), 'it closes by itself')
         await underWay
       } finally {
         await subject.resume?.()
