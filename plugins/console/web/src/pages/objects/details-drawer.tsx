@@ -13,6 +13,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { once } from '../../parts/double-clicks.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatCount, formatMoment } from '../../parts/format.ts'
@@ -235,6 +236,7 @@ function Deleted({ bucket, marker, mayUndelete }: DeletedProps) {
             leftSection={<IconArrowBackUp size={16} aria-hidden />}
             loading={undelete.isPending}
             onClick={() => undelete.mutate(marker)}
+            {...once}
           >
             {texts.objects.undelete}
           </Button>
