@@ -71,7 +71,8 @@ function openedAgain({ origin: { pathPrefix }, defaultBehavior, behaviors }: Sto
   )
   const fallbacks = [...behaviors, defaultBehavior].flatMap(({ access = common, spaFallback }) => {
     const path = `/${(spaFallback ?? defaultBehavior.spaFallback ?? '').replace(/^\//, '')}`
-    const isElsewhereClosed = common !== 'public' || behaviors.some(one => isClosed(one) && overlap(headOf(one), path))
+    const isElsewhereClosed =
+      common !== 'public' || behaviors.some(one => isClosed(one) && overlap(headOf(one), path.toLowerCase()))
     return access === 'public' && path !== '/' && isElsewhereClosed ? [`${pathPrefix}${path.slice(1)}`] : []
   })
   return [...new Set([...keysOf(pathPrefix, earlier, () => true), ...fallbacks])]
@@ -79,8 +80,9 @@ function openedAgain({ origin: { pathPrefix }, defaultBehavior, behaviors }: Sto
 
 /** What each path has that matches; nothing is known of regular expressions. */
 function headOf({ pathPattern: { type, pattern } }: Behaviors[number]): string {
-  if (type === 'prefix') return pattern
-  return type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '') : ''
+  // Patterns may ignore case.
+  if (type === 'prefix') return pattern.toLowerCase()
+  return type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '').toLowerCase() : ''
 }
 
 const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
