@@ -146,6 +146,7 @@ export default definePlugin({
         http,
         certificates,
         rules,
+        keyGroups,
         objectOwnership: services.objectOwnership,
       }),
     })

@@ -1,11 +1,13 @@
 /** Warnings about a distribution that is stored and right, and yet does not answer as it seems to. Each says what to do. */
 import type { HttpService } from 'svc/plugins/http/api'
+import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
 import { isPublicWebsite } from './log-target.ts'
 import type { RoutingRules } from './routing.ts'
+import { openingKeyGroups } from './signed-access.ts'
 
 const namesMax = 5
 
@@ -14,11 +16,20 @@ export interface WarningsOptions {
   readonly http: Pick<HttpService, 'listeners'>
   readonly certificates: Pick<DistributionCertificates, 'uncovered'>
   readonly rules: Pick<RoutingRules, 'isOff' | 'onS3'>
+  /** Undefined: there is no signed access. */
+  readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'get'> | undefined
   /** Undefined: nothing blocks public access. */
   readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'clusterPublicAccess'> | undefined
 }
 
-export function createSavingWarnings({ objects, http, certificates, rules, objectOwnership }: WarningsOptions) {
+export function createSavingWarnings({
+  objects,
+  http,
+  certificates,
+  rules,
+  keyGroups,
+  objectOwnership,
+}: WarningsOptions) {
   function listenerWarnings(): readonly string[] {
     if (rules.isOff)
       return ['SVC_NO_DISTRIBUTIONS is set: no host is routed to a distribution. Start the server without it.']
@@ -62,6 +73,17 @@ export function createSavingWarnings({ objects, http, certificates, rules, objec
     ]
   }
 
+  async function keyWarnings(distribution: Distribution): Promise<readonly string[]> {
+    const warnings: string[] = []
+    for (const id of keyGroups === undefined ? [] : openingKeyGroups(distribution)) {
+      if (!(await keyGroups!.exists(id)) || (await keyGroups!.get(id)).keys.some(({ enabled }) => enabled)) continue
+      warnings.push(
+        `The key group ${id} has no enabled key, so no signed link opens anything: add one (svcctl dist keygroup add-key ALIAS/${id} --generate).`,
+      )
+    }
+    return warnings
+  }
+
   async function errorPageWarnings(distribution: Distribution): Promise<readonly string[]> {
     const { bucket, pathPrefix } = distribution.origin
     const warnings: string[] = []
@@ -83,6 +105,7 @@ export function createSavingWarnings({ objects, http, certificates, rules, objec
     ...(await blockWarnings(distribution)),
     ...(await pathWarnings(distribution)),
     ...(await errorPageWarnings(distribution)),
+    ...(await keyWarnings(distribution)),
     ...(await tlsWarnings(distribution)),
   ]
 }

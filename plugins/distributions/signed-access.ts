@@ -32,6 +32,12 @@ export function hasSignedAccess({ defaultBehavior, behaviors }: Behaviors): bool
   return [defaultBehavior, ...behaviors].some(({ access }) => access === 'signed')
 }
 
+/** Key groups whose signatures open some behavior. */
+export function openingKeyGroups(distribution: Behaviors): readonly string[] {
+  const all = [distribution.defaultBehavior, ...distribution.behaviors].map(each => withDefaults(each, distribution))
+  return [...new Set(all.flatMap(({ isSigned, keyGroup = '' }) => (isSigned && keyGroup !== '' ? [keyGroup] : [])))]
+}
+
 /** JSON Pointers of behaviors that have signed access and nothing to verify it with. */
 export function unverifiable(distribution: Behaviors): readonly string[] {
   const { defaultBehavior, behaviors } = distribution

@@ -178,8 +178,13 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('search finds folders of a bucket, settings and users, each where it is', async t => {
+  t.test('search finds folders, settings, distributions by their domains, users, groups and policies', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=2026/summer/a.txt', 'a')
+    await admin.call('POST', '/users', { accessKey: 'ursula', secretKey: 'ursulas-secret' })
+    await admin.call('POST', '/users', { accessKey: 'urban', secretKey: 'urbans-secret' })
+    await admin.call('POST', '/groups', { name: '2026' })
+    const aliases = ['pictures.example.test']
+    await admin.call('POST', '/distributions', { id: 'shop', aliases, origin: { bucket: 'photos' } })
     const { page, flaws } = await browser.open(t)
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -195,6 +200,21 @@ if (withoutBrowser !== false) {
     t.equal(await page.getByRole('link', { name: '2026/' }).count(), 0, 'and nothing else is listed')
     await find('s3_ip', 'ratelimit')
     await page.getByLabel('s3_ip', { exact: true }).waitFor()
+    await find('example.te', 'shop, pictures.example.test')
+    await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor()
+    await find('urs', 'ursula')
+    await page.getByRole('cell', { name: 'ursula', exact: true }).waitFor()
+    t.equal(await page.getByRole('cell', { name: 'urban', exact: true }).count(), 0, 'the list is narrowed to the hit')
+    await find('urb', 'urban')
+    await page.getByRole('cell', { name: 'urban', exact: true }).waitFor()
+    t.equal(await page.getByRole('searchbox').inputValue(), 'urban', 'also on the page itself')
+    // A name of digits stays a text in the address.
+    await find('2026', '2026')
+    await page.getByRole('heading', { name: 'Groups' }).waitFor()
+    await page.getByRole('cell', { name: '2026', exact: true }).waitFor()
+    await find('readw', 'readwrite')
+    await page.getByRole('heading', { name: 'Policies' }).waitFor()
+    await page.getByRole('cell', { name: 'readwrite', exact: true }).waitFor()
     t.same(flaws, [])
   })
 

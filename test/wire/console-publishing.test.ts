@@ -77,7 +77,9 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Add error page' }).click()
     await page.getByLabel('Status').fill('99')
     t.same(await accessibilityFlaws(page), [])
+    await page.getByRole('tab', { name: 'General' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
+    // The tab of the fault is opened.
     await page.getByText('must be >= 400').last().waitFor()
     t.equal(await page.getByLabel('Status').getAttribute('aria-invalid'), 'true', 'the server’s words are at the field')
     await page.getByLabel('Status').fill('404')
@@ -107,6 +109,32 @@ if (withoutBrowser !== false) {
       .getByRole('row', { name: /^site / })
       .getByText('published', { exact: true })
       .waitFor()
+    await page.goto(`${url}/distributions/${host}?tab=behaviors`)
+    await page.getByRole('button', { name: 'Add behaviour' }).click()
+    await page.getByRole('textbox', { name: 'Path', exact: true }).fill('/early/')
+    await page.getByRole('button', { name: 'Move behaviour 2 up' }).click()
+    await page.getByRole('button', { name: '1. /early/' }).waitFor()
+    await page.locator('[aria-label="Move behaviour 1 down"]:focus').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: '2. /early/' }).waitFor()
+    await page.locator('[aria-label="Move behaviour 2 up"]:focus').waitFor()
+    await page.getByRole('button', { name: 'Remove behaviour 2' }).click()
+    await page.locator('main button:focus', { hasText: '1. /private/' }).waitFor()
+    await page.getByRole('button', { name: 'Add behaviour' }).click()
+    await page.getByRole('button', { name: '1. /private/' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('[aria-invalid=true]').waitFor()
+    t.equal(
+      await page.getByRole('button', { name: '2. new' }).getAttribute('aria-expanded'),
+      'true',
+      'opened for its fault',
+    )
+    t.equal(
+      (await admin.call('GET', `/distributions/${host}`)).behaviors.length,
+      1,
+      'a behaviour without a path is not saved',
+    )
+    await page.getByRole('button', { name: 'Remove behaviour 2' }).click()
     await page.goto(`${url}/buckets/site?tab=access`)
     await page.getByText(`shows everybody at ${host} every object of this bucket, except private/*.`).waitFor()
     await page.goto(`${url}/buckets/site?tab=distributions`)

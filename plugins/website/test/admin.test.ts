@@ -81,6 +81,21 @@ t.test('documents of distributions', async t => {
       noTls.json.warnings.join(),
       /redirected to https, and the server has no certificate for c\.test: .*tls\.certificate/,
     )
+    await call('POST', '/keygroups', { id: 'keyless' })
+    const signedBy = {
+      ...base,
+      id: 'c',
+      aliases: ['c.test'],
+      defaultBehavior: { access: 'signed', signing: { keyGroup: 'keyless' } },
+    }
+    const keyless = await call('POST', '/distributions?dryRun=true', signedBy)
+    t.match(
+      keyless.json.warnings.join(),
+      /key group keyless has no enabled key.*svcctl dist keygroup add-key ALIAS\/keyless/,
+    )
+    await call('POST', '/keygroups/keyless/keys', { generate: true })
+    const keyed = await call('POST', '/distributions?dryRun=true', signedBy)
+    t.notMatch((keyed.json.warnings ?? []).join(), /keyless/)
     const wrong = await create({ id: 'c', aliases: ['c.test'], mode: 'webiste' })
     t.match(wrong, { status: 400, json: { errors: [{ element: '/mode', message: 'must be one of "website", "s3"' }] } })
     const noBucket = { ...base, id: 'c', origin: { bucket: 'missing' } }

@@ -226,12 +226,21 @@ const tools = createRoute({
   component: lazyPage(() => import('../pages/operate/tools.tsx'), 'Tools'),
 })
 
+interface BucketSearch {
+  readonly prefix?: string
+  readonly find?: string
+  /** The key of the object whose details are open. */
+  readonly object?: string
+  readonly tab?: BucketTab
+}
+
 const bucket = createRoute({
   getParentRoute: () => inside,
   path: '/buckets/$bucket',
-  validateSearch: (search: Record<string, unknown>): { prefix?: string; find?: string; tab?: BucketTab } => ({
+  validateSearch: (search: Record<string, unknown>): BucketSearch => ({
     ...(typeof search.prefix === 'string' && search.prefix !== '' && { prefix: search.prefix }),
     ...(typeof search.find === 'string' && search.find !== '' && { find: search.find }),
+    ...(typeof search.object === 'string' && search.object !== '' && { object: search.object }),
     ...(bucketTabs.includes(search.tab as BucketTab) && { tab: search.tab as BucketTab }),
   }),
   component: lazyPage(() => import('../pages/bucket/bucket.tsx'), 'Bucket'),

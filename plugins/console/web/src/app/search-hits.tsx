@@ -1,9 +1,9 @@
-/** What a search finds: pages and settings at once, buckets, their folders and users as the server finds them. */
+/** What a search finds: pages and settings at once; buckets, their folders, users, groups, policies and distributions as the server finds them. */
 import { Combobox, type ComboboxStore, Text, TextInput, useCombobox } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useParams, useRouter } from '@tanstack/react-router'
+import { defaultStringifySearch, useParams, useRouter } from '@tanstack/react-router'
 import { useEffect, useLayoutEffect, useRef } from 'react'
 import { call } from '../api/client.ts'
 import { Name } from '../parts/name.tsx'
@@ -165,12 +165,6 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
     queryFn: ({ signal }) => call('listBuckets', { query, signal }),
     placeholderData: keepPreviousData,
   })
-  const users = useQuery({
-    queryKey: ['search-users', asked],
-    queryFn: ({ signal }) => call('listUsers', { query, signal }),
-    placeholderData: keepPreviousData,
-    enabled: allowed.has('admin:ListUsers') && asked !== '',
-  })
   const [, bucket, prefix] = inBucket.exec(asked) ?? []
   const folders = useQuery({
     queryKey: ['search-folders', bucket, prefix],
@@ -217,24 +211,71 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
       hits: (folders.data?.prefixes ?? [])
         .map(folder => ({
           label: `${folders.data?.bucket}/${folder}`,
-          href: `/buckets/${folders.data?.bucket}?prefix=${encodeURIComponent(folder)}`,
+          href: `/buckets/${folders.data?.bucket}${defaultStringifySearch({ prefix: folder })}`,
         }))
         .filter(({ label }) => inBucket.test(text) && label.startsWith(text))
         .slice(0, foundMax),
     },
     { label: texts.search.objects, hits: objectsHit(text, folders.data) },
+    { label: texts.search.distributions, hits: useDistributionHits(text) },
     { label: texts.search.tabs, hits: useTabHits(text, asked) },
     {
       label: texts.search.settings,
       hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),
     },
-    {
-      label: texts.search.users,
-      hits: (users.data?.items ?? [])
-        .filter(({ accessKey }) => text !== '' && accessKey.startsWith(text))
-        .map(({ accessKey }) => ({ label: accessKey, href: '/users' })),
-    },
+    ...usePrincipalHits(text, asked),
   ]
+}
+
+/** Users, groups and policies by the beginnings of their names. */
+function usePrincipalHits(text: string, asked: string): Group[] {
+  const { allowed } = useSignedIn()
+  const query = { prefix: asked, limit: foundMax }
+  const options = (key: string, action: string) => ({
+    queryKey: ['search-principals', key, asked],
+    placeholderData: keepPreviousData,
+    enabled: allowed.has(action) && asked !== '',
+  })
+  const users = useQuery({
+    ...options('users', 'admin:ListUsers'),
+    queryFn: async ({ signal }) => (await call('listUsers', { query, signal })).items.map(({ accessKey }) => accessKey),
+  })
+  const groups = useQuery({
+    ...options('groups', 'admin:ListGroups'),
+    queryFn: async ({ signal }) => (await call('listGroups', { query, signal })).items.map(({ name }) => name),
+  })
+  const policies = useQuery({
+    ...options('policies', 'admin:ListUserPolicies'),
+    queryFn: async ({ signal }) =>
+      (await call('listPolicies', { query: { ...query, attachedTo: false }, signal })).items.map(({ name }) => name),
+  })
+  const hitsOf = (to: string, names: readonly string[] = []): Hit[] =>
+    names
+      .filter(name => text !== '' && name.startsWith(text))
+      .map(name => ({ label: name, href: to + defaultStringifySearch({ find: name }) }))
+  return [
+    { label: texts.search.users, hits: hitsOf('/users', users.data) },
+    { label: texts.search.groups, hits: hitsOf('/groups', groups.data) },
+    { label: texts.search.policies, hits: hitsOf('/policies', policies.data) },
+  ]
+}
+
+/** Distributions whose name or one of whose domains has the text. They are read once, and the first thousand of them. */
+function useDistributionHits(text: string): Hit[] {
+  const { allowed } = useSignedIn()
+  const { data } = useQuery({
+    queryKey: ['distributions', 'search'],
+    queryFn: async ({ signal }) =>
+      (await call('listDistributions', { query: { limit: 1000 }, signal })).items.map(({ id, aliases }) => ({
+        id,
+        aliases,
+      })),
+    enabled: allowed.has('admin:ManageDistributions') && text !== '',
+  })
+  return (data ?? [])
+    .map(({ id, aliases }) => ({ label: foundBy(id, aliases, text), href: `/distributions/${encodeURIComponent(id)}` }))
+    .filter(isHit)
+    .slice(0, foundMax)
 }
 
 interface Listed {
@@ -248,8 +289,8 @@ function objectsHit(text: string, listed: Listed | undefined): Hit[] {
   if (listed === undefined || !listed.hasObjects || text !== `${listed.bucket}/${listed.prefix}`) return []
   const { bucket, prefix } = listed
   const find = prefix.slice(prefix.lastIndexOf('/') + 1)
-  const query = new URLSearchParams({ prefix: prefix.slice(0, prefix.length - find.length), find })
-  return find === '' ? [] : [{ label: texts.search.objectsOf(text), href: `/buckets/${bucket}?${query}` }]
+  const query = defaultStringifySearch({ prefix: prefix.slice(0, prefix.length - find.length), find })
+  return find === '' ? [] : [{ label: texts.search.objectsOf(text), href: `/buckets/${bucket}${query}` }]
 }
 
 /** What stands on a tab beside its name. */

@@ -1,7 +1,8 @@
 /** A size as a number and its unit; nothing is no limit. */
-import { Group, Input, NativeSelect, NumberInput } from '@mantine/core'
+import { Group, Input, NativeSelect } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
+import { NumberInput } from './number-input.tsx'
 
 const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
 type Unit = keyof typeof units
@@ -31,6 +32,7 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
         <NumberInput
           aria-label={label}
           min={0}
+          allowDecimal={unit !== 'B'}
           flex={1}
           value={shown}
           onChange={given => onChange(given === '' ? 0 : Math.round(Number(given) * units[unit]))}

@@ -41,6 +41,21 @@ export function formatMoment(date: string): string {
   return moments.format(new Date(date)).replaceAll(' ', '\u00a0')
 }
 
+const exactMoments = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
+
+/** Date and time with milliseconds, to tell apart what happened within a second. */
+export function formatExactMoment(date: string): string {
+  return exactMoments.format(new Date(date)).replaceAll(' ', '\u00a0')
+}
+
 /** The time of the day, with seconds; it stays on one line. */
 export function formatTime(date: string): string {
   return new Date(date).toLocaleTimeString().replaceAll(/\s/g, '\u00a0')

@@ -2,7 +2,9 @@
 import { Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
+import { useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 import { type Column, ItemTable } from './item-table.tsx'
@@ -23,6 +25,7 @@ export interface ListPageProps<Item> {
     readonly items: readonly Item[]
     readonly nextCursor?: string
   }>
+  /** Begins with `find` of the address. */
   readonly hasFilter?: boolean
   readonly columns: readonly Column<Item>[]
   readonly idOf: (item: Item) => string
@@ -39,7 +42,15 @@ export interface ListPageProps<Item> {
 export function ListPage<Item>(props: ListPageProps<Item>) {
   const { title, actions, head, queryKey, load, hasFilter = false, columns, idOf, none, refetchInterval } = props
   const { isPart = false, onOpen, isDense = false } = props
-  const [prefix, setPrefix] = useState('')
+  const inAddress = useSearch({ strict: false }) as { readonly find?: unknown }
+  const find = hasFilter ? String(inAddress.find ?? '') : ''
+  const [prefix, setPrefix] = useState(find)
+  const [shownFind, setShownFind] = useState(find)
+  // The search leads here from here, too.
+  if (find !== shownFind) {
+    setShownFind(find)
+    setPrefix(find)
+  }
   const [asked] = useDebouncedValue(prefix.trim(), 200)
   const list = useLongList({
     queryKey: [...queryKey, asked],
@@ -48,13 +59,15 @@ export function ListPage<Item>(props: ListPageProps<Item>) {
   })
   const { items, isEmpty } = list
   if (none === undefined && (isEmpty || list.isPending)) return null
+  const isRefused = list.error instanceof Problem && list.error.status === 403
   return (
     <Stack>
       <Group justify="space-between">
         <Title order={isPart ? 2 : 1} size={isPart ? 'h4' : 'h2'}>
           {title}
         </Title>
-        <Group gap="xs">{actions}</Group>
+        {/* Whoever may not see the list is offered nothing. */}
+        {!isRefused && <Group gap="xs">{actions}</Group>}
       </Group>
       {head}
       {hasFilter && (

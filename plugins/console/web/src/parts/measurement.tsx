@@ -1,10 +1,11 @@
 /** Something that the server does for some seconds when it is asked to. */
-import { Button, Group, NativeSelect, NumberInput, Stack } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 import { ProblemAlert } from './failure.tsx'
+import { NumberInput } from './number-input.tsx'
 
 const words = texts.tools
 

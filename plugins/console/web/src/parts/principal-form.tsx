@@ -1,6 +1,7 @@
 /** The dialog of a user and of a group: policies, who belongs to what, a note, and a switch for those that exist. */
 import { Switch, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useRef } from 'react'
 import { texts } from '../texts/index.ts'
 import { FormDialog } from './form-dialog.tsx'
 import { NamesInput, type NamesInputProps } from './names-input.tsx'
@@ -92,5 +93,19 @@ export function changedFields(before: Principal, after: Principal): Partial<Pick
   return {
     ...(after.description !== before.description && { description: after.description }),
     ...(after.status !== before.status && { status: after.status }),
+  }
+}
+
+type Change = ReturnType<typeof changedFields>
+
+/** Refuses a note that somebody else has changed since the dialog opened, once: whoever saves again has seen theirs. */
+export function useNoteCheck() {
+  const told = useRef<string>(undefined)
+  return async ({ description: before }: Principal, { description }: Change, read: () => Promise<string>) => {
+    if (description === undefined) return
+    const now = await read()
+    if (now === before || now === description || now === told.current) return
+    told.current = now
+    throw new Error(texts.common.noteChanged(now))
   }
 }

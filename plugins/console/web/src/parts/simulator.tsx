@@ -18,7 +18,9 @@ export interface SimulatorProps {
 }
 
 export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
-  const form = useForm({ initialValues: { user, action: 's3:GetObject', bucket, object: '', sourceIp: '' } })
+  const form = useForm({
+    initialValues: { user, action: 's3:GetObject', bucket, object: '', folder: '', sourceIp: '' },
+  })
   const actions = useQuery({
     queryKey: ['names', 'actions'],
     queryFn: async ({ signal }) => (await call('listPolicyActions', { signal })).items.map(({ action }) => action),
@@ -26,8 +28,11 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
   })
   const simulation = useMutation({
     mutationFn: () => {
-      const { action, ...rest } = form.getValues()
-      return call('simulatePolicy', { body: { action, ...withoutEmpty(rest) } })
+      const { action, object, folder, ...rest } = form.getValues()
+      const target = isListing(action) ? {} : { object }
+      // The beginning of a bucket is a folder, too.
+      const conditions = isListing(action) ? { conditions: { 's3:prefix': [folder] } } : {}
+      return call('simulatePolicy', { body: { action, ...withoutEmpty({ ...rest, ...target }), ...conditions } })
     },
     onError: error => form.setErrors(formErrorsOf(error)),
   })
@@ -49,7 +54,11 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
             {...form.getInputProps('action')}
           />
           <TextInput label={words.bucket} {...form.getInputProps('bucket')} />
-          <TextInput label={words.object} {...form.getInputProps('object')} />
+          {isListing(form.values.action) ? (
+            <TextInput label={words.folder} description={words.folderHint} {...form.getInputProps('folder')} />
+          ) : (
+            <TextInput label={words.object} {...form.getInputProps('object')} />
+          )}
           <TextInput label={words.sourceIp} {...form.getInputProps('sourceIp')} />
         </SimpleGrid>
       }
@@ -58,6 +67,9 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
     </Question>
   )
 }
+
+/** These are decided by the prefix that is listed, not by an object. */
+const isListing = (action: string): boolean => /^s3:ListBucket(Versions)?$/i.test(action.trim())
 
 export function SimulatorDrawer({ user = '', onClose }: SimulatorProps & { readonly onClose: () => void }) {
   return (

@@ -36,7 +36,7 @@ const none: ReadonlySet<string> = new Set()
 
 export function Bucket() {
   const { bucket } = useParams({ from: '/inside/buckets/$bucket' })
-  const { prefix = '', find = '', tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
+  const { prefix = '', find = '', object, tab = 'objects' } = useSearch({ from: '/inside/buckets/$bucket' })
   const navigate = useNavigate()
   const known = useKnownRights(bucket)
   const rights = known ?? none
@@ -52,6 +52,19 @@ export function Bucket() {
       params: { bucket },
       search: chosen === 'objects' || chosen === null ? {} : { tab: chosen as BucketTab },
     })
+  // The address leads others to the object; going back leaves the folder.
+  const show = (key: string | undefined) =>
+    void navigate({
+      to: '/buckets/$bucket',
+      params: { bucket },
+      search: {
+        ...(prefix !== '' && { prefix }),
+        ...(find !== '' && { find }),
+        ...(key !== undefined && { object: key }),
+      },
+      replace: true,
+      resetScroll: false,
+    })
   return (
     <Stack>
       <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
@@ -64,7 +77,14 @@ export function Bucket() {
           <Tabs.Panel value="objects">
             <Stack>
               <Breadcrumb bucket={bucket} prefix={prefix} />
-              <Browser key={`${bucket}/${prefix} ${find}`} bucket={bucket} prefix={prefix} find={find} />
+              <Browser
+                key={`${bucket}/${prefix} ${find}`}
+                bucket={bucket}
+                prefix={prefix}
+                find={find}
+                shown={object}
+                onShow={show}
+              />
             </Stack>
           </Tabs.Panel>
           <Tabs.Panel value="versions">{isOpen && <AllVersions bucket={bucket} />}</Tabs.Panel>

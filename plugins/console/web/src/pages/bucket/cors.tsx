@@ -1,9 +1,10 @@
 /** Which pages of other origins may use a bucket. */
-import { Button, Fieldset, Group, NumberInput, Stack, Text } from '@mantine/core'
+import { Button, Fieldset, Group, Stack, Text } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
 import { call, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { errorWithin } from '../../api/problem.ts'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'

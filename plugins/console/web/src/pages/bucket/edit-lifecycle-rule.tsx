@@ -1,8 +1,9 @@
 /** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
-import { Checkbox, Fieldset, NumberInput, SimpleGrid, Switch, TextInput } from '@mantine/core'
+import { Checkbox, Fieldset, SimpleGrid, Switch, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { LifecycleRule } from './lifecycle.tsx'

@@ -100,7 +100,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
             </SimpleGrid>
             <Group justify="flex-end" mt="xs">
               <MoveButtons
-                name={words.rule(index + 1)}
+                nameOf={at => words.rule(at + 1)}
                 index={index}
                 count={rules.length}
                 onMove={to => form.reorderListItem('subscriptions', { from: index, to })}

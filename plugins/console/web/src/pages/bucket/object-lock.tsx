@@ -1,7 +1,8 @@
 /** Object lock of a bucket, and how long new versions are protected unless they say otherwise. */
-import { Group, NativeSelect, NumberInput, Stack, Switch } from '@mantine/core'
+import { Group, NativeSelect, Stack, Switch } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from './bucket-setting.tsx'
 

@@ -1,10 +1,11 @@
 /** Warm-ups: pages that are fetched into the cache before anybody asks for them, and how far that is. */
-import { Button, NumberInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
@@ -43,14 +44,18 @@ export function WarmUp({ distribution }: { distribution?: string }) {
       await rememberWarmup(queryClient, warmup)
     },
   })
+  const start = ({ paths, patterns, sitemap }: WarmUpDraft) => {
+    if (linesOf(paths).length > 0 || patterns.length > 0 || sitemap.trim() !== '') return starting.mutate()
+    return form.setFieldError('paths', words.nothing)
+  }
   return (
     <Stack gap="xl">
       <TaskForm
         hint={words.hint}
-        onSubmit={form.onSubmit(() => starting.mutate())}
+        onSubmit={form.onSubmit(start)}
         error={starting.error}
         actions={
-          <Button type="submit" loading={starting.isPending} disabled={form.values.distribution.trim() === ''}>
+          <Button type="submit" loading={starting.isPending}>
             {words.submit}
           </Button>
         }

@@ -11,16 +11,24 @@ import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { behaviorOf } from './draft.ts'
+import { faultyBehavior } from './error-words.ts'
 import { useDraft } from './form.ts'
 
 const words = texts.distributions
 
-export function Behaviors() {
+/** `error`: of the last attempt to save. */
+export function Behaviors({ error }: { error: unknown }) {
   const form = useDraft()
   const { behaviors } = form.getValues()
   const [open, setOpen] = useState<string | null>('default')
+  // The one that the server found fault with is opened, once for each answer.
+  const [seen, setSeen] = useState<unknown>(null)
+  if (error !== seen) {
+    setSeen(error)
+    setOpen(faultyBehavior(error) ?? open)
+  }
   const add = () => {
-    form.insertListItem('behaviors', { ...behaviorOf(), pathPattern: { type: 'prefix', pattern: '/' } })
+    form.insertListItem('behaviors', { ...behaviorOf(), pathPattern: { type: 'prefix', pattern: '' } })
     setOpen(String(behaviors.length))
   }
   const move = (from: number, to: number) => {
@@ -43,7 +51,7 @@ export function Behaviors() {
                 <BehaviorFields path={`behaviors.${index}`} />
                 <Group justify="flex-end">
                   <MoveButtons
-                    name={words.behavior(index + 1)}
+                    nameOf={at => words.behavior(at + 1)}
                     index={index}
                     count={behaviors.length}
                     onMove={to => move(index, to)}
@@ -79,7 +87,12 @@ function Pattern({ path }: { path: string }) {
   const form = useDraft()
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      <TextInput label={words.pattern} required {...form.getInputProps(`${path}.pathPattern.pattern`)} />
+      <TextInput
+        label={words.pattern}
+        placeholder="/private/"
+        required
+        {...form.getInputProps(`${path}.pathPattern.pattern`)}
+      />
       <NativeSelect
         label={words.patternType}
         data={choicesOf(words.patternTypes)}

@@ -20,7 +20,7 @@ import { useOpenQuestion } from '../access/open-question.tsx'
 import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
-import { inWords } from './error-words.ts'
+import { inWords, tabOf } from './error-words.ts'
 import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
@@ -119,7 +119,11 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
   })
   // The same failure in each render: a new one would take the focus again.
   const spoken = useMemo(() => inWords(saving.error), [saving.error])
-  const save = form.onSubmit(() => saving.mutate())
+  const toFault = (error: unknown) => {
+    const faulty = tabOf(error)
+    if (faulty !== undefined && faulty !== tab) onTab(faulty)
+  }
+  const save = form.onSubmit(() => saving.mutate(undefined, { onError: toFault }))
   const isSigned = [stored.defaultBehavior, ...stored.behaviors].some(({ access }) => access === 'signed')
   return (
     <DraftProvider form={form}>
@@ -153,7 +157,14 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
           <Conflict error={spoken} onLoad={() => onSaved()} />
           {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
           <Warnings warnings={warnings} />
-          <Sections stored={stored} tab={tab} onTab={onTab} onSave={save} onRotated={() => void onSaved()} />
+          <Sections
+            error={saving.error}
+            stored={stored}
+            tab={tab}
+            onTab={onTab}
+            onSave={save}
+            onRotated={() => void onSaved()}
+          />
         </Stack>
       </StaysInTabs>
       {question}
@@ -180,6 +191,8 @@ function Blocked({ bucket }: { bucket: string }) {
 }
 
 interface SectionsProps {
+  /** Of the last attempt to save. */
+  readonly error: unknown
   readonly stored: Distribution
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
@@ -191,7 +204,7 @@ interface SectionsProps {
 const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
-function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
+function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProps) {
   const { id } = stored
   const { bucket } = stored.origin
   const rights = useRights(bucket)
@@ -210,7 +223,7 @@ function Sections({ stored, tab, onTab, onSave, onRotated }: SectionsProps) {
   const shown = Object.entries(words.tabs).filter(([name]) => may[name] ?? true)
   const panels = {
     general: <General of={stored} />,
-    behaviors: <Behaviors />,
+    behaviors: <Behaviors error={error} />,
     pages: <ErrorsAndRedirects />,
     headers: <AllHeaders />,
     restrictions: <Restrictions id={id} onRotated={onRotated} />,

@@ -1,5 +1,6 @@
 /** Errors of a distribution in the words of its page: the server names a place by its path in the document. */
 import { Problem } from '../../api/problem.ts'
+import type { DistributionTab } from '../../app/distribution-tabs.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.distributions
@@ -27,6 +28,37 @@ export function inWords(error: unknown): unknown {
   const { status, code, isOfServer, requestId, fields } = error
   const detail = fields.map(({ field, message }) => sentence(placeOf(field), message)).join(' ')
   return new Problem({ status, code, isOfServer, requestId, detail })
+}
+
+/** The parts of the path of the first field at fault. */
+function placeIn(error: unknown): readonly string[] {
+  const field = error instanceof Problem ? error.fields[0]?.field : undefined
+  return (field ?? '').replace(/^\//, '').split('/')
+}
+
+/** The tab that shows the first field at fault; undefined for what is on none. */
+export const tabOf = (error: unknown): DistributionTab | undefined => tabs[placeIn(error)[0]!]
+
+/** The behaviour that has it: its index, or `default`. */
+export function faultyBehavior(error: unknown): string | undefined {
+  const [list, index] = placeIn(error)
+  return list === 'defaultBehavior' ? 'default' : list === 'behaviors' ? index : undefined
+}
+
+const tabs: Readonly<Record<string, DistributionTab>> = {
+  enabled: 'general',
+  aliases: 'general',
+  origin: 'general',
+  mode: 'general',
+  comment: 'general',
+  tls: 'general',
+  logging: 'general',
+  defaultBehavior: 'behaviors',
+  behaviors: 'behaviors',
+  errorPages: 'pages',
+  redirects: 'pages',
+  headers: 'headers',
+  restrictions: 'restrictions',
 }
 
 function placeOf(field: string): string {

@@ -1,19 +1,9 @@
-import {
-  Button,
-  Group,
-  NativeSelect,
-  NumberInput,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Switch,
-  TextInput,
-  Title,
-} from '@mantine/core'
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Switch, TextInput, Title } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Draft } from './draft.ts'
 import { useDraft } from './form.ts'
@@ -68,7 +58,7 @@ function Parts({ list, title, add, name, initial, children }: PartsProps) {
           {children(`${list}.${index}`)}
           <Group justify="flex-end" mt="xs">
             <MoveButtons
-              name={name(index + 1)}
+              nameOf={at => name(at + 1)}
               index={index}
               count={items.length}
               onMove={to => form.reorderListItem(list, { from: index, to })}

@@ -5,7 +5,6 @@ import {
   CopyButton,
   Group,
   NativeSelect,
-  NumberInput,
   PasswordInput,
   SimpleGrid,
   Stack,
@@ -17,6 +16,7 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { useDraft } from './form.ts'

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
-import { changedFields, type Principal, PrincipalForm } from '../../parts/principal-form.tsx'
+import { changedFields, type Principal, PrincipalForm, useNoteCheck } from '../../parts/principal-form.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Group } from './groups.tsx'
 
@@ -22,6 +22,7 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
   const queryClient = useQueryClient()
   // As it was when the dialog opened, even if it is read again meanwhile: what differs from that was changed here.
   const [before] = useState(group && { ...group, related: group.members ?? [] })
+  const requireNote = useNoteCheck()
   /** A group that was made while its policies could not be attached: the next attempt changes it. */
   const made = useRef<Principal>(undefined)
   const create = async (given: Principal) => {
@@ -44,6 +45,7 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
   const change = async (existing: Principal, given: Principal) => {
     const params = { group: existing.name }
     const body = changedFields(existing, given)
+    await requireNote(existing, body, async () => (await call('getGroup', { params })).description)
     if (Object.keys(body).length > 0) await call('updateGroup', { params, body })
     await changePolicies(params, existing.policyNames, given.policyNames)
     const members = given.related.filter(member => !existing.related.includes(member))

@@ -24,14 +24,16 @@ export interface BrowserProps {
   readonly prefix: string
   /** What the filter begins with. */
   readonly find: string
+  /** The object whose details are open. */
+  readonly shown: string | undefined
+  readonly onShow: (key: string | undefined) => void
 }
 
-export function Browser({ bucket, prefix, find }: BrowserProps) {
+export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
   const [search, setSearch] = useState(find)
   const [asked] = useDebouncedValue(search, 200)
   const [selected, setSelected] = useState<Selection>(new Map())
   const [order, setOrder] = useState<Order>()
-  const [shown, setShown] = useState<string>()
   const listing = useFolderListing({ bucket, folder: prefix, prefix: prefix + asked, order })
   const rights = useRights(bucket, prefix)
   const mayListVersions = rights.has('s3:ListBucketVersions')
@@ -71,7 +73,7 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
           <Stack align="center" py="xl">
             <Text c="dimmed">{asked === '' ? emptyText : texts.objects.emptyPrefix(prefix + asked)}</Text>
             {asked !== '' && mayListVersions && (
-              <Button variant="default" onClick={() => setShown(prefix + asked)}>
+              <Button variant="default" onClick={() => onShow(prefix + asked)}>
                 {texts.objects.lookForVersions(prefix + asked)}
               </Button>
             )}
@@ -85,12 +87,12 @@ export function Browser({ bucket, prefix, find }: BrowserProps) {
             onOrder={setOrder}
             selected={selected}
             onSelect={setSelected}
-            onShow={setShown}
+            onShow={onShow}
           />
         )}
         {listing.isCutOff && <Text c="dimmed">{texts.objects.cutOff(listing.count)}</Text>}
       </Stack>
-      {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => setShown(undefined)} />}
+      {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => onShow(undefined)} />}
     </DropZone>
   )
 }

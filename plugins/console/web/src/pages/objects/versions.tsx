@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatMoment } from '../../parts/format.ts'
+import { formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
 import { useLongList } from '../../parts/long-list.tsx'
 import { State } from '../../parts/names.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -39,8 +39,17 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
       {list.toPrevious}
       <Table aria-label={texts.objects.tabs.versions}>
         <Table.Tbody>
-          {list.items.map(version => (
-            <Row key={version.versionId} bucket={bucket} version={version} onShow={onShow} onDelete={setDeleted} />
+          {list.items.map((version, index) => (
+            <Row
+              key={version.versionId}
+              bucket={bucket}
+              version={version}
+              hasTwin={[list.items[index - 1], list.items[index + 1]].some(
+                other => other !== undefined && formatMoment(other.lastModified) === formatMoment(version.lastModified),
+              )}
+              onShow={onShow}
+              onDelete={setDeleted}
+            />
           ))}
         </Table.Tbody>
       </Table>
@@ -55,13 +64,15 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
 interface RowProps {
   readonly bucket: string
   readonly version: ListedVersion
+  /** Whether one beside it is of the same second. */
+  readonly hasTwin: boolean
   readonly onShow: (versionId: string) => void
   readonly onDelete: (version: ListedVersion) => void
 }
 
-function Row({ bucket, version, onShow, onDelete }: RowProps) {
+function Row({ bucket, version, hasTwin, onShow, onDelete }: RowProps) {
   const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
-  const date = formatMoment(lastModified)
+  const date = (hasTwin ? formatExactMoment : formatMoment)(lastModified)
   const rights = useRights(bucket, key)
   return (
     <Table.Tr>

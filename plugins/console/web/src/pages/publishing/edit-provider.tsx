@@ -1,9 +1,10 @@
 /** A DNS provider: new, or changed without showing its credentials. */
-import { NumberInput, Select, TextInput } from '@mantine/core'
+import { Select, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Provider } from './dns-providers.tsx'
 import { ProviderFields, type ProviderKind } from './provider-fields.tsx'

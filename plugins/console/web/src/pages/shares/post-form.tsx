@@ -1,5 +1,5 @@
 /** A form of HTML by which visitors of a page upload to the S3 API. */
-import { NativeSelect, NumberInput, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -9,6 +9,7 @@ import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.postForm

@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
-import { changedFields, type Principal, PrincipalForm } from '../../parts/principal-form.tsx'
+import { changedFields, type Principal, PrincipalForm, useNoteCheck } from '../../parts/principal-form.tsx'
 import { texts } from '../../texts/index.ts'
 import type { User } from './users.tsx'
 
@@ -16,6 +16,7 @@ export interface EditUserProps {
 export function EditUser({ user, onClose, onSecret }: EditUserProps) {
   const queryClient = useQueryClient()
   const before = user && { ...user, name: user.accessKey, related: user.groups }
+  const requireNote = useNoteCheck()
   const create = async ({ name, description, policyNames, related }: Principal) => {
     const body = { accessKey: name, description, policyNames: [...policyNames], groups: [...related] }
     const { accessKey, secretKey } = await call('createUser', { body })
@@ -28,6 +29,11 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
     const params = { user: existing.name }
     const body = changedFields(existing, given)
     try {
+      await requireNote(existing, body, async () => {
+        // The first of those whose names begin so.
+        const { items } = await call('listUsers', { query: { prefix: existing.name, limit: 1 } })
+        return items[0]?.description ?? existing.description
+      })
       if (Object.keys(body).length > 0) await call('updateUser', { params, body })
       await changePolicies(params, existing.policyNames, given.policyNames)
       await changeGroups(existing, given)

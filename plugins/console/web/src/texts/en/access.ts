@@ -112,6 +112,8 @@ export const simulator = {
   actionHint: 's3:GetObject, admin:ListUsers …',
   bucket: 'Bucket',
   object: 'Key of the object',
+  folder: 'Folder',
+  folderHint: 'Such as photos/. Empty: the whole bucket.',
   sourceIp: 'From address',
   run: 'Try',
   allowed: 'allowed',
