@@ -1,10 +1,12 @@
 /** Families of the drives under the storage backend, read when somebody scrapes. */
-import type { Gauge } from 'prom-client'
+import type { Counter, Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import { type DriveStatus, isReadable, type StorageService, summarizeSets, usedBytes } from './api.ts'
 
-const families: readonly (readonly [name: string, help: string, value: (drive: DriveStatus) => number])[] = [
+type DriveFamily = readonly [name: string, help: string, value: (drive: DriveStatus) => number]
+
+const families: readonly DriveFamily[] = [
   ['svc_drive_online', 'Whether the drive can be read: 1 or 0.', drive => (isReadable(drive) ? 1 : 0)],
   [
     'svc_drive_healing',
@@ -29,6 +31,30 @@ const families: readonly (readonly [name: string, help: string, value: (drive: D
     'svc_drive_damaged_bodies',
     'Bodies of objects that readers found missing or damaged since the start. Of sets: see svc_redundancy_….',
     drive => drive.metrics?.damagedBodies ?? 0,
+  ],
+  [
+    'svc_drive_journal_bytes',
+    'Bytes of the journal of the drive: records and small bodies, those that nothing needs any more among them.',
+    drive => drive.metrics?.journalBytes ?? 0,
+  ],
+  [
+    'svc_drive_journal_live_bytes',
+    'Bytes of the journal that records in use take. Compaction gives back the others.',
+    drive => drive.metrics?.journalLiveBytes ?? 0,
+  ],
+]
+
+/** Since the drive was opened. */
+const totals: readonly DriveFamily[] = [
+  [
+    'svc_drive_compacted_segments_total',
+    'Files of the journal that compaction has deleted, since the drive was opened.',
+    drive => drive.metrics?.compactedSegments ?? 0,
+  ],
+  [
+    'svc_drive_compaction_moved_bytes_total',
+    'Bytes of records in use that compaction has written again, since the drive was opened.',
+    drive => drive.metrics?.compactionMovedBytes ?? 0,
   ],
 ]
 
@@ -116,6 +142,25 @@ export function registerDriveFamilies(
     ),
     ...clusterFamilies,
   ]
+  const warn = (error: unknown) => {
+    // A backend that cannot even say how it is must not take the other families down with it.
+    log.warn({ err: error }, 'drives cannot be read for metrics')
+  }
+  for (const [name, help, value] of totals) {
+    metrics.counter({
+      name,
+      help,
+      labels: ['drive'],
+      async collect(counter: Counter) {
+        counter.reset()
+        try {
+          for (const drive of await storage.drives()) counter.inc({ drive: drive.path }, value(drive))
+        } catch (error) {
+          warn(error)
+        }
+      },
+    })
+  }
   for (const [name, help, labels, set] of all) {
     metrics.gauge({
       name,
@@ -126,8 +171,7 @@ export function registerDriveFamilies(
         try {
           set(gauge, await storage.drives())
         } catch (error) {
-          // A backend that cannot even say how it is must not take the other families down with it.
-          log.warn({ err: error }, 'drives cannot be read for metrics')
+          warn(error)
         }
       },
     })

@@ -12,6 +12,8 @@ export interface Bench {
   readonly keyCount: number | undefined
   /** Likewise of the bytes of large objects. */
   readonly largeBytes: number | undefined
+  /** Likewise of the time that the scenario takes. */
+  readonly minutes: number | undefined
   /** SVC_WORKERS of the server; the servers that it is compared with get as many processes or threads, at least one. */
   readonly workers: number
   /** Empty folder on the drive to measure; removed afterwards. */

@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { warmUp, warmUpMs } from './bench.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { environmentOf, LOADS, prepareLoad } from './loads.ts'
+import { environmentOf, LOADS, type Load, prepareLoad, uploadInParts } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
@@ -21,6 +21,7 @@ import { type ServerTarget, startServer } from './targets.ts'
 interface Contestant {
   readonly name: string
   readonly loadName: string
+  readonly load: Load
   readonly server: ServerTarget
   readonly client: LoadClient
   readonly cpuMicros: number[]
@@ -28,16 +29,26 @@ interface Contestant {
 }
 
 async function measure(
-  { server, client, cpuMicros, rates }: Contestant,
+  { load, server, client, cpuMicros, rates }: Contestant,
   round: number,
   seconds: number,
 ): Promise<void> {
   const before = cpuSeconds(server.pids())
   const timeMsMax = round === warmUp ? warmUpMs : seconds * 1000
-  const result = await client.run({ requestCountMax: 10_000_000, timeMsMax })
+  const result =
+    load.partCount === undefined
+      ? await client.run({ requestCountMax: 10_000_000, timeMsMax })
+      : await upload(server, client, load)
   if (round === warmUp) return
   cpuMicros.push(((cpuSeconds(server.pids()) - before) * 1e6) / result.requestCount)
   rates.push(result.requestCount / result.seconds)
+}
+
+/** Whatever the time of a round is, it is one upload. */
+async function upload(server: ServerTarget, client: LoadClient, load: Load) {
+  const began = performance.now()
+  await uploadInParts(server, client, load)
+  return { requestCount: 1, seconds: (performance.now() - began) / 1000 }
 }
 
 /** `first`: who had the same load first; the ratio within each round is what other work on the machine changes least. */
@@ -48,7 +59,7 @@ function print({ name, cpuMicros, rates }: Contestant, first: Contestant): void 
   const ratio = (mine: readonly number[], others: readonly number[]) =>
     median(mine.map((value, round) => value / others[round])).toFixed(2)
   const ratios = `CPU × ${ratio(cpuMicros, first.cpuMicros)}, rate × ${ratio(rates, first.rates)} of the first`
-  process.stdout.write(`${name}\n  ${figures}; ${median(rates).toFixed(0)} requests/s; ${ratios}\n`)
+  process.stdout.write(`${name}\n  ${figures}; ${median(rates).toPrecision(3)} requests/s; ${ratios}\n`)
 }
 
 /** The number of `name=number`, undefined where there is none. */
@@ -88,6 +99,7 @@ async function main(): Promise<void> {
     contestants.push({
       name: loads.length === 1 ? name : `${name} ${loadName}`,
       loadName,
+      load,
       server,
       client,
       cpuMicros: [],

@@ -2,22 +2,36 @@
  * One connection of the load generator: sends prepared bytes, and parses no more of the answer than its status, its length
  * and (when asked) its ETag, so that the client costs little beside the server that it measures.
  */
-import { connect, type Socket } from 'node:net'
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 const HEAD_SIZE_BYTES_MAX = 16_384
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** Called when an answer is complete. `head` is its status line and headers. */
-export type AnswerListener = (connection: LoadConnection, status: number, head: string) => void
-export type FailureListener = (connection: LoadConnection, error: Error) => void
-
-export class LoadConnection {
-  receivedBodyBytes = 0
+/** One client of the load: a request at a time. */
+export interface Connection {
+  readonly receivedBodyBytes: number
   /** When the request in flight began, for its owner. */
-  startedMs = 0
+  startedMs: number
   /** Number of the request in flight, for its owner. */
-  index = -1
+  index: number
   /** Where its owner puts small requests together. */
+  readonly outgoing: Buffer
+  /** Sends a request that is complete: its head as HTTP/1.1 writes it, and its body. */
+  send(bytes: Buffer): void
+  /** Sends a head and then `sizeBytes` of body made of `chunk` again and again, as fast as the other side takes it. */
+  sendStream(head: Buffer, chunk: Buffer, sizeBytes: number): void
+  close(): void
+}
+
+/** Called when an answer is complete. `head` is its status line and headers. */
+export type AnswerListener = (connection: Connection, status: number, head: string) => void
+export type FailureListener = (connection: Connection, error: Error) => void
+
+export class LoadConnection implements Connection {
+  receivedBodyBytes = 0
+  startedMs = 0
+  index = -1
   readonly outgoing: Buffer
   #socket: Socket
   #onAnswer: AnswerListener
@@ -44,7 +58,6 @@ export class LoadConnection {
     this.#socket.write(bytes)
   }
 
-  /** Sends a head and then `sizeBytes` of body made of `chunk` again and again, as fast as the other side takes it. */
   sendStream(head: Buffer, chunk: Buffer, sizeBytes: number): void {
     const socket = this.#socket
     let remaining = sizeBytes
@@ -168,14 +181,14 @@ class ChunkedBody {
 
 /** Opens a connection; resolves when it is established. */
 export function openConnection(
-  target: { readonly host: string; readonly port: number },
+  target: { readonly host: string; readonly port: number; readonly isTls?: boolean },
   buffers: { readonly receiveBytes: number; readonly outgoing: Buffer },
   onAnswer: AnswerListener,
   onFailure: FailureListener,
 ): Promise<LoadConnection> {
   return new Promise((resolve, reject) => {
     let connection: LoadConnection | undefined
-    const socket = connect({
+    const options = {
       host: target.host,
       port: target.port,
       noDelay: true,
@@ -186,9 +199,13 @@ export function openConnection(
           return true
         },
       },
-    })
+    } satisfies NetConnectOpts
+    const socket = target.isTls
+      ? connectTls({ ...options, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+      : connect(options)
     socket.once('error', reject)
-    socket.once('connect', () => {
+    socket.once(target.isTls ? 'secureConnect' : 'connect', () => {
+      socket.setNoDelay(true)
       socket.off('error', reject)
       connection = new LoadConnection(socket, buffers.outgoing, onAnswer, onFailure)
       resolve(connection)

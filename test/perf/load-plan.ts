@@ -8,9 +8,14 @@ export interface TargetRange {
   readonly count: number
 }
 
+/** `https` is HTTP/1.1, `h2` HTTP/2 with one request at a time on each connection. No certificate is verified. */
+export type Protocol = 'http' | 'https' | 'h2'
+
 export interface LoadPlan {
   readonly host: string
   readonly port: number
+  /** Default: plain HTTP/1.1. */
+  readonly protocol?: Protocol
   /** Undefined: requests are not signed, as those of visitors of a website. */
   readonly credentials: Credentials | undefined
   /** What `Host` says and the signature covers; the bench may replay requests for one server against another. */

@@ -3,7 +3,8 @@
  * signed before the clock starts. Driven by messages from its parent (load-plan.ts).
  */
 import { createHash, randomFillSync } from 'node:crypto'
-import { type LoadConnection, openConnection } from './load-connection.ts'
+import { type Connection, openConnection } from './load-connection.ts'
+import { openHttp2Connection } from './load-http2.ts'
 import {
   type LoadAnswer,
   type LoadCommand,
@@ -68,7 +69,7 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
   const isStreamed = plan.bodySizeBytes >= STREAMED_BODY_BYTES_MIN
   const latencies = new Float64Array(Math.min(limits.requestCountMax, LATENCY_COUNT_MAX))
   const etags: string[] = []
-  const connections = new Set<LoadConnection>()
+  const connections = new Set<Connection>()
   /** Of those that have ended. */
   let receivedBefore = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -76,7 +77,7 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
   let completed = 0
   let deadline = 0
 
-  function sendNext(connection: LoadConnection): void {
+  function sendNext(connection: Connection): void {
     const now = performance.now()
     if (begun >= limits.requestCountMax || now > deadline) {
       if (begun === completed) resolve()
@@ -96,7 +97,7 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
     }
   }
 
-  function onAnswer(connection: LoadConnection, status: number, head: string): void {
+  function onAnswer(connection: Connection, status: number, head: string): void {
     if (status < 200 || status > 299) {
       reject(new Error(`A request was answered with:\n${head}`))
       return
@@ -115,14 +116,18 @@ async function run(load: PreparedLoad, limits: LoadLimits): Promise<LoadResult> 
     open().then(sendNext, reject)
   }
 
-  function onFailure(_connection: LoadConnection, error: Error): void {
+  function onFailure(_connection: Connection, error: Error): void {
     reject(error)
   }
 
-  const open = async (): Promise<LoadConnection> => {
+  const open = async (): Promise<Connection> => {
     const outgoing = Buffer.allocUnsafeSlow(isStreamed ? 0 : HEAD_SIZE_BYTES_MAX + body.length)
     const buffers = { receiveBytes: plan.receiveBufferBytes, outgoing }
-    const connection = await openConnection({ host: plan.host, port: plan.port }, buffers, onAnswer, onFailure)
+    const { host, port, protocol } = plan
+    const connection =
+      protocol === 'h2'
+        ? await openHttp2Connection({ host, port }, outgoing, onAnswer, onFailure)
+        : await openConnection({ host, port, isTls: protocol === 'https' }, buffers, onAnswer, onFailure)
     connections.add(connection)
     return connection
   }

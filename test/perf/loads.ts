@@ -1,7 +1,7 @@
 /** Single kinds of load, for profiles and for the comparison of two trees. */
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { createBucket, disableCache, publish } from './control.ts'
+import { completeUpload, createBucket, createUpload, disableCache, publish } from './control.ts'
 import type { LoadClient } from './load-client.ts'
 import { type LoadPlan, targetOf } from './load-plan.ts'
 import type { Endpoint, ServerTarget } from './targets.ts'
@@ -17,6 +17,8 @@ export interface Load {
   /** How many objects are asked for in turn, or the query of the bucket. */
   readonly targets: number | string
   readonly encryption?: LoadEncryption
+  /** Each request of the load is a whole upload: the parts, `connectionCount` of them at once, and what begins and completes it. */
+  readonly partCount?: number
   /** Visitors of a website ask for the objects: through the cache, or `plain`, from the bucket each time. */
   readonly website?: 'cached' | 'plain'
   /** The memory of the cache, which then has a folder too. Default: what the server has by itself, and no folder. */
@@ -109,6 +111,16 @@ export const LOADS: Readonly<Record<string, Load>> = {
     plan: { method: 'PUT', bodySizeBytes: 64 * MIB, connectionCount: 4 },
     targets: 4,
   },
+  'get-gib': {
+    fill: { count: 1, sizeBytes: 1024 * MIB },
+    plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 1 },
+    targets: 1,
+  },
+  'multipart-gib': {
+    plan: { method: 'PUT', bodySizeBytes: 64 * MIB, connectionCount: 4 },
+    targets: 1,
+    partCount: 16,
+  },
   list: {
     fill: { count: 10_000, sizeBytes: 0 },
     plan: { method: 'GET', bodySizeBytes: 0, connectionCount: 1 },
@@ -146,6 +158,24 @@ export async function prepareLoad(
   }
   const targets = typeof load.targets === 'number' ? objects(load.targets) : [`/${bucket}?${load.targets}`]
   await client.prepare({ ...common, ...plan, targets, headers: plan.method === 'PUT' ? put : get })
+}
+
+/** One upload in parts, of a load that consists of such. */
+export async function uploadInParts(
+  server: Endpoint,
+  client: LoadClient,
+  { plan, partCount = 1 }: Load,
+): Promise<void> {
+  const { host, port, credentials } = server
+  const upload = await createUpload(server, targetOf('bench', 0))
+  const targets = Array.from(
+    { length: partCount },
+    (_, index) => `${upload.target}?partNumber=${index + 1}&uploadId=${upload.uploadId}`,
+  )
+  const common = { host, port, credentials, signedHost: `${host}:${port}`, receiveBufferBytes: MIB }
+  await client.prepare({ ...common, ...plan, targets })
+  const { etags } = await client.run({ requestCountMax: partCount, timeMsMax: 120_000, wantsEtags: true })
+  await completeUpload(server, upload, etags)
 }
 
 async function publishSite(server: Endpoint | ServerTarget, bucket: string, kind: 'cached' | 'plain') {

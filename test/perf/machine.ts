@@ -46,6 +46,8 @@ export function childrenOf(pid: number): number[] {
 export interface Memory {
   /** Resident bytes, all kinds. */
   readonly residentBytes: number
+  /** Of those the ones that belong to no file: heaps, stacks, buffers. */
+  readonly anonymousBytes: number
   /** Resident bytes of files below `mappedFolder` that the process maps (an index, not working memory). */
   readonly mappedBytes: number
 }
@@ -54,6 +56,7 @@ export interface Memory {
 export function memoryOf(pid: number, mappedFolder: string): Memory {
   const smaps = readProc(`/proc/${pid}/smaps`) ?? ''
   let residentBytes = 0
+  let anonymousBytes = 0
   let mappedBytes = 0
   let isMapped = false
   for (const line of smaps.split('\n')) {
@@ -61,17 +64,24 @@ export function memoryOf(pid: number, mappedFolder: string): Memory {
       const bytes = Number.parseInt(line.slice(4), 10) * 1024
       residentBytes += bytes
       if (isMapped) mappedBytes += bytes
+    } else if (line.startsWith('Anonymous:')) {
+      anonymousBytes += Number.parseInt(line.slice(10), 10) * 1024
     } else if (/^[0-9a-f]+-[0-9a-f]+ /.test(line)) {
       isMapped = line.includes(mappedFolder)
     }
   }
-  return { residentBytes, mappedBytes }
+  return { residentBytes, anonymousBytes, mappedBytes }
 }
 
 /** The largest resident size that the process ever had, in bytes (VmHWM). */
 export function peakResidentBytes(pid: number): number {
   const match = /^VmHWM:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/status`) ?? '')
   return match === null ? 0 : Number(match[1]) * 1024
+}
+
+/** Bytes that a process has caused to be written to drives since it started (`write_bytes`); 0 when it has ended. */
+export function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readProc(`/proc/${pid}/io`) ?? '')?.[1] ?? 0)
 }
 
 /** How many threads a process has now. */

@@ -14,6 +14,8 @@ export interface Options {
   readonly keys: number | undefined
   /** Of all large objects of the rebuilds; undefined = their own default. */
   readonly bytes: number | undefined
+  /** How long the soak takes; undefined = its own default. */
+  readonly minutes: number | undefined
   /** Values of SVC_WORKERS to measure, one server each. */
   readonly workers: readonly number[]
   /** Folder on the drive to measure. */
@@ -40,6 +42,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --quick          short rounds and small sizes
   --keys N         keys of the large bucket of list, small objects of rebuild and rebuild-latency
   --bytes SIZE     of all large objects of rebuild and rebuild-latency, such as 20GiB
+  --minutes N      how long soak takes
   --workers 0,1,2  values of SVC_WORKERS to measure (default: 0)
   --drive DIR      folder on the drive to measure (default: a temporary folder on disk)
   --config FILE    configuration file for the server
@@ -60,6 +63,7 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
       quick: { type: 'boolean', default: false },
       keys: { type: 'string' },
       bytes: { type: 'string' },
+      minutes: { type: 'string' },
       workers: { type: 'string', default: '0' },
       drive: { type: 'string' },
       config: { type: 'string' },
@@ -83,6 +87,9 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
   }
   const keys = values.keys === undefined ? undefined : Number(values.keys)
   if (keys !== undefined && !(Number.isSafeInteger(keys) && keys > 0)) throw new Error('--keys takes a whole number.')
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+  if (minutes !== undefined && !(Number.isSafeInteger(minutes) && minutes > 0))
+    throw new Error('--minutes takes a whole number.')
   const bytes = values.bytes === undefined ? undefined : sizeOf(values.bytes)
   const drive = values.drive === undefined ? diskFolder() : resolve(values.drive)
   const [config, json] = [values.config, values.json].map(file => (file === undefined ? undefined : resolve(file)))
@@ -92,6 +99,7 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
     isQuick: values.quick,
     keys,
     bytes,
+    minutes,
     workers,
     drive,
     config,

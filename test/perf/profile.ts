@@ -4,7 +4,7 @@
  *     node --conditions=svc-src test/perf/profile.ts LOAD [--workers N] [--drives N] [--seconds N] [--top N]
  *       [--keep DIR] [--drive DIR] [--config FILE]
  *
- * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-large, put-large, list, web-hit, web-plain, web-disk.
+ * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-medium, put-medium, get-large, put-large, get-gib, list, web-hit, web-plain, web-disk.
  *
  * The profiler of V8 sees JavaScript and what it calls, not the threads of libuv: compare with the CPU of the process, which
  * is printed too, and measured without the profiler by `npm run bench`.

@@ -16,6 +16,7 @@ import { deleteSmall } from './scenarios/delete-small.ts'
 import { distributions } from './scenarios/distributions.ts'
 import { encryption } from './scenarios/encryption.ts'
 import { events } from './scenarios/events.ts'
+import { fullDrive } from './scenarios/full-drive.ts'
 import { getLarge } from './scenarios/get-large.ts'
 import { getSmall } from './scenarios/get-small.ts'
 import { limits } from './scenarios/limits.ts'
@@ -27,7 +28,9 @@ import { putSmall } from './scenarios/put-small.ts'
 import { rebuild } from './scenarios/rebuild.ts'
 import { rebuildLatency } from './scenarios/rebuild-latency.ts'
 import { sets } from './scenarios/sets.ts'
+import { soak } from './scenarios/soak.ts'
 import { svcctlClient } from './scenarios/svcctl.ts'
+import { tls } from './scenarios/tls.ts'
 import { watched } from './scenarios/watched.ts'
 import { peerTarget, type ServerTarget, startServer } from './targets.ts'
 
@@ -41,9 +44,12 @@ const SCENARIOS: readonly Scenario[] = [
   deleteSmall,
   svcctlClient,
   encryption,
+  tls,
   events,
   watched,
   limits,
+  soak,
+  fullDrive,
   memory,
   codec,
   sets,
@@ -97,6 +103,7 @@ async function runOne(options: Options, scenario: Scenario, workers: number, rep
       isQuick: options.isQuick,
       keyCount: options.keys,
       largeBytes: options.bytes,
+      minutes: options.minutes,
       isBaselineOnly: options.isBaselineOnly,
       workers,
       folder,

@@ -64,12 +64,17 @@ export interface Redundancy {
 }
 
 /** What the server says of its set; exact when asked. */
-export async function readRedundancy({ host, port }: ServerTarget): Promise<Redundancy> {
+export async function readRedundancy(server: ServerTarget): Promise<Redundancy> {
+  return redundancyOf(await readMetrics(server))
+}
+
+/** The metrics of a server that shows them to everybody. */
+export async function readMetrics({ host, port }: ServerTarget): Promise<string> {
   const signal = AbortSignal.timeout(METRICS_TIMEOUT_MS)
   const response = await fetch(`http://${host}:${port}/svc/metrics/v1/node`, { signal })
   const text = await response.text()
   if (!response.ok) throw new Error(`The metrics were answered with ${response.status}: ${text.slice(0, 300)}`)
-  return redundancyOf(text)
+  return text
 }
 
 /** Throws where a figure is missing: nothing said is not nothing missing. */
@@ -82,7 +87,8 @@ export function redundancyOf(text: string): Redundancy {
   }
 }
 
-function sumOf(text: string, name: string): number {
+/** The figures of all labels together. */
+export function sumOf(text: string, name: string): number {
   const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))].map(match => Number(match[1]))
   if (values.length === 0) throw new Error(`The server has no figure ${name}.`)
   return values.reduce((sum, value) => sum + value, 0)

@@ -75,6 +75,16 @@ t.test('each family follows its drive, and those of sets all of theirs', async t
   t.same(await shown(all(sick), ...ofDrive), [1, 1, 2000, 1880, 100, 20, 8, 2, 3])
   t.same(await shown(all(drive(2, { state: 'offline' })), ofDrive[0]!), [0])
 
+  const ofJournal = [
+    'journal_bytes',
+    'journal_live_bytes',
+    'compacted_segments_total',
+    'compaction_moved_bytes_total',
+  ].map(name => `svc_drive_${name}{drive="/d2"}`)
+  const journal = { journalBytes: 90, journalLiveBytes: 60, compactedSegments: 4, compactionMovedBytes: 70 }
+  t.same(await shown(all(), ...ofJournal), [0, 0, 0, 0])
+  t.same(await shown(all(drive(2, { metrics: journal })), ...ofJournal), [90, 60, 4, 70])
+
   const counts = ['total', 'online', 'offline', 'healing'].map(name => `svc_cluster_drives_${name}`)
   t.same(await shown(all(), ...counts), [4, 4, 0, 0])
   t.same(await shown(all(sick, drive(3, { state: 'faulty' })), ...counts), [4, 3, 1, 1])
@@ -89,5 +99,6 @@ t.test('each family follows its drive, and those of sets all of theirs', async t
   const second = drive(9, {}, { pool: 1, readQuorum: 4, writeQuorum: 5 })
   t.same(await shown([...all(), second], ...quorums), [2, 4, 3, 5])
   t.same(await shown(undefined, ...ofDrive.slice(0, 1)), [Number.NaN], 'nothing is known')
+  t.same(await shown(undefined, ...ofJournal.slice(2, 3)), [Number.NaN])
   await kernel.stop()
 })

@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import { type AddressInfo, createServer as createRawServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'tap'
 import { type CpuProfile, summarizeProfile } from '../cpu-profile.ts'
 import { startLoadClient } from '../load-client.ts'
 import { openConnection } from '../load-connection.ts'
 import { type LoadPlan, targetOf } from '../load-plan.ts'
 import { cpuSeconds, memoryOf } from '../machine.ts'
-import { parseOptions } from '../options.ts'
+import { type Options, parseOptions } from '../options.ts'
 import { createFigure } from '../report.ts'
 import { redundancyOf } from '../sets.ts'
 import { median, percentile } from '../statistics.ts'
@@ -44,6 +48,8 @@ test('sizes are options, and what is no number is refused', async t => {
   t.throws(() => parseOptions(['--peer-pid=7'], names), /goes with --peer/)
   t.throws(() => parseOptions(['--peer=http://a', '--peer-pid=x'], names), /ids of processes/)
   for (const keys of ['0', '-1', '1.5', 'many']) t.throws(() => parseOptions([`--keys=${keys}`], names), /--keys takes/)
+  t.equal((parseOptions(['--minutes', '30'], names) as Options).minutes, 30)
+  for (const minutes of ['0', '1.5', 'long']) t.throws(() => parseOptions([`--minutes=${minutes}`], names), /--minutes/)
   t.throws(() => parseOptions(['--bytes', 'much'], names), /--bytes is not a size/)
 })
 
@@ -182,6 +188,59 @@ test('the load generator sends every request once, whole, and stops at an error'
 
   status = 503
   await t.rejects(client.run({ requestCountMax: 2, timeMsMax: 10_000 }), /503/)
+})
+
+test('the load generator speaks TLS, with HTTP/1.1 and with HTTP/2', async t => {
+  const folder = t.testdir()
+  const [key, cert] = ['key.pem', 'cert.pem'].map(name => join(folder, name)) as [string, string]
+  const kind = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+  ]
+  execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const requests: string[] = []
+  const pair = { key: readFileSync(key), cert: readFileSync(cert) }
+  const server = createSecureServer({ ...pair, allowHTTP1: true }, async (request, response) => {
+    let size = 0
+    for await (const part of request) size += part.length
+    requests.push([request.httpVersion, request.headers.host ?? request.authority, request.url, size].join(' '))
+    response.writeHead(200, { etag: `"${request.url}"`, 'content-length': 3 })
+    response.end('abc')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const client = startLoadClient()
+  t.teardown(async () => {
+    await client.stop()
+    server.close()
+  })
+  const common = { host: '127.0.0.1', port, signedHost: 'host.test', receiveBufferBytes: 4096, connectionCount: 2 }
+  const targets = ['/b/1', '/b/2', '/b/3']
+  for (const [protocol, version] of [
+    ['https', '1.1'],
+    ['h2', '2.0'],
+  ] as const) {
+    for (const [method, bodySizeBytes] of [
+      ['PUT', 1000],
+      ['GET', 0],
+    ] as const) {
+      requests.length = 0
+      await client.prepare({ ...common, credentials: undefined, targets, method, bodySizeBytes, protocol })
+      const result = await client.run({ requestCountMax: 3, timeMsMax: 10_000, wantsEtags: true })
+      t.match(result, { requestCount: 3, receivedBodyBytes: 9, etags: targets.map(target => new RegExp(target)) })
+      t.same(
+        requests.toSorted(),
+        targets.map(target => `${version} host.test ${target} ${bodySizeBytes}`),
+      )
+    }
+  }
 })
 
 test('a profile is summed up between two times, and recursion counts once', async t => {
