@@ -13,7 +13,7 @@ import { logBucketOf, logPrefixOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
 import { aliasProblem, logProblem, ownProblems, withNormalAliases } from './problems.ts'
-import { hasSignedAccess, keyGroupPlaces } from './signed-access.ts'
+import { hasSignedAccess, keyGroupPlaces, keyGroupsOf } from './signed-access.ts'
 
 export type Stored = StoredDocument<StoredDistribution>
 
@@ -27,7 +27,7 @@ export interface ChecksOptions {
   readonly ports: Ports
   readonly normalizeKey: (key: string) => string
   /** Undefined: there is no signed access. */
-  readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'requireIn'> | undefined
+  readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'get' | 'requireIn'> | undefined
   /** Access logs can be written into buckets. */
   readonly hasBucketLogs: boolean
 }
@@ -137,18 +137,32 @@ export function createChecks(options: ChecksOptions): Checks {
     if (problem !== undefined) throw invalid([problem])
   }
 
+  /**
+   * Whoever names a group can have the server sign with its keys, and has a say in every change of it: so nobody names one that opens the
+   * bucket of somebody else.
+   */
+  async function requireOwn(element: string, group: string, mayManage: MayManage): Promise<void> {
+    for (const { bucket } of (await keyGroups!.get(group)).usedBy) {
+      if (await mayManage(bucket)) continue
+      const message = `The key group ${group} opens a bucket of somebody else: make one of your own.`
+      throw adminErrors.access_denied(message, { cause: [{ element, message }] })
+    }
+  }
+
   async function check(request: CheckRequest): Promise<AlsoChange> {
     const { distribution, before, neighbours, mayManage, mayWrite, keyGroupChange = () => undefined } = request
     const { id } = distribution
     const places = keyGroups === undefined ? new Map<string, string>() : keyGroupPlaces(distribution)
     const groups = [...new Set(places.values())]
     const others = neighbours.all.filter(other => other.id !== id)
+    const named: ReadonlySet<string> = before === undefined ? new Set() : keyGroupsOf(before.value)
     await passAll([
       // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
       () => checkAliases(distribution, neighbours, names, mayManage),
       () => requireBucket(distribution.origin.bucket, '/origin/bucket'),
       ...[...places].map(([element, group]) => async () => {
         if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(element, group)
+        if (!named.has(group) && (await keyGroups!.exists(group))) await requireOwn(element, group, mayManage)
       }),
       () => checkLog(distribution, others, mayWrite),
     ])

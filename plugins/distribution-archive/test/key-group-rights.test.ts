@@ -88,6 +88,31 @@ t.test('a group of a distribution that the caller may not manage is not changed'
   t.same(await stored(), before)
 })
 
+t.test(
+  'nobody names a group that opens a bucket of somebody else, to sign with its keys or to have a say in it',
+  async t => {
+    const before = await stored()
+    const taken = site('taker', 'open', 'shared')
+    const { id, ...spec } = taken
+    const document = JSON.stringify({ apiVersion: 'svc/v1', kind: 'Distribution', metadata: { name: id }, spec })
+    for (const refused of [
+      await send('POST', '/distributions', taken, editor),
+      await send('PUT', '/distributions/mine', site('mine', 'open', 'shared'), editor),
+      await importing(document),
+      await importing(document, '?dryRun=true'),
+    ]) {
+      t.match(refused, { status: 403, json: { code: 'access_denied' } })
+      t.match(refused.text, /key group shared opens a bucket of somebody else/)
+      t.notMatch(refused.text, /veiled|hidden/)
+    }
+    t.same((await stored()).usedBy, before.usedBy)
+    const { json: seen } = await send('GET', '/distributions/seen', undefined, editor)
+    t.equal((await send('PUT', '/distributions/seen', { ...seen, comment: 'as before' }, editor)).status, 200)
+    t.equal((await send('POST', '/distributions?dryRun=true', site('taker', 'open', 'own'), editor)).status, 200)
+    t.equal((await send('POST', '/distributions?dryRun=true', taken)).status, 200, 'whoever manages both buckets')
+  },
+)
+
 t.test('reads name the distributions that the caller may manage', async t => {
   t.same((await send('GET', '/keygroups/shared', undefined, editor)).json.usedBy, ['seen'])
   const { items } = (await send('GET', '/keygroups', undefined, editor)).json

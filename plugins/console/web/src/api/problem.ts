@@ -120,6 +120,6 @@ export function formErrorsOf(error: unknown): Record<string, string> {
 }
 
 /** The first of the errors that are of this field, or of a part of it. */
-export function errorWithin(errors: Readonly<Record<string, string>>, field: string): string | undefined {
+export function errorWithin<Text>(errors: Readonly<Record<string, Text>>, field: string): Text | undefined {
   return Object.entries(errors).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
 }

@@ -39,7 +39,7 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
           </Text>
         ))}
         <Group gap="md">
-          {onRetry !== undefined && (
+          {onRetry !== undefined && problem?.status !== 403 && (
             <Button size="compact-sm" variant="light" color="red" onClick={onRetry}>
               {texts.common.retry}
             </Button>

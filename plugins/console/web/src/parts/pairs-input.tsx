@@ -3,6 +3,7 @@ import { Button, Group, Input, PasswordInput, Stack, TextInput } from '@mantine/
 import { IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
+import { focusNewField } from './focus-new.ts'
 import { Tool } from './tool.tsx'
 
 export type Pair = readonly [name: string, value: string]
@@ -27,6 +28,10 @@ export interface PairsInputProps {
 
 export function PairsInput({ of, label, hint, value, error, onChange, isSecret = false }: PairsInputProps) {
   const Value = isSecret ? PasswordInput : TextInput
+  const add = () => {
+    focusNewField()
+    onChange([...value, ['', '']])
+  }
   return (
     <Input.Wrapper
       {...(label !== undefined && { label })}
@@ -59,7 +64,7 @@ export function PairsInput({ of, label, hint, value, error, onChange, isSecret =
           </Group>
         ))}
         <Group>
-          <Button variant="default" size="compact-sm" onClick={() => onChange([...value, ['', '']])}>
+          <Button variant="default" size="compact-sm" onClick={add}>
             {texts.pairs.add(of)}
           </Button>
         </Group>

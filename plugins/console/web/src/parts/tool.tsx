@@ -15,9 +15,12 @@ export interface ToolProps {
   readonly isBusy?: boolean
   /** A double click does it once. */
   readonly isOnce?: boolean
+  /** Does nothing now, and keeps the focus. */
+  readonly isOff?: boolean
 }
 
-export function Tool({ label, icon: Icon, onClick, size = 'md', needs, isBusy = false, isOnce = false }: ToolProps) {
+export function Tool(props: ToolProps) {
+  const { label, icon: Icon, onClick, size = 'md', needs, isBusy = false, isOnce = false, isOff = false } = props
   const { allowed } = useSignedIn()
   if (needs?.some(action => allowed.has(action)) === false) return null
   return (
@@ -27,7 +30,7 @@ export function Tool({ label, icon: Icon, onClick, size = 'md', needs, isBusy = 
         variant="subtle"
         color="gray"
         aria-label={label}
-        onClick={onClick}
+        {...(isOff ? { 'aria-disabled': true, 'data-disabled': true } : { onClick })}
         loading={isBusy}
         {...(isOnce && once)}
       >

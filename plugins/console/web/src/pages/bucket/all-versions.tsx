@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer, ListedVersion } from '../../api/operations.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes, formatMoment } from '../../parts/format.ts'
+import { formatBytes, formatExactMoment, formatMoment } from '../../parts/format.ts'
 import { useListing } from '../../parts/listing.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
@@ -145,7 +145,13 @@ function Row({ bucket, version, onShow, onDelete }: RowProps) {
         {date}
       </span>
       <span role="cell" className="version-tools">
-        <VersionTools bucket={bucket} version={version} rights={rights} onDelete={onDelete} />
+        <VersionTools
+          bucket={bucket}
+          version={version}
+          name={formatExactMoment(version.lastModified)}
+          rights={rights}
+          onDelete={onDelete}
+        />
       </span>
     </>
   )

@@ -2,6 +2,7 @@
 import { Button, Group, Paper, Stack, Title } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { focusNewField } from '../../parts/focus-new.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import type { DistributionDraft } from './distribution-draft.ts'
@@ -56,7 +57,10 @@ export function Levels<Name extends List>({ form, list, title, add, name, initia
         <Button
           variant="default"
           leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => form.insertListItem(list, initial() as never)}
+          onClick={() => {
+            focusNewField()
+            form.insertListItem(list, initial() as never)
+          }}
         >
           {add}
         </Button>

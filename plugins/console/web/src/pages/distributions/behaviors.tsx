@@ -4,7 +4,9 @@ import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { focusNewField } from '../../parts/focus-new.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -28,6 +30,7 @@ export function Behaviors({ error }: { error: unknown }) {
     setOpen(faultyBehavior(error) ?? open)
   }
   const add = () => {
+    focusNewField()
     form.insertListItem('behaviors', { ...behaviorOf(), pathPattern: { type: 'prefix', pattern: '' } })
     setOpen(String(behaviors.length))
   }
@@ -92,6 +95,7 @@ function Pattern({ path }: { path: string }) {
         placeholder="/private/"
         required
         {...form.getInputProps(`${path}.pathPattern.pattern`)}
+        error={errorWithin(form.errors, `${path}.pathPattern`)}
       />
       <NativeSelect
         label={words.patternType}
@@ -150,6 +154,7 @@ export function Headers({ path }: { path: string }) {
       hint={words.responseHeadersHint}
       value={form.getInputProps(path).value as readonly Pair[]}
       onChange={pairs => form.setFieldValue(path, pairs as never)}
+      error={errorWithin(form.errors, path)}
     />
   )
 }

@@ -14,7 +14,8 @@ const lists: Readonly<Record<string, (number: number) => string>> = {
 
 /** The last part of a path, where the page has a label for it. */
 const labels: Readonly<Record<string, string>> = {
-  pattern: words.path,
+  pattern: words.pattern,
+  pathPattern: words.pattern,
   path: words.path,
   access: words.access,
   keyGroup: words.keyGroup,

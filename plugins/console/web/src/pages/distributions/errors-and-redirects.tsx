@@ -2,6 +2,7 @@ import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Switch, TextInpu
 import { IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
+import { focusNewField } from '../../parts/focus-new.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -71,7 +72,10 @@ function Parts({ list, title, add, name, initial, children }: PartsProps) {
         <Button
           variant="default"
           leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => form.insertListItem(list, initial)}
+          onClick={() => {
+            focusNewField()
+            form.insertListItem(list, initial)
+          }}
         >
           {add}
         </Button>

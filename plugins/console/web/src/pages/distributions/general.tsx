@@ -1,6 +1,7 @@
 import { NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -19,7 +20,12 @@ export function General({ of }: { of: Distribution }) {
   return (
     <Stack>
       <Switch label={words.enabled} {...form.getInputProps('enabled', { type: 'checkbox' })} />
-      <TagsInput label={words.domains} description={words.domainsHint} {...form.getInputProps('aliases')} />
+      <TagsInput
+        label={words.domains}
+        description={words.domainsHint}
+        {...form.getInputProps('aliases')}
+        error={errorWithin(form.errors, 'aliases')}
+      />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TextInput label={words.bucket} required {...form.getInputProps('origin.bucket')} />
         <TextInput label={words.prefix} {...form.getInputProps('origin.pathPrefix')} />

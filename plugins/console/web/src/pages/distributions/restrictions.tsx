@@ -14,6 +14,7 @@ import {
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
@@ -37,8 +38,18 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <TagsInput label={words.allow} description={words.addressHint} {...form.getInputProps(`${sourceIp}.allow`)} />
-        <TagsInput label={words.deny} description={words.addressHint} {...form.getInputProps(`${sourceIp}.deny`)} />
+        <TagsInput
+          label={words.allow}
+          description={words.addressHint}
+          {...form.getInputProps(`${sourceIp}.allow`)}
+          error={errorWithin(form.errors, `${sourceIp}.allow`)}
+        />
+        <TagsInput
+          label={words.deny}
+          description={words.addressHint}
+          {...form.getInputProps(`${sourceIp}.deny`)}
+          error={errorWithin(form.errors, `${sourceIp}.deny`)}
+        />
         <TextInput label={words.secretName} description={words.secretHint} {...header} />
         {header.value !== '' && (
           <PasswordInput

@@ -6,7 +6,7 @@ import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
-import { formatMoment } from '../../parts/format.ts'
+import { formatExactMoment } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 
 /** Returns a function that reads all lists of the bucket's versions anew. */
@@ -77,7 +77,7 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
       <Text size="sm">
         {isDeleteMarker
           ? texts.objects.deleteMarkerText(key)
-          : texts.objects.deleteVersionText(key, formatMoment(lastModified))}
+          : texts.objects.deleteVersionText(key, formatExactMoment(lastModified), versionId ?? '')}
       </Text>
     </ConfirmDeletion>
   )

@@ -3,7 +3,6 @@ import { Group } from '@mantine/core'
 import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
 import { urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
-import { formatMoment } from '../../parts/format.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { useRestore, useUndelete } from './change-versions.tsx'
@@ -11,14 +10,15 @@ import { useRestore, useUndelete } from './change-versions.tsx'
 export interface VersionToolsProps {
   readonly bucket: string
   readonly version: ListedVersion
+  /** What tells it from the others. */
+  readonly name: string
   /** What the caller may do with its key. */
   readonly rights: ReadonlySet<string>
   readonly onDelete: (version: ListedVersion) => void
 }
 
-export function VersionTools({ bucket, version, rights, onDelete }: VersionToolsProps) {
-  const { key, versionId, isDeleteMarker, isLatest, lastModified } = version
-  const date = formatMoment(lastModified)
+export function VersionTools({ bucket, version, name, rights, onDelete }: VersionToolsProps) {
+  const { key, versionId, isDeleteMarker, isLatest } = version
   const mayRead = rights.has('s3:GetObjectVersion')
   const mayDelete = rights.has('s3:DeleteObjectVersion')
   const restore = useRestore(bucket)
@@ -27,14 +27,14 @@ export function VersionTools({ bucket, version, rights, onDelete }: VersionTools
     <Group gap={4} justify="flex-end" wrap="nowrap">
       {!isDeleteMarker && mayRead && (
         <ToolLink
-          label={texts.objects.downloadVersion(date)}
+          label={texts.objects.downloadVersion(name)}
           icon={IconDownload}
           href={urlOf('downloadObject', { bucket }, { key, versionId })}
         />
       )}
       {!isDeleteMarker && !isLatest && mayRead && rights.has('s3:PutObject') && (
         <Tool
-          label={texts.objects.restoreVersion(date)}
+          label={texts.objects.restoreVersion(name)}
           icon={IconArrowBackUp}
           onClick={() => restore.mutate(version)}
           isBusy={restore.isPending}
@@ -51,7 +51,7 @@ export function VersionTools({ bucket, version, rights, onDelete }: VersionTools
         />
       ) : (
         mayDelete && (
-          <Tool label={texts.objects.deleteVersion(date)} icon={IconTrash} onClick={() => onDelete(version)} />
+          <Tool label={texts.objects.deleteVersion(name)} icon={IconTrash} onClick={() => onDelete(version)} />
         )
       )}
     </Group>

@@ -44,9 +44,7 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
               key={version.versionId}
               bucket={bucket}
               version={version}
-              hasTwin={[list.items[index - 1], list.items[index + 1]].some(
-                other => other !== undefined && formatMoment(other.lastModified) === formatMoment(version.lastModified),
-              )}
+              name={nameOf(version, [list.items[index - 1], list.items[index + 1]])}
               onShow={onShow}
               onDelete={setDeleted}
             />
@@ -61,33 +59,40 @@ export function Versions({ bucket, objectKey, onShow, onDeleted }: VersionsProps
   )
 }
 
+/** Its date, as exactly as the versions beside it ask for, and with the end of its id where that does not tell them apart. */
+function nameOf({ lastModified, versionId }: ListedVersion, others: readonly (ListedVersion | undefined)[]): string {
+  const isShared = (format: (date: string) => string) =>
+    others.some(other => other !== undefined && format(other.lastModified) === format(lastModified))
+  if (!isShared(formatMoment)) return formatMoment(lastModified)
+  const exact = formatExactMoment(lastModified)
+  return isShared(formatExactMoment) ? `${exact} (…${versionId.slice(-6)})` : exact
+}
+
 interface RowProps {
   readonly bucket: string
   readonly version: ListedVersion
-  /** Whether one beside it is of the same second. */
-  readonly hasTwin: boolean
+  readonly name: string
   readonly onShow: (versionId: string) => void
   readonly onDelete: (version: ListedVersion) => void
 }
 
-function Row({ bucket, version, hasTwin, onShow, onDelete }: RowProps) {
-  const { key, versionId, isDeleteMarker, isLatest, lastModified, size } = version
-  const date = (hasTwin ? formatExactMoment : formatMoment)(lastModified)
+function Row({ bucket, version, name, onShow, onDelete }: RowProps) {
+  const { key, versionId, isDeleteMarker, isLatest, size } = version
   const rights = useRights(bucket, key)
   return (
     <Table.Tr>
       <Table.Td>
         {isDeleteMarker ? (
-          date
+          name
         ) : (
           <Anchor
             component="button"
             type="button"
             size="sm"
-            aria-label={texts.objects.showVersion(date)}
+            aria-label={texts.objects.showVersion(name)}
             onClick={() => onShow(versionId)}
           >
-            {date}
+            {name}
           </Anchor>
         )}
         {/* Below the date: beside it a phone has no room. */}
@@ -103,7 +108,7 @@ function Row({ bucket, version, hasTwin, onShow, onDelete }: RowProps) {
         </Group>
       </Table.Td>
       <Table.Td>
-        <VersionTools bucket={bucket} version={version} rights={rights} onDelete={onDelete} />
+        <VersionTools bucket={bucket} version={version} name={name} rights={rights} onDelete={onDelete} />
       </Table.Td>
     </Table.Tr>
   )

@@ -14,7 +14,9 @@ interface Panel {
   readonly format: (value: number) => string
   /** Of requests: `idle` where none has come, which a line at 0 would not say. */
   readonly of?: 'requests' | 'idle'
-  /** What follows the sentence that there was none. */
+  /** The sentence where there was none. */
+  readonly nothing?: string
+  /** What follows that sentence. */
   readonly hint?: string
 }
 
@@ -37,6 +39,7 @@ const panels: readonly Panel[] = [
   {
     title: words.errors,
     of: 'requests',
+    nothing: words.noErrors,
     format: rate,
     series: [
       { label: words.of(words.s3, '4xx'), name: 'svc_s3_requests_4xx_errors_total', fn: 'rate' },
@@ -108,7 +111,7 @@ export function Charts() {
   )
 }
 
-function ChartPanel({ title, series, format, of, hint = '' }: Panel) {
+function ChartPanel({ title, series, format, of, nothing = words.noRequests, hint = '' }: Panel) {
   const { data, error, refetch } = useQuery(linesQuery(series))
   const isNothing = (value: number | null) => value === null || (of === 'idle' && value === 0)
   const isEmpty = data?.every(({ points }) => points.every(([, value]) => isNothing(value))) ?? false
@@ -121,7 +124,7 @@ function ChartPanel({ title, series, format, of, hint = '' }: Panel) {
       {data === undefined && error === null && <Skeleton h={140} />}
       {isEmpty && (
         <Text size="sm" c="dimmed">
-          {of === undefined ? words.noData : <Prose text={`${words.noRequests} ${hint}`} />}
+          {of === undefined ? words.noData : <Prose text={`${nothing} ${hint}`} />}
         </Text>
       )}
       {data !== undefined && !isEmpty && <Chart label={`${title}: ${words.chart}`} lines={data} format={format} />}

@@ -34,7 +34,7 @@ export const distributions = {
   blockedState: 'enabled, but its bucket is blocked: 403',
   toBlock: 'Show the block',
   id: 'Name of the distribution',
-  idHint: 'Lower-case letters, digits, dots, hyphens. It cannot be changed later.',
+  idHint: 'Lower-case letters, digits, dots, hyphens, underscores. It cannot be changed later.',
   published: (id: string) => `${id} is published.`,
   tabs: {
     general: 'General',

@@ -84,8 +84,8 @@ export const objects = {
     'The bucket keeps old versions. Undelete takes the delete marker away, and the version below it is the current one again.',
   deleteShown: 'Delete this version',
   deleteVersionTitle: 'Delete this version for good?',
-  deleteVersionText: (key: string, date: string) =>
-    `The version of ${key} of ${date} is gone then. Other versions stay.`,
+  deleteVersionText: (key: string, date: string, id: string) =>
+    `The version of ${key} of ${date}${id === '' ? '' : ` (${id})`} is gone then. Other versions stay.`,
   deleteMarkerText: (key: string) => `${key} is there again then: this is what says that it is deleted.`,
   lookForVersions: (key: string) => `Look for old versions of an object with the name “${key}”`,
   copy: 'Copy or move',
