@@ -47,7 +47,7 @@ export function returnMemoryAtRest(lookMs = 10_000): void {
 
 /**
  * Asks the inspector that every thread has within. `gc` of `--expose-gc` exists in contexts alone that are made after the flag was set, and a
- * second context, once made, costs a PUT of 4 KiB 1.4 times its CPU for as long as the process lives (measured).
+ * second context, once made, costs a PUT of 4 KiB 1.25 to 1.4 times its CPU for as long as the process lives (measured).
  */
 async function collectGarbage(): Promise<void> {
   const { Session } = await import('node:inspector/promises')
