@@ -6,12 +6,7 @@ import type {
   SaverRights,
   StagedDistributions,
 } from 'svc/plugins/distributions/api'
-import {
-  type KeyGroupContent,
-  type KeyGroupInput,
-  type KeyGroupsService,
-  usedElsewhere,
-} from 'svc/plugins/key-groups/api'
+import type { KeyGroupContent, KeyGroupEditor, KeyGroupInput, KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { KindName } from './kinds.ts'
 
@@ -50,7 +45,7 @@ export async function stage(services: StagingServices, wanted: Wanted, rights: S
     wanted: wanted.Distribution as ReadonlyMap<string, DistributionInput | null>,
     keyGroupChange: id => (groupsWanted.has(id) ? groupsWanted.get(id) !== null : undefined),
   })
-  const groups = await stageKeyGroups(services, groupsWanted, sites, rights)
+  const groups = await stageKeyGroups(services, groupsWanted, sites, rights.keyGroupEditor)
   const cache = await cacheDocuments.stage({
     policies: wanted.CachePolicy as CacheChanges['policies'],
     settings: (wanted.CacheSettings.get('cluster') ?? undefined) as CacheChanges['settings'],
@@ -96,20 +91,11 @@ function siteContents(
   }
 }
 
-/** The keys of a group open the buckets of all distributions that name it. */
-export async function managesAll(
-  uses: Iterable<{ readonly bucket: string }>,
-  { mayManage }: Pick<SaverRights, 'mayManage'>,
-): Promise<boolean> {
-  for (const { bucket } of uses) if (!(await mayManage(bucket))) return false
-  return true
-}
-
 async function stageKeyGroups(
   { keyGroups }: StagingServices,
   wanted: ReadonlyMap<string, KeyGroupInput | null>,
   sites: StagedDistributions,
-  rights: SaverRights,
+  editor: KeyGroupEditor,
 ) {
   const before = new Map<string, Content>()
   const after = new Map<string, Content>()
@@ -117,23 +103,16 @@ async function stageKeyGroups(
   const errors = new Map<string, Error>()
   const applies: ((tx: TransactionBuilder) => void)[] = []
   for (const [id, input] of wanted) {
-    // Distributions that stop naming the group by this import are changed, for which the right is asked already.
-    const users = sites.keyGroupUsers(id)
-    const isOwn = await managesAll(
-      users.map(user => sites.after.get(user)!.origin),
-      rights,
-    )
+    const usedBy = sites.keyGroupUsers(id).map(name => ({ name, bucket: sites.after.get(name)!.origin.bucket }))
     try {
-      const prepared = await keyGroups.prepare(id, input, users)
-      if (!isOwn && prepared.isChange) throw usedElsewhere()
+      const prepared = await keyGroups.prepare(id, input, { usedBy, editor })
       if (prepared.before !== undefined) before.set(id, keyGroupContent(prepared.before))
       if (prepared.after !== undefined) after.set(id, keyGroupContent(prepared.after))
       if (prepared.isChange) changed.add(id)
       applies.push(prepared.apply)
     } catch (error) {
       if (!isRefusal(error)) throw error
-      // The refusal of a removal names the distributions.
-      errors.set(id, isOwn ? error : usedElsewhere())
+      errors.set(id, error)
     }
   }
   return { before, after, changed, errors, applies }

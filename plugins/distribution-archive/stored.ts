@@ -2,7 +2,7 @@
 import type { DistributionsService, SaverRights } from 'svc/plugins/distributions/api'
 import type { KeyGroup } from 'svc/plugins/key-groups/api'
 import { type KindName, kindNames } from './kinds.ts'
-import { type Content, keyGroupContent, managesAll, nothingWanted, type StagingServices, stage } from './staging.ts'
+import { type Content, keyGroupContent, nothingWanted, type StagingServices, stage } from './staging.ts'
 
 /** Rights of the caller. */
 export interface ArchiveRights extends SaverRights {
@@ -46,7 +46,7 @@ export async function readStored(services: StoredServices, rights: ArchiveRights
         limit: 1000,
       })
       for (const group of page.items) {
-        if (await managesAll(group.usedBy, rights)) found.KeyGroup.set(group.id, keyGroupContent(group))
+        if (await rights.keyGroupEditor.mayEdit(group)) found.KeyGroup.set(group.id, keyGroupContent(group))
       }
       startAfter = page.next
     } while (startAfter !== undefined)

@@ -5,6 +5,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
+import type { KeyGroupEditor } from 'svc/plugins/key-groups/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { Distribution, DistributionInput } from './document.ts'
 
@@ -105,8 +106,9 @@ export interface DistributionMode {
 /** Whether the caller may manage distributions of this bucket; a promise where policies have to be read. */
 export type MayManage = (bucket: string) => MaybePromise<boolean>
 
-/** The rights of the caller who saves. */
+/** The caller who saves, and their rights. */
 export interface SaverRights {
+  readonly keyGroupEditor: KeyGroupEditor
   readonly mayManage: MayManage
   /** Whether the caller may write objects below this prefix. */
   readonly mayWrite: (bucket: string, prefix: string) => MaybePromise<boolean>

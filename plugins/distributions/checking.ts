@@ -12,7 +12,7 @@ import { covers } from './hosts.ts'
 import { logBucketOf, logPrefixOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
-import { aliasProblem, logProblem, ownProblems, withNormalAliases } from './problems.ts'
+import { aliasProblem, logProblem, otherOwner, ownProblems, withNormalAliases } from './problems.ts'
 import { hasSignedAccess, keyGroupPlaces, keyGroupsOf } from './signed-access.ts'
 
 export type Stored = StoredDocument<StoredDistribution>
@@ -139,18 +139,26 @@ export function createChecks(options: ChecksOptions): Checks {
 
   /**
    * Whoever names a group can have the server sign with its keys, and has a say in every change of it: so nobody names one that opens the
-   * bucket of somebody else.
+   * bucket of somebody else, nor one whose keys somebody else has chosen.
    */
-  async function requireOwn(element: string, group: string, mayManage: MayManage): Promise<void> {
-    for (const { bucket } of (await keyGroups!.get(group)).usedBy) {
-      if (await mayManage(bucket)) continue
-      const message = `The key group ${group} opens a bucket of somebody else: make one of your own.`
-      throw adminErrors.access_denied(message, { cause: [{ element, message }] })
-    }
+  async function requireOwn(element: string, id: string, { mayEdit }: SaverRights['keyGroupEditor']): Promise<void> {
+    const group = await keyGroups!.get(id)
+    if (await mayEdit(group)) return
+    const whose = group.usedBy.length > 0 ? 'opens a bucket of somebody else' : 'was made by somebody else'
+    const message = `The key group ${id} ${whose}: make one of your own.`
+    throw adminErrors.access_denied(message, { cause: [{ element, message }] })
   }
 
   async function check(request: CheckRequest): Promise<AlsoChange> {
-    const { distribution, before, neighbours, mayManage, mayWrite, keyGroupChange = () => undefined } = request
+    const {
+      distribution,
+      before,
+      neighbours,
+      mayManage,
+      mayWrite,
+      keyGroupEditor,
+      keyGroupChange = () => undefined,
+    } = request
     const { id } = distribution
     const places = keyGroups === undefined ? new Map<string, string>() : keyGroupPlaces(distribution)
     const groups = [...new Set(places.values())]
@@ -162,7 +170,7 @@ export function createChecks(options: ChecksOptions): Checks {
       () => requireBucket(distribution.origin.bucket, '/origin/bucket'),
       ...[...places].map(([element, group]) => async () => {
         if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(element, group)
-        if (!named.has(group) && (await keyGroups!.exists(group))) await requireOwn(element, group, mayManage)
+        if (!named.has(group) && (await keyGroups!.exists(group))) await requireOwn(element, group, keyGroupEditor)
       }),
       () => checkLog(distribution, others, mayWrite),
     ])
@@ -213,7 +221,11 @@ async function checkAliases(
   }
   for (const [index, alias] of aliases.entries()) {
     const problem = aliasProblem(alias, distribution, owners, names)
-    if (problem !== undefined) throw conflicting(index, `${alias} ${problem}.`)
+    if (problem !== undefined) {
+      const owner = otherOwner(alias, id, owners)
+      const isHidden = owner !== undefined && !(await mayManage(owner.origin.bucket))
+      throw conflicting(index, `${alias} ${isHidden ? 'is an alias of a distribution of somebody else' : problem}.`)
+    }
     const name = alias.startsWith('*.') ? alias.slice(2) : alias
     for (const wildcard of wildcards) {
       if (!covers(wildcard, name)) continue

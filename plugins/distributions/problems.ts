@@ -28,14 +28,20 @@ export const withNormalAliases = (distribution: Distribution): Distribution => (
 export function aliasProblem(
   alias: string,
   { id, origin }: Pick<Distribution, 'id' | 'origin'>,
-  owners: ReadonlyMap<string, readonly { readonly id: string }[]>,
+  owners: Owners,
   names: ServerNames,
 ): string | undefined {
   const reserved = reservedBy(alias, origin.bucket, names)
   if (reserved !== undefined) return reserved
-  const owner = owners.get(alias)?.find(other => other.id !== id)
+  const owner = otherOwner(alias, id, owners)
   return owner && `is an alias of the distribution ${owner.id}`
 }
+
+type Owners = ReadonlyMap<string, readonly Distribution[]>
+
+/** Another distribution that has the alias. */
+export const otherOwner = (alias: string, id: string, owners: Owners): Distribution | undefined =>
+  owners.get(alias)?.find(other => other.id !== id)
 
 /** The problem if the distribution publishes its own log or that of another one. */
 export function logProblem(

@@ -33,7 +33,7 @@ export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving({ registry, checks, warningsOf }: SavingOptions): SaveDistribution {
-  return async ({ input, mayManage, mayWrite, ifMatch, ifNoneMatch, dryRun }) => {
+  return async ({ input, ifMatch, ifNoneMatch, dryRun, ...rights }) => {
     let distribution: Distribution | undefined
     let isNew = false
     const document = await registry.change(async all => {
@@ -44,11 +44,11 @@ export function createSaving({ registry, checks, warningsOf }: SavingOptions): S
         throw adminErrors.precondition_failed()
       }
       const buckets = [input.origin.bucket, ...(before === undefined ? [] : [before.value.origin.bucket])]
-      for (const bucket of buckets) if (!(await mayManage(bucket))) throw adminErrors.access_denied()
+      for (const bucket of buckets) if (!(await rights.mayManage(bucket))) throw adminErrors.access_denied()
       const built = checks.build(input, before)
       requireRoom(isNew ? all.length + 1 : all.length)
       const neighbours = neighboursOf(all.map(distributionOf))
-      const also = await checks.check({ distribution: built, before, neighbours, mayManage, mayWrite })
+      const also = await checks.check({ distribution: built, before, neighbours, ...rights })
       distribution = built
       if (dryRun) return undefined
       const { id, ...value } = built

@@ -4,7 +4,7 @@ import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/k
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
-import type { MayManage } from './api.ts'
+import type { MayManage, SaverRights } from './api.ts'
 import type { DistributionCertificates, PresentedCertificate } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
@@ -49,11 +49,7 @@ export interface DistributionsAdmin {
    * `draft` instead of what is stored: checked like a change, and not stored; throws what `save` throws. Throws `distribution_not_found`,
    * and `invalid_argument` for a URL that is not of this distribution.
    */
-  test(
-    id: string,
-    request: TestRequest,
-    draft?: Pick<SaveRequest, 'input' | 'mayManage' | 'mayWrite'>,
-  ): Promise<TestResult>
+  test(id: string, request: TestRequest, draft?: Pick<SaveRequest, 'input'> & SaverRights): Promise<TestResult>
   route(
     host: string,
     listener: ListenerName,

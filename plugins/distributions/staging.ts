@@ -26,7 +26,7 @@ interface Step {
 }
 
 export function createStaging({ registry, checks, certificates }: StagingOptions): StageDistributions {
-  return async ({ wanted, mayManage, mayWrite, keyGroupChange }) => {
+  return async ({ wanted, ...rights }) => {
     const snapshot = await registry.snapshot()
     const stored = new Map(snapshot.all.map(document => [document.id, document]))
     const after = new Map(snapshot.all.map(document => [document.id, distributionOf(document)]))
@@ -46,7 +46,7 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
       const before = stored.get(id)
       const buckets = new Set([before?.value.origin.bucket, input?.origin.bucket])
       for (const bucket of buckets) {
-        if (bucket !== undefined && !(await mayManage(bucket))) throw adminErrors.access_denied()
+        if (bucket !== undefined && !(await rights.mayManage(bucket))) throw adminErrors.access_denied()
       }
       const built = input === null ? undefined : checks.build(input, before)
       if (built === undefined) after.delete(id)
@@ -64,7 +64,7 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
         step.also =
           built === undefined
             ? await certificates.prepareRemoval(id, before!.value)
-            : await checks.check({ distribution: built, before, neighbours, mayManage, mayWrite, keyGroupChange })
+            : await checks.check({ distribution: built, before, neighbours, ...rights })
       })
     }
     const warnings = new Map<string, readonly string[]>()

@@ -5,7 +5,8 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { DocumentUser, NamedUser, TransactionBuilder } from 'svc/plugins/store/api'
 
-export { keyGroupErrors, usedElsewhere } from './errors.ts'
+export { editorOf } from './editor.ts'
+export { keyGroupErrors, notYours } from './errors.ts'
 
 export type KeyAlgorithm = 'rsa' | 'ed25519'
 
@@ -31,8 +32,20 @@ export interface KeyGroupUse extends NamedUser {
   readonly bucket: string
 }
 
-/** Throws where the caller may not change a group with these uses. */
-export type RequireUses = (uses: readonly KeyGroupUse[]) => MaybePromise<void>
+/** Who changes a group or names it: its keys open the buckets of all distributions that name it, or will. */
+export interface KeyGroupEditor {
+  readonly user: string
+  /**
+   * Whether a group with these uses is theirs to change and to name: where distributions name it, whoever manages the distributions of all
+   * their buckets; otherwise who made it, and who manages users.
+   */
+  mayEdit(group: Pick<KeyGroup, 'usedBy' | 'madeBy'>): MaybePromise<boolean>
+}
+
+export interface KeyGroupChange {
+  /** Undefined: the server itself. */
+  readonly editor?: KeyGroupEditor
+}
 
 export interface KeyGroup {
   /** 1 to 64 of a-z, 0-9, `.`, `_`, `-`. */
@@ -42,6 +55,8 @@ export interface KeyGroup {
   readonly keys: readonly KeyGroupKey[]
   /** Distributions that name the group, sorted by their ids. */
   readonly usedBy: readonly KeyGroupUse[]
+  /** The user who made it. Undefined: the server itself did, as a restored archive. */
+  readonly madeBy: string | undefined
   readonly createdMs: number
   readonly updatedMs: number
   /** The ETag without quotes. */
@@ -173,8 +188,7 @@ export interface PreparedKeyGroup {
 export type KeyGroupContent = Pick<KeyGroup, 'comment' | 'keys'>
 
 /**
- * Errors are `keyGroupErrors` and those of the store. A change asks `requireUses` before it decides anything, and fails rather than be
- * committed where the uses are others by then.
+ * Errors are `keyGroupErrors`, `access_denied` and those of the store. A change asks the editor, and fails rather than be committed where the group or its uses are others by then.
  */
 export interface KeyGroupsService {
   /** Groups ordered by id. `limit` is 1 to 1000. */
@@ -185,28 +199,33 @@ export interface KeyGroupsService {
   /** Throws `key_group_not_found`. */
   get(id: string): Promise<KeyGroup>
   /** Throws `already_exists`, `invalid_key_group`. */
-  create(id: string, input: KeyGroupInput, options?: { readonly requireUses?: RequireUses }): Promise<KeyGroup>
+  create(id: string, input: KeyGroupInput, options?: KeyGroupChange): Promise<KeyGroup>
   /** Creates or replaces. Keys that stay keep their private keys. Throws `invalid_key_group`, `key_group_in_use`, `precondition_failed`. */
   put(
     id: string,
     input: KeyGroupInput,
-    options?: { readonly ifMatch?: string; readonly requireUses?: RequireUses },
+    options?: KeyGroupChange & { readonly ifMatch?: string },
   ): Promise<{ readonly group: KeyGroup; readonly isNew: boolean }>
   /** Throws `key_group_not_found`, `key_group_in_use`, `precondition_failed`. */
-  delete(id: string, options?: { readonly ifMatch?: string; readonly requireUses?: RequireUses }): Promise<void>
+  delete(id: string, options?: KeyGroupChange & { readonly ifMatch?: string }): Promise<void>
   /**
    * `put`, or with `null` `delete`, of which the caller makes a part of its transaction. `usedBy`: who names the group after that
-   * transaction, whose condition must be that this is so. Throws `invalid_key_group`, `key_group_in_use`.
+   * transaction, whose condition must be that this is so. Throws `invalid_key_group`, `key_group_in_use`, and `access_denied` where the group as it is,
+   * or as it will be, is not the editor's to change.
    */
-  prepare(id: string, input: KeyGroupInput | null, usedBy: readonly string[]): Promise<PreparedKeyGroup>
+  prepare(
+    id: string,
+    input: KeyGroupInput | null,
+    options: { readonly usedBy: readonly KeyGroupUse[]; readonly editor: KeyGroupEditor },
+  ): Promise<PreparedKeyGroup>
   /** `privateKey` (PEM, PKCS #8) of a generated key: it cannot be read again. */
   addKey(
     id: string,
     key: NewKey,
-    options?: { readonly requireUses?: RequireUses },
+    options?: KeyGroupChange,
   ): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
   /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */
-  removeKey(id: string, keyId: string, options?: { readonly requireUses?: RequireUses }): Promise<void>
+  removeKey(id: string, keyId: string, options?: KeyGroupChange): Promise<void>
   /** Whether the group exists, as of the last acknowledged change of any thread. */
   exists(id: string): MaybePromise<boolean>
   /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */

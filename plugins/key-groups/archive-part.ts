@@ -44,7 +44,7 @@ export function createArchivePart({ documents: { groups }, clock }: ArchivePartO
             const { privateKey, createdMs = nowMs } = own.get(key.id) ?? {}
             return { ...key, createdMs, ...(privateKey !== undefined && { privateKey }) }
           })
-          return { comment, keys: kept, createdMs: current?.value.createdMs ?? nowMs }
+          return { createdMs: nowMs, ...current?.value, comment, keys: kept }
         })
       }
     },

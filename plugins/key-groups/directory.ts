@@ -14,15 +14,16 @@ import {
 } from 'svc/plugins/store/api'
 import type {
   KeyGroup,
+  KeyGroupChange,
   KeyGroupContent,
+  KeyGroupEditor,
   KeyGroupInput,
   KeyGroupKey,
   KeyGroupsService,
   KeyGroupUse,
-  RequireUses,
 } from './api.ts'
 import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
-import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
+import { keyGroupErrors, noKey, noKeyGroup, notYours } from './errors.ts'
 import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
 import { type GeneratedKey, generateKey } from './public-keys.ts'
 
@@ -48,8 +49,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
 
   const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses<KeyGroupUse>): KeyGroup => {
     const { id, value, etag, modifiedMs } = document
-    const { comment, keys, createdMs } = value
-    const described = { comment, keys: keys.map(describeKey), usedBy: usesOf(uses, id), createdMs }
+    const { comment, keys, madeBy, createdMs } = value
+    const described = { comment, keys: keys.map(describeKey), usedBy: usesOf(uses, id), madeBy, createdMs }
     return { id, ...described, updatedMs: modifiedMs, etag }
   }
 
@@ -64,25 +65,25 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   /** Commits the decision about the group, which may be asked for again. */
   const change = async (
     id: string,
-    { ifMatch, requireUses }: { readonly ifMatch?: string; readonly requireUses?: RequireUses },
+    { ifMatch, editor }: KeyGroupChange & { readonly ifMatch?: string },
     decide: (current: Current) => Decision,
   ) => {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const uses = await readUses()
       const users = usesOf(uses, id)
-      await requireUses?.(users)
       const current = await groups.get(id)
       if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag))) {
         throw keyGroupErrors.precondition_failed()
       }
       const next = decide(current)
+      await requireEditor(editor, current, users)
       if (next === undefined || isSame(next, current)) return
       const keepsKeys = next !== null && next.keys.length > 0
       if (!keepsKeys) requireUnused(id, next, namesOf(users))
       try {
         await store.transaction(tx => {
           write(tx, id, next, current)
-          if (!keepsKeys || requireUses !== undefined) uses.fence(tx)
+          if (!keepsKeys || editor !== undefined) uses.fence(tx)
         })
         return
       } catch (error) {
@@ -100,17 +101,17 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     else tx.put(groups, id, next, options)
   }
 
-  const replaced = ({ comment = '', keys = [] }: KeyGroupInput, current: Current): KeyGroupDocument => {
+  const replaced = (
+    { comment = '', keys = [] }: KeyGroupInput,
+    current: Current,
+    user: string | undefined,
+  ): KeyGroupDocument => {
     const nowMs = clock.now()
-    const stored = current?.value.keys ?? []
-    return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
+    const stored = current?.value ?? { keys: [], createdMs: nowMs, ...(user !== undefined && { madeBy: user }) }
+    return { ...stored, comment, keys: applyInputs(keys, stored.keys, nowMs) }
   }
 
-  const changeKeys = (
-    id: string,
-    options: { readonly requireUses?: RequireUses },
-    decide: (keys: readonly KeyDocument[]) => KeyDocument[],
-  ) =>
+  const changeKeys = (id: string, options: KeyGroupChange, decide: (keys: readonly KeyDocument[]) => KeyDocument[]) =>
     change(id, options, current => {
       if (current === undefined) throw noKeyGroup(id)
       return { ...current.value, keys: decide(current.value.keys) }
@@ -125,12 +126,11 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
 
     get,
 
-    async create(id, { comment = '', keys = [] }, options = {}) {
+    async create(id, input, options = {}) {
       requireGroupId(id)
       await change(id, options, current => {
         if (current !== undefined) throw keyGroupErrors.already_exists(`There is a key group "${id}" already.`)
-        const nowMs = clock.now()
-        return { comment, keys: applyInputs(keys, [], nowMs), createdMs: nowMs }
+        return replaced(input, current, options.editor?.user)
       })
       return get(id)
     },
@@ -140,18 +140,22 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       let isNew = false
       await change(id, options, current => {
         isNew = current === undefined
-        return replaced(input, current)
+        return replaced(input, current, options.editor?.user)
       })
       return { group: await get(id), isNew }
     },
 
-    async prepare(id, input, users) {
+    async prepare(id, input, { usedBy, editor }) {
       requireGroupId(id)
       const current = await groups.get(id)
-      const next = input === null ? null : replaced(input, current)
+      const next = input === null ? null : replaced(input, current, editor.user)
       const isChange = next === null ? current !== undefined : !isSame(next, current)
       const losesKeys = next === null || (next.keys.length === 0 && (current?.value.keys.length ?? 0) > 0)
-      if (isChange && losesKeys) requireUnused(id, next, users)
+      if (isChange) {
+        await requireEditor(editor, current, usesOf(await readUses(), id))
+        if (usedBy.length > 0) await requireEditor(editor, current, usedBy)
+        if (losesKeys) requireUnused(id, next, namesOf(usedBy))
+      }
       return {
         before: current && contentOf(current.value),
         after: next === null ? undefined : contentOf(next),
@@ -174,8 +178,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
         throw invalid('publicKey', 'is given, or generate is true, and not both')
       }
       // Before a key is generated that would be lost.
-      await options.requireUses?.(usesOf(await readUses(), id))
-      await require(id)
+      const found = await require(id)
+      await requireEditor(options.editor, found, usesOf(await readUses(), id))
       if (publicKey !== undefined && algorithm !== undefined) throw invalid('algorithm', 'is for a key to be made')
       const made = generate ? await generateKey(algorithm ?? 'ed25519') : undefined
       const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, clock.now())
@@ -229,6 +233,18 @@ function keyToAdd(
 
 function isSame(next: KeyGroupDocument | null, current: Current): boolean {
   return next !== null && current !== undefined && canonicalJson(next) === canonicalJson(current.value)
+}
+
+/** Throws `access_denied`. */
+async function requireEditor(
+  editor: KeyGroupEditor | undefined,
+  current: Current,
+  usedBy: readonly KeyGroupUse[],
+): Promise<void> {
+  // A new group belongs to who makes it.
+  if (editor === undefined || (current === undefined && usedBy.length === 0)) return
+  const group = { usedBy, madeBy: current?.value.madeBy }
+  if (!(await editor.mayEdit(group))) throw notYours(group)
 }
 
 /** Throws `key_group_in_use`, which names the users of the group. */

@@ -28,7 +28,13 @@ const KeyDocument = Type.Object(
 )
 
 const KeyGroupDocument = Type.Object(
-  { comment: Type.String(), keys: Type.Array(KeyDocument), createdMs: Type.Number() },
+  {
+    comment: Type.String(),
+    keys: Type.Array(KeyDocument),
+    /** The user who made it. Absent: the server itself, or a version that did not keep it. */
+    madeBy: Type.Optional(Type.String()),
+    createdMs: Type.Number(),
+  },
   closed,
 )
 

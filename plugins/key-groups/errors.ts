@@ -1,5 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { KeyGroup } from './api.ts'
 
 /** Codes and statuses of the Admin API. */
 export const keyGroupErrors = defineErrors({
@@ -14,11 +15,15 @@ export const keyGroupErrors = defineErrors({
 })
 
 export const manage = 'admin:ManageDistributions'
+/** Whoever has it can be everybody. */
+export const manageUsers = 'admin:CreateUser'
 
-/** Does not name the distribution, which the caller may not know. */
-export const usedElsewhere = (): Error =>
+/** Names neither the distribution, which the caller may not know, nor the user. */
+export const notYours = ({ usedBy }: Pick<KeyGroup, 'usedBy'>): Error =>
   adminErrors.access_denied(
-    `A distribution of a bucket on which you do not have ${manage} uses the key group: its keys open that bucket, too.`,
+    usedBy.length > 0
+      ? `A distribution of a bucket on which you do not have ${manage} uses the key group: its keys open that bucket, too.`
+      : `Somebody else made the key group, and no distribution names it: until one does, it belongs to them and to those who have ${manageUsers}.`,
   )
 
 export const noKeyGroup = (id: string): Error =>

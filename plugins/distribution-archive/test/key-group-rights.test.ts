@@ -113,6 +113,65 @@ t.test(
   },
 )
 
+t.test('a group that no distribution names yet belongs to who made it', async t => {
+  t.equal(
+    (await send('POST', '/keygroups', { id: 'planned', keys: [{ publicKey: pem() }, { publicKey: pem() }] })).status,
+    201,
+  )
+  const planned = async () => (await send('GET', '/keygroups/planned')).json
+  const before = await planned()
+  for (const [method, path, body] of [
+    ['POST', '/keygroups/planned/keys', { generate: true }],
+    ['PUT', '/keygroups/planned', { keys: [] }],
+    ['DELETE', '/keygroups/planned', undefined],
+    ['DELETE', `/keygroups/planned/keys/${before.keys[0].id}`, undefined],
+    ['POST', '/distributions', site('taker', 'open', 'planned')],
+    ['PUT', '/distributions/mine', site('mine', 'open', 'planned')],
+  ] as const) {
+    const refused = await send(method, path, body, editor)
+    t.match(refused, { status: 403, json: { code: 'access_denied' } }, `${method} ${path}`)
+    t.match(refused.json.detail, /made .*by somebody else|Somebody else made/, `${method} ${path}`)
+  }
+  const { id, ...spec } = site('taker', 'open', 'planned')
+  const naming = JSON.stringify({ apiVersion: 'svc/v1', kind: 'Distribution', metadata: { name: id }, spec })
+  for (const text of [group('planned', [pem()]), `${group('planned', [pem()])}\n---\n${naming}`]) {
+    for (const query of ['', '?dryRun=true']) {
+      t.match(await importing(text, query), { status: 403, json: { code: 'access_denied' } })
+    }
+  }
+  const { id: mineId, ...mineSpec } = site('mine', 'open', 'own')
+  const { id: seenId, ...seenSpec } = site('seen', 'open', 'shared')
+  const kept = [
+    [mineId, mineSpec],
+    [seenId, seenSpec],
+  ].map(([name, spec]) => JSON.stringify({ apiVersion: 'svc/v1', kind: 'Distribution', metadata: { name }, spec }))
+  const { id: groupId, ...ofOwn } = (await send('GET', '/keygroups/own', undefined, editor)).json
+  const keys = ofOwn.keys.map(({ publicKey }: { publicKey: string }) => publicKey)
+  const replaced = await importing(`${group(groupId, keys)}\n---\n${kept.join('\n---\n')}`, '?mode=replace')
+  t.equal(replaced.status, 200, replaced.text)
+  t.same(await planned(), before, 'an import that replaces leaves it')
+  t.notMatch((await send('GET', '/distributions/export?kind=KeyGroup', undefined, editor)).text, /name: planned/)
+
+  t.equal((await send('POST', '/keygroups', { id: 'planned' }, editor)).status, 409)
+  t.equal((await send('POST', '/keygroups', { id: 'theirs', keys: [{ publicKey: pem() }] }, editor)).status, 201)
+  const key = await send('POST', '/keygroups/theirs/keys', { generate: true }, editor)
+  t.equal(key.status, 201)
+  t.equal((await send('POST', '/distributions', site('taker', 'open', 'theirs'), editor)).status, 201)
+  t.equal((await send('DELETE', '/distributions/taker', undefined, editor)).status, 204)
+  t.equal((await send('DELETE', `/keygroups/theirs/keys/${key.json.id}`)).status, 204, 'whoever manages users may')
+  t.equal((await send('DELETE', '/keygroups/theirs', undefined, editor)).status, 204)
+  t.equal((await send('DELETE', '/keygroups/planned')).status, 204)
+})
+
+t.test('a domain that is taken does not tell by whom', async t => {
+  const squatting = { ...site('taker', 'open', 'own'), aliases: ['veiled.example.test'] }
+  t.match(await send('POST', '/distributions', squatting, editor), {
+    status: 409,
+    json: { detail: 'veiled.example.test is an alias of a distribution of somebody else.' },
+  })
+  t.match(await send('POST', '/distributions', squatting), { json: { detail: /alias of the distribution veiled/ } })
+})
+
 t.test('reads name the distributions that the caller may manage', async t => {
   t.same((await send('GET', '/keygroups/shared', undefined, editor)).json.usedBy, ['seen'])
   const { items } = (await send('GET', '/keygroups', undefined, editor)).json

@@ -1,5 +1,6 @@
 /** Shared by the operations on distributions. */
 import { type AdminRequest, isAuthorized } from 'svc/plugins/admin/api'
+import { editorOf } from 'svc/plugins/key-groups/api'
 import { Type } from 'typebox'
 import type { MayManage, SaverRights } from '../api.ts'
 import { DistributionView } from '../document.ts'
@@ -36,7 +37,8 @@ export const mayManageAs =
     isAuthorized(request, [manage], { bucket })
 
 /** The rights that saving asks about: who may not write into a bucket cannot have logs written there. */
-export const saverOf = (request: Asking): SaverRights => ({
+export const saverOf = (request: Asking & Parameters<typeof editorOf>[0]): SaverRights => ({
+  keyGroupEditor: editorOf(request),
   mayManage: mayManageAs(request),
   mayWrite: (bucket, key) => isAuthorized(request, ['s3:PutObject'], { bucket, key }),
 })

@@ -1,8 +1,9 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
+import { editorOf } from '../editor.ts'
+import { manage } from '../errors.ts'
 import { describeKey, GroupParameters, KeyAlgorithm, KeyGroupKey, KeyName, PublicKey } from './key-group-schema.ts'
-import { manage, requireManaged } from './rights.ts'
 
 const AddKey = Type.Object(
   {
@@ -44,7 +45,7 @@ export default defineAdminOperation({
   uses: ['keyGroups'],
   async handle(request, { keyGroups }) {
     const { params, body } = request
-    const { key, privateKey } = await keyGroups.addKey(params.id, body, { requireUses: requireManaged(request) })
+    const { key, privateKey } = await keyGroups.addKey(params.id, body, { editor: editorOf(request) })
     return { ...describeKey(key), ...(privateKey !== undefined && { privateKey }) }
   },
 })

@@ -1,7 +1,8 @@
 import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
+import { editorOf } from '../editor.ts'
+import { manage } from '../errors.ts'
 import { describeKeyGroup, GroupId, KeyGroup, keyGroupInput } from './key-group-schema.ts'
-import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'createKeyGroup',
@@ -18,7 +19,7 @@ export default defineAdminOperation({
   uses: ['keyGroups'],
   async handle(request, { keyGroups }) {
     const { id, comment, keys } = request.body
-    const options = { requireUses: requireManaged(request) }
+    const options = { editor: editorOf(request) }
     const create = () => keyGroups.create(id, { comment, keys }, options)
     return describeKeyGroup(await checkField('/id', create, ['already_exists']), request)
   },

@@ -1,7 +1,8 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
+import { editorOf } from '../editor.ts'
+import { manage } from '../errors.ts'
 import { GroupParameters } from './key-group-schema.ts'
-import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'deleteKeyGroup',
@@ -15,5 +16,5 @@ export default defineAdminOperation({
   errors: ['key_group_in_use', 'key_group_not_found', 'precondition_failed'],
   uses: ['keyGroups'],
   handle: (request, { keyGroups }) =>
-    keyGroups.delete(request.params.id, { ifMatch: request.ifMatch, requireUses: requireManaged(request) }),
+    keyGroups.delete(request.params.id, { ifMatch: request.ifMatch, editor: editorOf(request) }),
 })

@@ -1,7 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
+import { manage } from '../errors.ts'
 import { describeKeyGroup, GroupParameters, KeyGroup } from './key-group-schema.ts'
-import { manage } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'getKeyGroup',

@@ -1,8 +1,8 @@
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { KeyGroup as KeyGroupOfService, KeyGroupKey as KeyOfService } from '../api.ts'
+import { visibleUses } from '../editor.ts'
 import { keysMax } from '../key-inputs.ts'
-import { visibleUses } from './rights.ts'
 
 const Time = Type.String({ format: 'date-time', readOnly: true })
 /** Fields that reads return in addition to the writable ones. */

@@ -1,8 +1,8 @@
 import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameters } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
+import { manage } from '../errors.ts'
 import { describeKeyGroup, KeyGroup } from './key-group-schema.ts'
-import { manage } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'listKeyGroups',

@@ -1,8 +1,9 @@
 import { defineAdminOperation, invalidFields, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
+import { editorOf } from '../editor.ts'
+import { manage } from '../errors.ts'
 import { describeKeyGroup, GroupId, GroupParameters, KeyGroup, keyGroupInput } from './key-group-schema.ts'
-import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'putKeyGroup',
@@ -25,7 +26,7 @@ export default defineAdminOperation({
       throw invalidFields([{ element: '/id', message: 'is not the id of the path' }])
     }
     const { comment, keys } = body
-    const options = { ifMatch, requireUses: requireManaged(request) }
+    const options = { ifMatch, editor: editorOf(request) }
     const { group, isNew } = await keyGroups.put(id, { comment, keys }, options)
     return replyWith(await describeKeyGroup(group, request), { status: isNew ? 201 : 200 })
   },

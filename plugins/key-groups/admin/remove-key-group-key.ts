@@ -1,8 +1,9 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type {} from '../api.ts'
+import { editorOf } from '../editor.ts'
+import { manage } from '../errors.ts'
 import { GroupParameters } from './key-group-schema.ts'
-import { manage, requireManaged } from './rights.ts'
 
 export default defineAdminOperation({
   id: 'removeKeyGroupKey',
@@ -15,5 +16,5 @@ export default defineAdminOperation({
   errors: ['key_group_in_use', 'key_group_not_found', 'key_not_found'],
   uses: ['keyGroups'],
   handle: (request, { keyGroups }) =>
-    keyGroups.removeKey(request.params.id, request.params.keyId, { requireUses: requireManaged(request) }),
+    keyGroups.removeKey(request.params.id, request.params.keyId, { editor: editorOf(request) }),
 })
