@@ -16,13 +16,15 @@ export interface ArchiveKeys {
   authenticate(text: string): string
 }
 
-/** Takes a quarter of a second. */
-export async function deriveArchiveKeys(
+/** The secret of one archive. Takes a quarter of a second. */
+export async function deriveArchiveSecret(
   { rootUser, rootPassword }: { readonly rootUser: string; readonly rootPassword: string },
   salt: Buffer,
-): Promise<ArchiveKeys> {
-  const root = await deriveKeyFromPassword(`${rootUser}\n${rootPassword}`, salt, passwordCost)
-  const secret = root.export()
+): Promise<Buffer> {
+  return (await deriveKeyFromPassword(`${rootUser}\n${rootPassword}`, salt, passwordCost)).export()
+}
+
+export function archiveKeysOf(secret: Buffer, salt: Buffer): ArchiveKeys {
   const mac = deriveKey(secret, salt, 'svc archive mac')
   const authenticate = (text: string) => createHmac('sha256', mac).update(text).digest('hex')
   return {

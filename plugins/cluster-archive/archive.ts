@@ -11,14 +11,14 @@
  * | `documents/<part>.json` | documents of a plugin by id, one file for each part, also an empty one; of a secret `{"sealed": …}` |
  */
 import { hash } from 'node:crypto'
-import type { Random } from 'svc/kernel'
+import type { MaybePromise, Random } from 'svc/kernel'
 import { excessOf } from 'svc/plugins/admin/api'
 import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import { maskedValue, type SettingsMap } from 'svc/plugins/settings/api'
 import type { Directory } from 'svc/plugins/users/api'
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { type ArchiveKeys, deriveArchiveKeys, equals, saltBytes } from './archive-keys.ts'
+import { type ArchiveKeys, archiveKeysOf, deriveArchiveSecret, equals, saltBytes } from './archive-keys.ts'
 import { type ArchivedBucket, BucketFile } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
 import { openSecrets, sealSecrets } from './part-secrets.ts'
@@ -91,7 +91,7 @@ export interface PackOptions extends RootCredentials {
 export async function packArchive({ directory, settings, buckets, parts }: ArchiveContents, options: PackOptions) {
   const { random, masked, schemas, nowMs, server } = options
   const salt = Buffer.from(random.bytes(saltBytes))
-  const keys = await deriveArchiveKeys(options, salt)
+  const keys = archiveKeysOf(await deriveArchiveSecret(options, salt), salt)
   const sealText = (text: string, context: string) =>
     seal(keys.sealing, Buffer.from(text), context, random.bytes(nonceBytes))
   const { users, groups, accessKeys, policies } = directory
@@ -126,15 +126,23 @@ export async function packArchive({ directory, settings, buckets, parts }: Archi
   return writeZip(new Map([['manifest.json', json({ ...manifest, mac })], ...files]), new Date(nowMs))
 }
 
-/** Throws `invalid_archive`, and `conflict` where it was made with other root credentials. `take` as for `readZip`. */
+export interface UnpackedArchive extends ArchiveContents {
+  /** Opens this archive again, also after the root credentials have changed. */
+  readonly secret: Buffer
+}
+
+/**
+ * Throws `invalid_archive`, and `conflict` where it was made with other root credentials. `secretOf`: the secret of the archive with this
+ * salt. `take` as for `readZip`.
+ */
 export async function unpackArchive(
   bytes: Buffer,
-  credentials: RootCredentials,
+  secretOf: (salt: Buffer) => MaybePromise<Buffer>,
   schemas: ReadonlyMap<string, TSchema>,
   take: (bytes: number) => void,
-): Promise<ArchiveContents> {
+): Promise<UnpackedArchive> {
   const zip = await openZip(bytes, take)
-  const { keys, names, files } = await readManifest(zip, credentials)
+  const { secret, keys, names, files } = await readManifest(zip, secretOf)
   const problems: ArchiveProblem[] = []
   const read = <T>(name: string, schema: TSchema, text: string): T | undefined => {
     const value = parse(text)
@@ -193,11 +201,12 @@ export async function unpackArchive(
     settings: Object.fromEntries(settings),
     buckets,
     parts,
+    secret,
   }
 }
 
 /** The files whose names and digests it lists. They are unpacked after it is known to be genuine. */
-async function readManifest(zip: ZipContents, credentials: RootCredentials) {
+async function readManifest(zip: ZipContents, secretOf: (salt: Buffer) => MaybePromise<Buffer>) {
   const sizeBytes = zip.sizeOf('manifest.json')
   if (sizeBytes === undefined) {
     throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
@@ -214,7 +223,9 @@ async function readManifest(zip: ZipContents, credentials: RootCredentials) {
       `It has version ${manifest.version} of the format, and this release reads versions ${oldestVersion} to ${version}.`,
     )
   }
-  const keys = await deriveArchiveKeys(credentials, Buffer.from(manifest.salt, 'hex'))
+  const salt = Buffer.from(manifest.salt, 'hex')
+  const secret = await secretOf(salt)
+  const keys = archiveKeysOf(secret, salt)
   if (!equals(keys.check, manifest.credentials)) {
     throw archiveErrors.conflict(
       'The archive was made by a deployment with other root credentials. Start this server with those (SVC_ROOT_USER, SVC_ROOT_PASSWORD) for the import.',
@@ -236,7 +247,7 @@ async function readManifest(zip: ZipContents, credentials: RootCredentials) {
       throw invalidArchive([{ element: name, message: 'was changed after the export' }])
     }
   }
-  return { keys, names, files }
+  return { secret, keys, names, files }
 }
 
 /** Other releases may add fields, but none that have no canonical form. */

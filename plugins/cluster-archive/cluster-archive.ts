@@ -10,6 +10,7 @@ import type { StoreService } from 'svc/plugins/store/api'
 import type { UsersService } from 'svc/plugins/users/api'
 import type { ArchivePart, ArchiveSection, ChangedFields } from './api.ts'
 import { type ArchiveContents, packArchive, type RootCredentials, unpackArchive } from './archive.ts'
+import { deriveArchiveSecret } from './archive-keys.ts'
 import { type ArchiveShare, createArchiveMemory } from './archive-memory.ts'
 import { createBucketTransfer } from './buckets.ts'
 import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
@@ -82,8 +83,9 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
   })
 
   const memory = createArchiveMemory(2 * archiveBytesMax)
-  const unpack = (bytes: Buffer, share?: ArchiveShare) =>
-    unpackArchive(bytes, credentials(), parts.schemas(), size => share?.take(size))
+  const deriveSecret = (salt: Buffer) => deriveArchiveSecret(credentials(), salt)
+  const unpack = (bytes: Buffer, secretOf: typeof deriveSecret, share?: ArchiveShare) =>
+    unpackArchive(bytes, secretOf, parts.schemas(), size => share?.take(size))
 
   /** The changes that an import would make. Throws `invalid_archive` with all problems. */
   const plan = async (contents: ArchiveContents, mode: ImportMode): Promise<ImportOutcome> => {
@@ -149,8 +151,9 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
   const complete = async (lease: Lease): Promise<boolean> => {
     const head = await pending.head()
     if (head === undefined) return false
-    const { mode, startedBy, startedMs } = head
-    const contents = await unpack(await pending.bytes(head))
+    const { mode, startedBy, startedMs, secret } = head
+    const secretOf = secret === undefined ? deriveSecret : async () => Buffer.from(secret, 'base64')
+    const contents = await unpack(await pending.bytes(head), secretOf)
     await apply(contents, mode, lease)
     log.warn(
       { mode, startedBy, started: new Date(startedMs).toISOString() },
@@ -197,13 +200,14 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       const share = memory.share()
       try {
         const bytes = await receive(share)
-        const contents = await unpack(bytes, share)
+        const contents = await unpack(bytes, deriveSecret, share)
         if (isDryRun) return await plan(contents, mode)
         return await locks.hold(lockName, { source: 'importCluster' }, async lease => {
           await completeFormer(lease)
           const outcome = await plan(contents, mode)
           const id = Buffer.from(ports.random.bytes(8)).toString('hex')
-          await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy })
+          const secret = contents.secret.toString('base64')
+          await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy, secret })
           await apply(contents, mode, lease)
           return outcome
         })

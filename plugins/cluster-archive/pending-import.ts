@@ -18,6 +18,8 @@ const Head = Type.Object({
   pieces: Type.Integer(),
   startedMs: Type.Integer(),
   startedBy: Type.String(),
+  /** Base64. Opens the archive where the root credentials have changed since. Absent: an older release began the import. */
+  secret: Type.Optional(Type.String({ secret: true })),
 })
 const Piece = Type.Object({ base64: Type.String() })
 

@@ -239,10 +239,10 @@ t.test('archives that are imported at the same time share the memory that there 
   }
 })
 
-t.test('an import that stopped half-way is completed before another one begins', async t => {
-  let failures = 0
-  /** Settings of buckets that cannot be written as often as the test says. */
-  const brittle = definePlugin({
+/** Settings of buckets that cannot be written as often as `failures` says. */
+function brittle() {
+  const state = { failures: 0, isBlank: false }
+  const plugin = definePlugin({
     name: 'brittle',
     requires: ['users'],
     config: Type.Object({}),
@@ -250,33 +250,72 @@ t.test('an import that stopped half-way is completed before another one begins',
       contribute('archive.section', 'brittle', {
         documents: {
           name: 'brittle',
-          read: async () => ({ is: 'brittle' }),
+          // Of a bucket that has the same document nothing is written.
+          read: async () => (state.isBlank ? undefined : { is: 'brittle' }),
           check: () => undefined,
           stage() {
-            if (failures-- > 0) throw new Error('the drive is away')
+            if (state.failures-- > 0) throw new Error('the drive is away')
           },
         },
       })
       return {}
     },
   })
-  const plugins = [brittle]
+  return { state, plugin }
+}
+
+const namesIn = async ({ signed }: Pick<TestAdmin, 'signed'>): Promise<string[]> =>
+  (await signed({ path: '/api/v1/buckets' })).json.items.map(({ name }: { name: string }) => name)
+
+t.test('an interrupted import is completed although the root password has changed since', async t => {
+  const { state, plugin } = brittle()
+  const plugins = [plugin]
+  const storage = { endpoints: [t.testdir()] }
+  const full = await startAdmin({ plugins })
+  for (const name of ['photos', 'plain']) {
+    await full.signed({ method: 'POST', path: '/api/v1/buckets', body: { name } })
+  }
+  const whole = await download(full)
+  await full.stop()
+  state.isBlank = true
+  const first = await startAdmin({ plugins, config: { storage } })
+  state.failures = Number.POSITIVE_INFINITY
+  t.equal((await upload(first, whole)).status, 500)
+  await first.stop()
+  state.failures = 0
+  const password = 'another-root-password'
+  const second = await startAdmin({
+    plugins,
+    config: {
+      storage,
+      iam: { rootUser, rootPassword: password },
+      store: { previousRootPassword: rootPassword },
+    },
+  })
+  t.teardown(second.stop)
+  const signed = second.signedBy(rootUser, password)
+  const names = await eventually(
+    () => namesIn({ signed }),
+    found => found.length === 2,
+    60_000,
+  )
+  t.same(names, ['photos', 'plain'])
+})
+
+t.test('an import that stopped half-way is completed before another one begins', async t => {
+  const { state, plugin } = brittle()
+  const plugins = [plugin]
   const [full, empty, own] = await Promise.all([1, 2, 3].map(() => startAdmin({ plugins })))
   for (const server of [full!, empty!, own!]) t.teardown(server.stop)
   await full!.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'photos' } })
   await full!.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'plain' } })
   const [whole, nothing] = await Promise.all([full!, empty!].map(download))
-  const namesIn = async ({ signed }: TestAdmin) =>
-    (await signed({ path: '/api/v1/buckets' })).json.items.map(({ name }: { name: string }) => name)
-  // Of a bucket that is there the document is the same; of one that is made it is written.
-  const sections = own!.kernel.point('archive.section').list()
-  const { documents } = sections.find(({ id }) => id === 'brittle')!.value
-  Object.assign(documents, { read: async () => undefined })
+  state.isBlank = true
   // The server tries again every few seconds.
-  failures = Number.POSITIVE_INFINITY
+  state.failures = Number.POSITIVE_INFINITY
   t.equal((await upload(own!, whole!)).status, 500)
   t.same(await namesIn(own!), ['photos'], 'half of it is there')
-  failures = 0
+  state.failures = 0
   // The interrupted one may be tried again by the server itself in the same moment.
   const uploadNothing = () =>
     eventually(
@@ -291,14 +330,14 @@ t.test('an import that stopped half-way is completed before another one begins',
     [{ level: 'warn', msg: /was interrupted, and is complete now/, startedBy: rootUser }],
   )
 
-  failures = Number.POSITIVE_INFINITY
+  state.failures = Number.POSITIVE_INFINITY
   t.equal((await upload(own!, whole!)).status, 500)
   t.equal((await uploadNothing()).status, 200, 'one that cannot be completed gives way')
   t.match(
     own!.kernel.logs.find(({ plugin, level }) => plugin === 'cluster-archive' && level === 'error'),
     { msg: /cannot be completed; another one takes its place/ },
   )
-  failures = 0
+  state.failures = 0
   t.same((await upload(own!, nothing!)).json.removed, [])
 })
 

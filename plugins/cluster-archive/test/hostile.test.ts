@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { packArchive, unpackArchive } from '../archive.ts'
+import { deriveArchiveSecret } from '../archive-keys.ts'
 import { filesMax, readZip, writeZip } from '../zip-file.ts'
 
 const credentials = { rootUser: 'admin', rootPassword: 'change-me-please' }
@@ -11,7 +12,12 @@ const now = new Date()
 async function refusalOf(bytes: Buffer) {
   const unpacked: number[] = []
   try {
-    await unpackArchive(bytes, credentials, new Map(), size => unpacked.push(size))
+    await unpackArchive(
+      bytes,
+      salt => deriveArchiveSecret(credentials, salt),
+      new Map(),
+      size => unpacked.push(size),
+    )
     return { message: undefined, cause: undefined, unpacked }
   } catch (error) {
     const { message, cause } = error as Error
