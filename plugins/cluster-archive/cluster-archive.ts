@@ -47,7 +47,7 @@ export interface ImportOutcome {
   readonly documents: Readonly<Record<string, number>>
   /** New ones, without buckets: `user/ann`, `bucket/photos/tags`, `bucket/photos/bucket-policy`, `distribution/site`. */
   readonly created: readonly string[]
-  /** Like `created`, for existing ones that change, and `config/api`. */
+  /** Like `created`, for existing ones that change, and `config/api`: a subsystem always exists. */
   readonly changed: readonly string[]
   /** The fields of changed documents that differ. */
   readonly fields: ChangedFields
@@ -108,6 +108,8 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     const planned = await buckets.plan(contents.buckets, mode)
     const { users: userMap, groups, policies } = contents.directory
     const settingsChanged = changedSettings(before, contents.settings, mode)
+    // A subsystem always is, with its defaults; one of several instances may not be.
+    const isSet = (name: string) => !name.includes(':') || Object.hasOwn(before, name.slice('config/'.length))
     return {
       users: userMap.size,
       groups: groups.size,
@@ -116,8 +118,14 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       buckets: contents.buckets.size,
       bucketsCreated: planned.buckets,
       documents: Object.fromEntries([...contents.parts].map(([name, { size }]) => [name, size])),
-      created: [directory!, planned, documents.plan].flatMap(({ created }) => created),
-      changed: [...settingsChanged.keys(), ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed)],
+      created: [
+        ...[...settingsChanged.keys()].filter(name => !isSet(name)),
+        ...[directory!, planned, documents.plan].flatMap(({ created }) => created),
+      ],
+      changed: [
+        ...[...settingsChanged.keys()].filter(isSet),
+        ...[directory!, planned, documents.plan].flatMap(({ changed }) => changed),
+      ],
       fields: new Map([
         ...settingsChanged,
         ...[directory!, planned, documents.plan].flatMap(({ fields }) => [...fields]),

@@ -6,6 +6,7 @@ import { type Difference, differences } from './differences.ts'
 import { type ArchiveDocument, readDocuments } from './documents.ts'
 import { distributionArchiveErrors, invalidDocuments, problemsMax } from './errors.ts'
 import { apiVersion, type KindName, kindNames, kinds } from './kinds.ts'
+import type { OpenedDistribution } from './opened.ts'
 import { plain } from './plain.ts'
 import { independentOf, problemsIn, requireCacheRights, requireKindRights } from './problems.ts'
 import { createNames, keepStored, referencesOf, withReferences } from './secrets.ts'
@@ -34,6 +35,7 @@ export interface ImportOutcome {
   readonly changes: readonly (NamedDocument & Difference)[]
   /** Sentences, at most 1000: references of the file that stand for nothing on this node. */
   readonly warnings: readonly string[]
+  readonly opened: readonly OpenedDistribution[]
 }
 
 export interface ExportRequest {
@@ -110,7 +112,11 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     if (problems.length > 0) throw invalidDocuments(problems)
     await requireCacheRights(wanted, staged, rights)
     const gone = [...staged.warnings].flatMap(([name, said]) => said.map(warning => `Distribution/${name}: ${warning}`))
-    const outcome = { ...outcomeOf(wanted, staged, resolve), warnings: [...warnings, ...gone].slice(0, warningsMax) }
+    const outcome = {
+      ...outcomeOf(wanted, staged, resolve),
+      warnings: [...warnings, ...gone].slice(0, warningsMax),
+      opened: staged.opened,
+    }
     const count = outcome.created.length + outcome.replaced.length + outcome.removed.length
     if (count > changesMax) throw tooManyChanges(count)
     if (!isDryRun && count > 0) await commit(staged, count)
@@ -200,7 +206,11 @@ function writeDocument(kind: KindName, name: string, content: Content, resolve: 
   return writeYaml({ apiVersion, kind, metadata: { name }, spec: plain(spec, kinds[kind].written) }, comment)
 }
 
-function outcomeOf(wanted: Wanted, { kinds: staged }: Staged, resolve: Resolve): Omit<ImportOutcome, 'warnings'> {
+function outcomeOf(
+  wanted: Wanted,
+  { kinds: staged }: Staged,
+  resolve: Resolve,
+): Omit<ImportOutcome, 'opened' | 'warnings'> {
   const lists = { created: [], replaced: [], unchanged: [], removed: [] } as Record<string, NamedDocument[]>
   const changes: (NamedDocument & Difference)[] = []
   for (const kind of kindNames) {

@@ -9,6 +9,7 @@ import type {
 import type { KeyGroupContent, KeyGroupEditor, KeyGroupInput, KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { KindName } from './kinds.ts'
+import { type OpenedDistribution, openedBy } from './opened.ts'
 
 export type Content = Readonly<Record<string, unknown>>
 
@@ -34,6 +35,7 @@ export interface Staged {
   /** The buckets of distributions as they will be. */
   readonly buckets: ReadonlyMap<string, string>
   readonly warnings: StagedDistributions['warnings']
+  readonly opened: readonly OpenedDistribution[]
   apply(tx: TransactionBuilder): void
 }
 
@@ -62,6 +64,7 @@ export async function stage(services: StagingServices, wanted: Wanted, rights: S
     },
     buckets: new Map([...sites.after].map(([id, { origin }]) => [id, origin.bucket])),
     warnings: sites.warnings,
+    opened: openedBy(sites),
     apply(tx) {
       sites.apply(tx)
       for (const apply of groups.applies) apply(tx)

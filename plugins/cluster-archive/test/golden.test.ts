@@ -31,8 +31,14 @@ t.test('version 1: everything in it is imported, and what it does not know stays
   t.match(dryRun, { status: 200, json: { users: 1, groups: 1, policies: 1, configSubsystems: 2, buckets: 1 } })
   t.same(dryRun.json.documents, {})
   t.same(dryRun.json.bucketsCreated, ['photos'])
-  t.same(dryRun.json.created, ['policy/readers', 'group/staff', 'user/ann', 'access-key/ANNSKEY'])
-  t.same(dryRun.json.changed, ['config/api', 'config/notify_webhook:hook'])
+  t.same(dryRun.json.created, [
+    'config/notify_webhook:hook',
+    'policy/readers',
+    'group/staff',
+    'user/ann',
+    'access-key/ANNSKEY',
+  ])
+  t.same(dryRun.json.changed, ['config/api'])
   t.same(dryRun.json.removed, [])
 
   // Documents of an archive without the part stay, even with `replace`.

@@ -25,6 +25,15 @@ export const DistributionImportResult = Type.Object(
       }),
       { description: 'The fields of replaced documents that differ, at most 1000; secrets are references.' },
     ),
+    opened: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        bucket: Type.String(),
+        pathPrefix: Type.String(),
+        aliases: Type.Array(Type.String()),
+      }),
+      { description: 'Distributions that are made or changed, and show something to everybody then.' },
+    ),
     warnings: Type.Array(Type.String(), {
       description:
         'References of the file for which this node has neither a variable nor a stored secret, at most 1000.',

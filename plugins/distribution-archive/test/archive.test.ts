@@ -102,8 +102,25 @@ t.test('a dry run says what differs, field by field, and changes nothing', async
     { kind: 'DistributionCache', element: '/spec/cache/ttl/default', before: '10m', after: '20m' },
   ])
   t.match(await exported(), 'www.example.test')
+  t.same(planned.json.opened, [], 'another domain shows nothing that was not shown')
   const swapped = await send(text.replace(referenceTo('site-edge-token'), 'another-token-for-it'), '?dryRun=true')
   t.notMatch(swapped.text, 'another-token-for-it')
+})
+
+t.test('a dry run names the distributions that everybody will see', async t => {
+  const closed = '  defaultBehavior: { access: authenticated }\n'
+  const opened = async (text: string, query = '?dryRun=true') => (await send(text, query)).json.opened
+  const shown = { name: 'shown', bucket: 'pages', pathPrefix: '', aliases: ['shown.example.test'] }
+  t.same(await opened(site('shown')), [shown])
+  t.same(await opened(site('shown', closed)), [])
+  t.same(await opened(site('shown', '  enabled: false\n')), [])
+  t.same(await opened(site('shown', closed), ''), [])
+  t.same(await opened(site('shown')), [shown], 'one that was closed')
+  t.same(await opened(site('shown'), ''), [shown])
+  t.same(await opened(site('shown')), [], 'and is the same')
+  const further = '  restrictions: { sourceIp: { deny: [192.0.2.1] } }\n'
+  t.same(await opened(site('shown', further)), [shown], 'others may see it')
+  t.equal((await server.signed({ method: 'DELETE', path: api('/distributions/shown') })).status, 204)
 })
 
 t.test('an import is all or nothing, and documents may name each other', async t => {

@@ -24,13 +24,15 @@ export interface ImportFormProps<Kind extends string, Result> {
   /** What the mode means that removes things. */
   readonly replaceText: string
   readonly send: (request: ImportRequest<Kind>) => Promise<Result>
+  /** Resolves with whether what was looked at is to be done. */
+  readonly confirm?: (result: Result) => Promise<boolean>
   readonly children: (result: Result) => ReactNode
 }
 
 export function ImportForm<Kind extends string, Result extends { readonly dryRun: boolean }>(
   props: ImportFormProps<Kind, Result>,
 ) {
-  const { kinds, replaceText, send, children } = props
+  const { kinds, replaceText, send, confirm = async () => true, children } = props
   const names = Object.keys(kinds) as Kind[]
   const queryClient = useQueryClient()
   const [file, setFile] = useState<File | null>(null)
@@ -44,6 +46,12 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       return result
     },
   })
+  const apply = async (looked: Result) => {
+    if (!(await confirm(looked))) return
+    if (mode === 'replace') setAsking(true)
+    else sending.mutate(false)
+  }
+  const looked = sending.data?.dryRun === true ? sending.data : undefined
   const places = sending.error instanceof Problem ? sending.error.fields : []
   const choose = (change: () => void) => {
     change()
@@ -85,9 +93,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
         >
           {words.look}
         </Button>
-        {sending.data?.dryRun === true && (
-          <Button onClick={() => (mode === 'replace' ? setAsking(true) : sending.mutate(false))}>{words.apply}</Button>
-        )}
+        {looked !== undefined && <Button onClick={() => apply(looked)}>{words.apply}</Button>}
       </Group>
       {sending.error !== null && places.length === 0 && <ProblemAlert error={sending.error} />}
       {sending.data !== undefined && children(sending.data)}

@@ -16,6 +16,7 @@ import { texts } from '../../texts/index.ts'
 const words = texts.events
 
 type Subscriptions = Answer<'getBucketEvents'>['subscriptions']
+type Target = Answer<'listNotifyTargets'>['items'][number]
 
 /** The usual ones; every other name of S3 can be typed. */
 const commonEvents = ['s3:ObjectCreated:*', 's3:ObjectRemoved:*', 's3:ObjectTagging:*', 's3:LifecycleExpiration:*']
@@ -49,7 +50,8 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   })
   const arns = (targets.data ?? []).map(({ arn }) => arn)
   const nameOf = (arn: string) => targets.data?.find(target => target.arn === arn)?.id ?? arn
-  const disabled = new Set((targets.data ?? []).filter(({ enabled }) => !enabled).map(({ arn }) => arn))
+  /** Why the server would refuse a rule for a target: no words for one that it takes. */
+  const refusals = new Map((targets.data ?? []).flatMap(target => refusalOf(target) ?? []))
   const saving = useMutation({
     mutationFn: () =>
       call('putBucketEvents', {
@@ -66,7 +68,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const add = () =>
     form.insertListItem('subscriptions', {
       id: '',
-      arn: arns.find(arn => !disabled.has(arn)) ?? arns[0] ?? '',
+      arn: arns.find(arn => !refusals.has(arn)) ?? arns[0] ?? '',
       events: [commonEvents[0]!],
       prefix: '',
       suffix: '',
@@ -85,9 +87,9 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
                 label={words.ruleTarget}
                 data={[...new Set([arn, ...arns])].map(value => ({
                   value,
-                  label: disabled.has(value) ? words.notEnabled(nameOf(value)) : nameOf(value),
+                  label: refusals.get(value)?.label(nameOf(value)) ?? nameOf(value),
                 }))}
-                {...(disabled.has(arn) && { description: words.notEnabledHint })}
+                description={refusals.get(arn)?.hint}
                 {...form.getInputProps(`subscriptions.${index}.arn`)}
               />
               <TagsInput
@@ -126,4 +128,15 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       </Stack>
     </form>
   )
+}
+
+interface Refusal {
+  readonly label: (target: string) => string
+  readonly hint: string
+}
+
+function refusalOf({ arn, enabled, online }: Target): [readonly [string, Refusal]] | undefined {
+  if (!enabled) return [[arn, { label: words.notEnabled, hint: words.notEnabledHint }]]
+  if (!online) return [[arn, { label: words.away, hint: words.awayHint }]]
+  return undefined
 }

@@ -7,12 +7,16 @@ import { ImportForm } from '../../parts/import-form.tsx'
 import { Reasons } from '../../parts/question.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
+import type { OpenEffect } from '../access/open-effect.ts'
+import { useOpenQuestion } from '../access/open-question.tsx'
 
 const words = texts.distributionArchive
+const opening = texts.accessRules
 
 type Result = Answer<'importDistributions'>
 
 export function ImportDistributions({ onClose }: { onClose: () => void }) {
+  const { ask, question } = useOpenQuestion()
   return (
     <Modal
       opened
@@ -28,6 +32,7 @@ export function ImportDistributions({ onClose }: { onClose: () => void }) {
         <ImportForm
           kinds={{ yaml: '' }}
           replaceText={words.replaceText}
+          confirm={({ opened }: Result) => ask(opened.map(effectOf))}
           send={({ file, mode, dryRun }) =>
             call('importDistributions', {
               query: { mode, dryRun },
@@ -37,9 +42,19 @@ export function ImportDistributions({ onClose }: { onClose: () => void }) {
         >
           {result => <Outcome result={result} />}
         </ImportForm>
+        {question}
       </Stack>
     </Modal>
   )
+}
+
+function effectOf({ name, bucket, pathPrefix, aliases }: Result['opened'][number]): OpenEffect {
+  const objects = pathPrefix === '' ? opening.everyObjectOf(bucket) : opening.objectsBelow(pathPrefix)
+  return {
+    verbs: opening.presetVerbs['public-read'],
+    objects: opening.shownBy(name, objects),
+    ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
+  }
 }
 
 function Outcome({ result }: { result: Result }) {

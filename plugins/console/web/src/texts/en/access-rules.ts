@@ -43,6 +43,7 @@ export const accessRules = {
   },
   everyObject: 'every object of this bucket',
   everyObjectOf: (bucket: string) => `every object of the bucket ${bucket}`,
+  shownBy: (distribution: string, objects: string) => `what the distribution ${distribution} shows of ${objects}`,
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
   ifStatementConditions: 'Its conditions limit when and from where.',
   ifDistributionRestrictions: 'Its restrictions limit from where.',
