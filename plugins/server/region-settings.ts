@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 
 export function declareRegion(settings: SettingsService, { region }: Pick<AuthSigv4Service, 'region'>): void {
   settings.declare('region', {
-    description: 'Location of the deployment. It has no effect: the effective region is SVC_REGION (--region).',
+    description: 'Location of the deployment. It has no effect: clients sign for SVC_REGION (--region).',
     isApplied: false,
     keys: Type.Object({
       name: Type.String({

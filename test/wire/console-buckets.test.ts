@@ -12,7 +12,7 @@ if (withoutBrowser !== false) {
   t.end()
 } else {
   const SVC_KMS_SECRET_KEY = `console:${Buffer.alloc(32, 7).toString('base64')}`
-  const { server, admin, browser, signIn } = await startConsole(t, { environment: { SVC_KMS_SECRET_KEY } })
+  const { url, server, admin, browser, signIn } = await startConsole(t, { environment: { SVC_KMS_SECRET_KEY } })
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
   await admin.call('PUT', '/buckets/photos/encryption', { algorithm: 'AES256' })
 
@@ -201,7 +201,7 @@ if (withoutBrowser !== false) {
 
   t.test('distributions go out as a file, and come in again after a look at what differs', async t => {
     const host = 'www.example.test'
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*nowhere/)
     const dialog = page.getByRole('dialog')
     await admin.call('POST', '/distributions', {
       id: host,
@@ -226,7 +226,9 @@ if (withoutBrowser !== false) {
     await dialog.waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: 'Import' }).click()
-    const buffer = Buffer.from(yaml.replace('as it was', 'from the file'))
+    const fresh =
+      'apiVersion: svc/v1\nkind: Distribution\nmetadata: { name: fresh }\nspec: { aliases: [fresh.example.test], origin: { bucket: photos } }\n'
+    const buffer = Buffer.from(`${yaml.replace('as it was', 'from the file')}---\n${fresh}`)
     await dialog
       .locator('input[type=file]')
       .setInputFiles({ name: 'distributions.yaml', mimeType: 'application/yaml', buffer })
@@ -235,8 +237,23 @@ if (withoutBrowser !== false) {
     t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'as it was', 'a look changes nothing')
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Import', exact: true }).click()
+    const opening = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    await opening
+      .getByText('read what the distribution fresh shows of every object of the bucket photos, without credentials')
+      .waitFor()
+    await opening.getByText('It is shown at fresh.example.test.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await opening.getByRole('button', { name: 'Cancel' }).click()
+    await opening.waitFor({ state: 'detached' })
+    t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'as it was', 'nor does a question')
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click()
+    await opening.getByRole('button', { name: 'Yes, let everybody in' }).click()
     await dialog.getByText('Imported.').waitFor()
     t.equal((await admin.call('GET', `/distributions/${host}`)).comment, 'from the file')
+    await page.goto(`${url}/distributions/nowhere`)
+    await page.getByRole('heading', { name: 'nowhere', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'All distributions' }).click()
+    await page.getByRole('heading', { name: 'Distributions', level: 1 }).waitFor()
     t.same(flaws, [])
   })
 

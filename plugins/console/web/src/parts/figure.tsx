@@ -10,7 +10,7 @@ export interface FigureProps {
 
 export function Figure({ label, value, note }: FigureProps) {
   return (
-    <Paper withBorder p="md">
+    <Paper withBorder p="md" role="group" aria-label={label}>
       <Text size="sm" c="dimmed">
         {label}
       </Text>

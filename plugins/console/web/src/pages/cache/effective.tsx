@@ -74,7 +74,9 @@ export function FieldOrigins({ policy }: { policy: Inspection['policy'] }) {
         <Table.Tbody>
           {allFields.map(([path, kind]) => (
             <Table.Tr key={path}>
-              <Table.Td>{texts.cachePolicies.fields[path]}</Table.Td>
+              <Table.Th scope="row" fw="normal">
+                {texts.cachePolicies.fields[path]}
+              </Table.Th>
               <Table.Td>
                 <Code style={{ overflowWrap: 'anywhere' }}>{shown(textOf(kind, valueAt(policy.policy, path)))}</Code>
               </Table.Td>

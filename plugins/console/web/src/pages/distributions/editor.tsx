@@ -63,7 +63,19 @@ function StoredDistribution({ id }: { id: string }) {
   const failure = error !== null && (
     <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
   )
-  if (data === undefined && error !== null) return failure
+  if (data === undefined && error !== null) {
+    return (
+      <Stack align="flex-start">
+        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+          {id}
+        </Title>
+        {failure}
+        <Anchor component={Link} to="/distributions" underline="always">
+          {words.toAll}
+        </Anchor>
+      </Stack>
+    )
+  }
   if (data === undefined || !stored.isFetchedAfterMount) return <Skeleton h={400} />
   return (
     <>

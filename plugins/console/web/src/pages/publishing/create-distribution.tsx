@@ -10,6 +10,7 @@ import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 
@@ -82,13 +83,13 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     }
     if (kind !== 's3' && access === 'public') {
       // What the server would refuse it refuses before the question.
-      await call('createDistribution', { query: { dryRun: true }, body })
+      const { warnings = [] } = await call('createDistribution', { query: { dryRun: true }, body })
       const effect = {
         verbs: opening.presetVerbs['public-read'],
         objects: prefix === '' ? opening.everyObjectOf(origin.bucket) : opening.objectsBelow(`${prefix}/`),
         ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
       }
-      if (!(await ask([effect]))) return 'stay'
+      if (!(await ask([effect], <Warnings warnings={warnings} />))) return 'stay'
     }
     const made = await call('createDistribution', { body })
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })

@@ -35,6 +35,7 @@ export const distributions = {
   toBlock: 'Show the block',
   id: 'Name of the distribution',
   idHint: 'Lower-case letters, digits, dots, hyphens, underscores. It cannot be changed later.',
+  toAll: 'All distributions',
   published: (id: string) => `${id} is published.`,
   tabs: {
     general: 'General',
