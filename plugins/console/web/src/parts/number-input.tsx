@@ -10,10 +10,12 @@ export function NumberInput(props: NumberInputProps) {
     const text = event.clipboardData.getData('text').trim()
     if (/^-?\d+$/.test(text) || (allowDecimal && /^-?\d*\.\d+$/.test(text))) return
     event.preventDefault()
+    // The field of Mantine puts in what it makes of the text by itself.
+    event.stopPropagation()
     // Three digits after a comma may be thousands.
     const decimal = /^(-?\d+),(\d{1,2}|\d{4,})$/.exec(text)
     if (allowDecimal && decimal !== null) onChange?.(Number(`${decimal[1]}.${decimal[2]}`))
     else notifications.show({ color: 'orange', message: texts.common.noNumber(text, allowDecimal) })
   }
-  return <MantineNumberInput onPaste={paste} {...props} />
+  return <MantineNumberInput onPasteCapture={paste} {...props} />
 }

@@ -68,7 +68,7 @@ export const en = {
     updated: 'Changed',
     used: 'Used by',
     noteChanged: (note: string) =>
-      `Somebody else has changed the description to “${note}” meanwhile. Save again to replace that, or leave it as it is.`,
+      `Somebody else has changed the note to “${note}” meanwhile. Save again to replace that, or leave it as it is.`,
     noNumber: (text: string, hasDecimals: boolean) =>
       `“${text}” was not pasted: digits alone${hasDecimals ? ', with a point for decimals' : ''}.`,
     moveUp: (name: string) => `Move ${name} up`,
