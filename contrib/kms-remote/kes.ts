@@ -2,12 +2,12 @@
  * The protocol of KES. Source: its server API, https://min.io/docs/kes/concepts/server-api/. A key of KES has one version, so a key that it
  * wrapped is always current.
  */
-import { type KmsBackend, kmsErrors } from 'svc/plugins/kms/api'
+import { type KmsBackend, kmsErrors, mayBeKeyId } from 'svc/plugins/kms/api'
 import type { Answer, Call, KeyServers } from './key-servers.ts'
 
 interface KeyDescription {
   readonly name?: string
-  readonly created_at?: string
+  readonly created_at?: unknown
 }
 
 export interface ProbedBackend extends KmsBackend {
@@ -41,7 +41,7 @@ export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBack
     const answer = await servers.send({ method: 'GET', path: `/v1/key/describe/${encodeURIComponent(id)}` })
     if (answer.status === 404) return undefined
     if (answer.status !== 200) throw refused(answer)
-    return describe(id, answer.json as KeyDescription)
+    return describe(id, (answer.json ?? {}) as KeyDescription)
   }
 
   return {
@@ -77,7 +77,7 @@ export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBack
     async listKeys(startAfter, limit) {
       const answer = await servers.send({ method: 'GET', path: '/v1/key/list/*' })
       if (answer.status !== 200) throw refused(answer)
-      const keys = listed(answer).filter(({ id }) => id > startAfter)
+      const keys = listed(answer).filter(({ id }) => id > startAfter && mayBeKeyId(id))
       return keys.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
     },
 
@@ -93,14 +93,14 @@ export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBack
 }
 
 function describe(id: string, { created_at: createdAt }: KeyDescription) {
-  const createdMs = createdAt === undefined ? Number.NaN : Date.parse(createdAt)
+  const createdMs = typeof createdAt === 'string' ? Date.parse(createdAt) : Number.NaN
   return { id, createdMs: createdMs > 0 ? createdMs : undefined }
 }
 
 /** Current releases answer with a list of names, former ones with a description on each line. */
 function listed({ json, text }: Answer) {
   const names = (json as { names?: unknown } | undefined)?.names
-  if (Array.isArray(names)) return names.map(name => describe(String(name), {}))
+  if (Array.isArray(names)) return names.flatMap(name => (typeof name === 'string' ? [describe(name, {})] : []))
   const lines = Array.isArray(json) ? json : text.split('\n').flatMap(line => (line.trim() === '' ? [] : [parse(line)]))
   return (lines as KeyDescription[]).flatMap(key => (typeof key?.name === 'string' ? [describe(key.name, key)] : []))
 }

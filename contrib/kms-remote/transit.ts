@@ -4,7 +4,7 @@
  * operation that generates data keys takes no associated data.
  */
 import type { Clock, Random } from 'svc/kernel'
-import { dataKeyBytes, type KmsBackend, kmsErrors } from 'svc/plugins/kms/api'
+import { dataKeyBytes, type KmsBackend, kmsErrors, mayBeKeyId } from 'svc/plugins/kms/api'
 import { type ProbedBackend, refused } from './kes.ts'
 import type { Answer, Call, KeyServers } from './key-servers.ts'
 
@@ -57,11 +57,11 @@ export function createTransit(options: TransitOptions): ProbedBackend {
     const answer = await send({ method: 'GET', path: `/v1/${mount}/keys/${encodeURIComponent(id)}` })
     if (answer.status === 404) return undefined
     if (answer.status !== 200) throw refused(answer)
-    const { latest_version: latest = 1, keys = {} } = dataOf(answer) as {
+    const { latest_version: latest = 1, keys } = dataOf(answer) as {
       latest_version?: number
-      keys?: Readonly<Record<string, unknown>>
+      keys?: Readonly<Record<string, unknown>> | null
     }
-    const [created] = Object.values(keys)
+    const [created] = Object.values(keys ?? {})
     const createdMs = typeof created === 'number' ? created * 1000 : undefined
     const key = { latest, createdMs, untilMs: clock.now() + versionAgeMsMax }
     if (known.size >= versionsMax) known.clear()
@@ -135,8 +135,9 @@ export function createTransit(options: TransitOptions): ProbedBackend {
       const answer = await send({ method: 'GET', path: `/v1/${mount}/keys?list=true` })
       if (answer.status === 404) return []
       if (answer.status !== 200) throw refused(answer)
-      const { keys = [] } = dataOf(answer) as { keys?: readonly string[] }
-      const wanted = keys.filter(id => id > startAfter).sort((a, b) => (a < b ? -1 : 1))
+      const { keys } = dataOf(answer) as { keys?: unknown }
+      const ids = Array.isArray(keys) ? keys.filter(id => typeof id === 'string') : []
+      const wanted = ids.filter(id => id > startAfter && mayBeKeyId(id)).sort((a, b) => (a < b ? -1 : 1))
       return wanted.slice(0, limit).map(id => ({ id, createdMs: known.get(id)?.createdMs }))
     },
 

@@ -19,9 +19,13 @@ export function openedBy({ before, after, changed }: StagedDistributions): Opene
   })
 }
 
-const isShown = (distribution: Distribution): boolean => distribution.enabled && isPublicWebsite(distribution)
+/** An error page is shown to those who are refused. */
+function isShown(distribution: Distribution): boolean {
+  const { enabled, mode, errorPages } = distribution
+  return enabled && (isPublicWebsite(distribution) || (mode === 'website' && errorPages.length > 0))
+}
 
 /** What decides what is shown, and to whom. */
-function shownOf({ origin, defaultBehavior, behaviors, restrictions }: Distribution): string {
-  return canonicalJson({ origin, defaultBehavior, behaviors, restrictions })
+function shownOf({ origin, defaultBehavior, behaviors, restrictions, errorPages }: Distribution): string {
+  return canonicalJson({ origin, defaultBehavior, behaviors, restrictions, errorPages })
 }

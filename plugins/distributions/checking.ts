@@ -54,11 +54,18 @@ export interface CheckRequest extends SaverRights {
   readonly keyGroupChange?: (id: string) => boolean | undefined
 }
 
+export interface Checked {
+  /** Changes for the same transaction. */
+  readonly also: AlsoChange
+  /** What the change itself brings about: sentences. */
+  readonly warnings: readonly string[]
+}
+
 export interface Checks {
   /** Builds the distribution without checking it against others. Throws `invalid_distribution`, `not_implemented`. */
   build(input: DistributionInput, before: Stored | undefined): Distribution
-  /** Checks the distribution, and returns changes for the same transaction. Throws the errors of `SaveDistribution`. */
-  check(request: CheckRequest): Promise<AlsoChange>
+  /** Checks the distribution. Throws the errors of `SaveDistribution`. */
+  check(request: CheckRequest): Promise<Checked>
   /** The buckets of a distribution that are not there any more: sentences. */
   missing(distribution: Distribution): Promise<readonly string[]>
 }
@@ -141,15 +148,30 @@ export function createChecks(options: ChecksOptions): Checks {
    * Whoever names a group can have the server sign with its keys, and has a say in every change of it: so nobody names one that opens the
    * bucket of somebody else, nor one whose keys somebody else has chosen.
    */
-  async function requireOwn(element: string, id: string, { mayEdit }: SaverRights['keyGroupEditor']): Promise<void> {
+  async function requireOwn(
+    element: string,
+    id: string,
+    bucket: string,
+    { mayEdit, mayOpen, othersKeys }: SaverRights['keyGroupEditor'],
+  ): Promise<{ readonly etag: string; readonly warnings: readonly string[] }> {
     const group = await keyGroups!.get(id)
-    if (await mayEdit(group)) return
-    const whose = group.usedBy.length > 0 ? 'opens a bucket of somebody else' : 'was made by somebody else'
-    const message = `The key group ${id} ${whose}: make one of your own.`
-    throw adminErrors.access_denied(message, { cause: [{ element, message }] })
+    const { etag, usedBy } = group
+    if (!(await mayOpen(bucket, group))) {
+      const reason = (await mayEdit(group))
+        ? 'has keys that somebody else has added'
+        : usedBy.length > 0
+          ? 'opens a bucket of somebody else'
+          : 'was made by somebody else'
+      const message = `The key group ${id} ${reason}: make one of your own.`
+      throw adminErrors.access_denied(message, { cause: [{ element, message }] })
+    }
+    const others = [...new Set(othersKeys(bucket, group).map(({ addedBy = 'the server' }) => addedBy))]
+    const who = others.slice(0, 5).join(', ')
+    const warning = `The key group ${id} has keys that others have added (${who}): with them they get into ${bucket}.`
+    return { etag, warnings: others.length === 0 ? [] : [warning] }
   }
 
-  async function check(request: CheckRequest): Promise<AlsoChange> {
+  async function check(request: CheckRequest): Promise<Checked> {
     const {
       distribution,
       before,
@@ -163,21 +185,33 @@ export function createChecks(options: ChecksOptions): Checks {
     const places = keyGroups === undefined ? new Map<string, string>() : keyGroupPlaces(distribution)
     const groups = [...new Set(places.values())]
     const others = neighbours.all.filter(other => other.id !== id)
-    const named: ReadonlySet<string> = before === undefined ? new Set() : keyGroupsOf(before.value)
+    const { bucket } = distribution.origin
+    const opensAlready: ReadonlySet<string> =
+      before?.value.origin.bucket === bucket ? keyGroupsOf(before.value) : new Set()
+    /** Of groups that were looked at: what they are decides. */
+    const etags = new Map<string, string>()
+    const warnings: string[] = []
     await passAll([
       // Before the bucket is looked for: whoever makes a bucket for a name is told first that the name is taken.
       () => checkAliases(distribution, neighbours, names, mayManage),
       () => requireBucket(distribution.origin.bucket, '/origin/bucket'),
       ...[...places].map(([element, group]) => async () => {
         if (!(keyGroupChange(group) ?? (await keyGroups!.exists(group)))) throw noKeyGroup(element, group)
-        if (!named.has(group) && (await keyGroups!.exists(group))) await requireOwn(element, group, keyGroupEditor)
+        if (opensAlready.has(group) || !(await keyGroups!.exists(group))) return
+        const own = await requireOwn(element, group, bucket, keyGroupEditor)
+        etags.set(group, own.etag)
+        warnings.push(...own.warnings)
       }),
       () => checkLog(distribution, others, mayWrite),
     ])
     const ofCertificates = await certificates.prepare(distribution, before?.value)
-    return (tx: TransactionBuilder) => {
-      ofCertificates(tx)
-      for (const group of groups) if (keyGroupChange(group) === undefined) keyGroups!.requireIn(tx, group)
+    return {
+      also(tx: TransactionBuilder) {
+        ofCertificates(tx)
+        for (const group of groups)
+          if (keyGroupChange(group) === undefined) keyGroups!.requireIn(tx, group, etags.get(group))
+      },
+      warnings: [...new Set(warnings)],
     }
   }
 
@@ -230,7 +264,9 @@ async function checkAliases(
     for (const wildcard of wildcards) {
       if (!covers(wildcard, name)) continue
       for (const other of owners.get(wildcard) ?? []) {
-        if (other.id !== id && !(await mayManage(other.origin.bucket))) throw adminErrors.access_denied()
+        if (other.id === id || (await mayManage(other.origin.bucket))) continue
+        const message = `${alias} lies below ${wildcard}, a domain of a distribution of somebody else.`
+        throw adminErrors.access_denied(message, { cause: [{ element: `/aliases/${index}`, message }] })
       }
     }
   }

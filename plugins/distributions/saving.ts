@@ -36,6 +36,7 @@ export function createSaving({ registry, checks, warningsOf }: SavingOptions): S
   return async ({ input, ifMatch, ifNoneMatch, dryRun, ...rights }) => {
     let distribution: Distribution | undefined
     let isNew = false
+    let ofChange: readonly string[] = []
     const document = await registry.change(async all => {
       const before = all.find(({ id }) => id === input.id)
       isNew = before === undefined
@@ -48,14 +49,20 @@ export function createSaving({ registry, checks, warningsOf }: SavingOptions): S
       const built = checks.build(input, before)
       requireRoom(isNew ? all.length + 1 : all.length)
       const neighbours = neighboursOf(all.map(distributionOf))
-      const also = await checks.check({ distribution: built, before, neighbours, ...rights })
+      const { also, warnings } = await checks.check({ distribution: built, before, neighbours, ...rights })
       distribution = built
+      ofChange = warnings
       if (dryRun) return undefined
       const { id, ...value } = built
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
       return { id, value, also, ...condition }
     })
-    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!) }
+    return {
+      distribution: distribution!,
+      document,
+      isNew,
+      warnings: [...ofChange, ...(await warningsOf(distribution!))],
+    }
   }
 }
 

@@ -57,17 +57,20 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
     }
 
     for (const [id, input] of wanted) await attempt(id, () => build(id, input))
+    const warnings = new Map<string, readonly string[]>()
     const neighbours = neighboursOf([...after.values()])
     for (const [id, step] of steps) {
       const { before, built } = step
       await attempt(id, async () => {
-        step.also =
-          built === undefined
-            ? await certificates.prepareRemoval(id, before!.value)
-            : await checks.check({ distribution: built, before, neighbours, ...rights })
+        if (built === undefined) {
+          step.also = await certificates.prepareRemoval(id, before!.value)
+          return
+        }
+        const checked = await checks.check({ distribution: built, before, neighbours, ...rights })
+        step.also = checked.also
+        if (checked.warnings.length > 0) warnings.set(id, checked.warnings)
       })
     }
-    const warnings = new Map<string, readonly string[]>()
     for (const [id, input] of wanted) {
       // Those that change were checked.
       if (input === null || steps.has(id) || errors.has(id)) continue

@@ -22,6 +22,8 @@ export interface KeyGroupKey {
   readonly enabled: boolean
   /** RSA signatures over SHA-1 hold, too. */
   readonly allowSha1: boolean
+  /** The user who added it. Undefined: the server itself did, as a restored archive. */
+  readonly addedBy: string | undefined
   /** Milliseconds since 1970. */
   readonly createdMs: number
 }
@@ -40,6 +42,15 @@ export interface KeyGroupEditor {
    * their buckets; otherwise who made it, and who manages users.
    */
   mayEdit(group: Pick<KeyGroup, 'usedBy' | 'madeBy'>): MaybePromise<boolean>
+  /**
+   * Whether the bucket may be opened with the keys of the group: it is theirs to change, and opens the bucket already, or has no key that
+   * somebody else has added. Who manages users may use such keys, and is told of them.
+   */
+  mayOpen(bucket: string, group: Pick<KeyGroup, 'usedBy' | 'madeBy' | 'keys'>): MaybePromise<boolean>
+  /** Keys with which others would begin to get into the bucket. */
+  othersKeys(bucket: string, group: Pick<KeyGroup, 'usedBy' | 'keys'>): readonly KeyGroupKey[]
+  /** May have any number of groups that nothing names. */
+  readonly managesUsers: boolean
 }
 
 export interface KeyGroupChange {
@@ -228,8 +239,11 @@ export interface KeyGroupsService {
   removeKey(id: string, keyId: string, options?: KeyGroupChange): Promise<void>
   /** Whether the group exists, as of the last acknowledged change of any thread. */
   exists(id: string): MaybePromise<boolean>
-  /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */
-  requireIn(tx: TransactionBuilder, id: string): void
+  /**
+   * The transaction fails with `precondition_failed` where the group is gone by then, or is another than that of the ETag: for documents that
+   * name it.
+   */
+  requireIn(tx: TransactionBuilder, id: string, etag?: string): void
   /**
    * Whether a key of the group signed the request, by its query or else by its cookies. At once where this thread remembers the group. Where
    * there is no such group nothing is valid.

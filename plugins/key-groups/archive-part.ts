@@ -26,7 +26,7 @@ export function createArchivePart({ documents: { groups }, clock }: ArchivePartO
     async read() {
       const found = new Map<string, Archived>()
       for (const { id, value } of await everyDocument(groups)) {
-        const keys = value.keys.map(({ privateKey: _, createdMs: _created, ...key }) => key)
+        const keys = value.keys.map(({ privateKey: _, createdMs: _created, addedBy: _user, ...key }) => key)
         found.set(id, { comment: value.comment, keys })
       }
       return found
@@ -41,8 +41,13 @@ export function createArchivePart({ documents: { groups }, clock }: ArchivePartO
         await groups.update(id, current => {
           const own = new Map(current?.value.keys.map(key => [key.id, key]))
           const kept = keys.map(key => {
-            const { privateKey, createdMs = nowMs } = own.get(key.id) ?? {}
-            return { ...key, createdMs, ...(privateKey !== undefined && { privateKey }) }
+            const { privateKey, addedBy, createdMs = nowMs } = own.get(key.id) ?? {}
+            return {
+              ...key,
+              createdMs,
+              ...(privateKey !== undefined && { privateKey }),
+              ...(addedBy !== undefined && { addedBy }),
+            }
           })
           return { createdMs: nowMs, ...current?.value, comment, keys: kept }
         })

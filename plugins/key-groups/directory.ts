@@ -6,6 +6,7 @@ import { type Clock, chain, isCatalogError, type Point } from 'svc/kernel'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import {
   type DocumentUser,
+  everyDocument,
   gatherUses,
   type StoredDocument,
   type StoreService,
@@ -24,9 +25,11 @@ import type {
 } from './api.ts'
 import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
 import { keyGroupErrors, noKey, noKeyGroup, notYours } from './errors.ts'
-import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
+import { type Addition, applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
 import { type GeneratedKey, generateKey } from './public-keys.ts'
 
+/** Of one user who does not manage users. */
+const unusedMax = 100
 /** Each lost round means that another change was committed. */
 const attemptsMax = 64
 
@@ -78,6 +81,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const next = decide(current)
       await requireEditor(editor, current, users)
       if (next === undefined || isSame(next, current)) return
+      if (current === undefined && next !== null && users.length === 0) await requireRoom(editor, uses)
       const keepsKeys = next !== null && next.keys.length > 0
       if (!keepsKeys) requireUnused(id, next, namesOf(users))
       try {
@@ -101,6 +105,17 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     else tx.put(groups, id, next, options)
   }
 
+  /** Groups are read one by one, so that whoever makes many in vain slows all others. */
+  const requireRoom = async (editor: KeyGroupEditor | undefined, uses: Uses<KeyGroupUse>): Promise<void> => {
+    if (editor === undefined || editor.managesUsers) return
+    const all = await everyDocument(groups)
+    const mine = all.filter(({ id, value }) => value.madeBy === editor.user && usesOf(uses, id).length === 0)
+    if (mine.length < unusedMax) return
+    throw keyGroupErrors.invalid_key_group(
+      `You have made ${mine.length} key groups that no distribution names, and ${unusedMax} are the most: delete some of them.`,
+    )
+  }
+
   const replaced = (
     { comment = '', keys = [] }: KeyGroupInput,
     current: Current,
@@ -108,7 +123,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   ): KeyGroupDocument => {
     const nowMs = clock.now()
     const stored = current?.value ?? { keys: [], createdMs: nowMs, ...(user !== undefined && { madeBy: user }) }
-    return { ...stored, comment, keys: applyInputs(keys, stored.keys, nowMs) }
+    return { ...stored, comment, keys: applyInputs(keys, stored.keys, { nowMs, user }) }
   }
 
   const changeKeys = (id: string, options: KeyGroupChange, decide: (keys: readonly KeyDocument[]) => KeyDocument[]) =>
@@ -152,9 +167,11 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const isChange = next === null ? current !== undefined : !isSame(next, current)
       const losesKeys = next === null || (next.keys.length === 0 && (current?.value.keys.length ?? 0) > 0)
       if (isChange) {
-        await requireEditor(editor, current, usesOf(await readUses(), id))
+        const uses = await readUses()
+        await requireEditor(editor, current, usesOf(uses, id))
         if (usedBy.length > 0) await requireEditor(editor, current, usedBy)
         if (losesKeys) requireUnused(id, next, namesOf(usedBy))
+        if (current === undefined && usedBy.length === 0) await requireRoom(editor, uses)
       }
       return {
         before: current && contentOf(current.value),
@@ -182,7 +199,8 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       await requireEditor(options.editor, found, usesOf(await readUses(), id))
       if (publicKey !== undefined && algorithm !== undefined) throw invalid('algorithm', 'is for a key to be made')
       const made = generate ? await generateKey(algorithm ?? 'ed25519') : undefined
-      const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, clock.now())
+      const addition = { nowMs: clock.now(), user: options.editor?.user }
+      const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, addition)
       await changeKeys(id, options, keys => {
         if (keys.some(other => other.id === key.id)) {
           throw keyGroupErrors.already_exists(`The key group "${id}" has the key ${key.id} already.`)
@@ -203,7 +221,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
 
     exists: id => chain(groups.get(id), document => document !== undefined),
 
-    requireIn: (tx, id) => tx.require(groups, id, { ifMatch: '*' }),
+    requireIn: (tx, id, etag = '*') => tx.require(groups, id, { ifMatch: etag }),
   }
 }
 
@@ -215,18 +233,18 @@ const namesOf = (uses: readonly KeyGroupUse[]): string[] => uses.map(({ name }) 
 const contentOf = ({ comment, keys }: KeyGroupDocument): KeyGroupContent => ({ comment, keys: keys.map(describeKey) })
 
 /** The key without its secret fields. */
-function describeKey({ privateKey, ...key }: KeyDocument): KeyGroupKey {
-  return { ...key, hasPrivateKey: privateKey !== undefined }
+function describeKey({ privateKey, addedBy, ...key }: KeyDocument): KeyGroupKey {
+  return { ...key, hasPrivateKey: privateKey !== undefined, addedBy }
 }
 
 function keyToAdd(
   key: { readonly id: string } & Parameters<typeof newKey>[0] & Partial<Pick<GeneratedKey, 'privateKey'>>,
   { name, storePrivateKey }: { readonly name: string; readonly storePrivateKey: boolean },
-  nowMs: number,
+  addition: Addition,
 ): KeyDocument {
   const { privateKey } = key
   return {
-    ...newKey(key, nowMs, name),
+    ...newKey(key, addition, name),
     ...(privateKey !== undefined && storePrivateKey && { privateKey }),
   }
 }

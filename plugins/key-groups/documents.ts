@@ -22,6 +22,8 @@ const KeyDocument = Type.Object(
     ...publicFields,
     /** PEM, PKCS #8. Absent: the server cannot sign with this key. */
     privateKey: Type.Optional(Type.String({ secret: true })),
+    /** The user who added it. Absent: the server itself, or a version that did not keep it. */
+    addedBy: Type.Optional(Type.String()),
     createdMs: Type.Number(),
   },
   closed,

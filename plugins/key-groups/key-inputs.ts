@@ -15,14 +15,24 @@ export function requireGroupId(id: string): void {
   throw keyGroupErrors.invalid_key_group('The id of a key group has 1 to 64 characters of a-z, 0-9, ".", "_" and "-".')
 }
 
-/** Keys that the group already has keep their private keys and dates. Throws `invalid_key_group`. */
-export function applyInputs(inputs: readonly KeyInput[], stored: readonly KeyDocument[], nowMs: number): KeyDocument[] {
+/** When a key is added, and by whom. */
+export interface Addition {
+  readonly nowMs: number
+  readonly user: string | undefined
+}
+
+/** Keys that the group already has keep their private keys, dates and users. Throws `invalid_key_group`. */
+export function applyInputs(
+  inputs: readonly KeyInput[],
+  stored: readonly KeyDocument[],
+  addition: Addition,
+): KeyDocument[] {
   if (inputs.length > keysMax) throw invalid('keys', `has ${inputs.length} keys; ${keysMax} are the most`)
   const known = new Map(stored.map(key => [key.id, key]))
   const keys = new Map<string, KeyDocument>()
   for (const [index, input] of inputs.entries()) {
     const place = `keys/${index}`
-    const key = applyInput(input, known, place, nowMs)
+    const key = applyInput(input, known, place, addition)
     if (keys.has(key.id)) throw invalid(place, `is the key ${key.id} again`)
     keys.set(key.id, key)
   }
@@ -33,7 +43,7 @@ function applyInput(
   input: KeyInput,
   known: ReadonlyMap<string, KeyDocument>,
   place: string,
-  nowMs: number,
+  addition: Addition,
 ): KeyDocument {
   const given = input.publicKey === undefined ? undefined : requirePublicKey(input.publicKey, `${place}/publicKey`)
   const id = input.id ?? given?.id
@@ -45,7 +55,7 @@ function applyInput(
   if (found === undefined && given === undefined) {
     throw invalid(`${place}/id`, `names ${JSON.stringify(id)}, which is not in the group; a new key needs publicKey`)
   }
-  const base = found ?? newKey(given!, nowMs)
+  const base = found ?? newKey(given!, addition)
   if (input.algorithm !== undefined && input.algorithm !== base.algorithm) {
     throw invalid(`${place}/algorithm`, `is ${input.algorithm}, and the key is ${base.algorithm}`)
   }
@@ -61,8 +71,9 @@ export function requirePublicKey(text: string, place: string): PublicKey {
   return read
 }
 
-export function newKey({ id, algorithm, pem }: PublicKey, nowMs: number, name = ''): KeyDocument {
-  return { id, name, algorithm, publicKey: pem, enabled: true, allowSha1: false, createdMs: nowMs }
+export function newKey({ id, algorithm, pem }: PublicKey, { nowMs, user }: Addition, name = ''): KeyDocument {
+  const key = { id, name, algorithm, publicKey: pem, enabled: true, allowSha1: false, createdMs: nowMs }
+  return user === undefined ? key : { ...key, addedBy: user }
 }
 
 export function invalid(place: string, message: string): Error {

@@ -6,7 +6,16 @@
 
 import { type CatalogError, type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import { canonicalJson } from 'svc/plugins/sealing/api'
-import type { DataKey, KmsBackend, KmsContext, KmsKey, KmsKeyPage, KmsService, KmsStatus } from './api.ts'
+import {
+  type DataKey,
+  dataKeyBytes,
+  type KmsBackend,
+  type KmsContext,
+  type KmsKey,
+  type KmsKeyPage,
+  type KmsService,
+  type KmsStatus,
+} from './api.ts'
 import { createDataKeyCache } from './data-key-cache.ts'
 import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
@@ -130,7 +139,7 @@ export function createKms({
       const { name, backend } = primary()
       const id = keyId === undefined ? backend.defaultKeyId : known(keyId)
       return chain(
-        counted('generate', () => backend.generate(id, contextBytes(context))),
+        counted('generate', () => sound(backend.generate(id, contextBytes(context)), isDataKey)),
         ({ plaintext, wrapped }): DataKey => ({
           plaintext,
           wrapped: encodeEnvelope({ backend: name, keyId: id, wrapped }),
@@ -143,7 +152,7 @@ export function createKms({
       const envelope = decodeEnvelope(wrapped)
       const { kind, backend } = findBackend(envelope.backend)
       const bytes = contextBytes(context)
-      const ask = () => counted('decrypt', () => unwrapWith(backend, envelope, bytes))
+      const ask = () => counted('decrypt', () => sound(unwrapWith(backend, envelope, bytes), isKey))
       if (kind === 'local') return ask()
       const known = cache.get(wrapped, bytes)
       if (known !== undefined) return known
@@ -159,7 +168,7 @@ export function createKms({
       const { name, backend } = primary()
       return chain(present(keyId), id =>
         chain(
-          counted('encrypt', () => backend.wrap(id, plaintext, contextBytes(context))),
+          counted('encrypt', () => sound(backend.wrap(id, plaintext, contextBytes(context)), isWrapped)),
           wrapped => encodeEnvelope({ backend: name, keyId: id, wrapped }),
         ),
       )
@@ -268,6 +277,21 @@ const notConfigured: KmsStatus = {
   online: false,
   error: '',
   version: '',
+}
+
+const wrappedBytesMax = 16 * 1024
+const isKey = ({ length }: Buffer): boolean => length === dataKeyBytes
+/** It is stored with each object. */
+const isWrapped = ({ length }: Buffer): boolean => length > 0 && length <= wrappedBytesMax
+const isDataKey = ({ plaintext, wrapped }: { readonly plaintext: Buffer; readonly wrapped: Buffer }): boolean =>
+  isKey(plaintext) && isWrapped(wrapped)
+
+/** What a backend has answered, which may be a key server that is broken or hostile. */
+function sound<T>(answer: MaybePromise<T>, isSound: (answer: T) => boolean): MaybePromise<T> {
+  return chain(answer, found => {
+    if (!isSound(found)) throw kmsErrors.kms_unavailable('The answer of the key server has a key of a wrong length.')
+    return found
+  })
 }
 
 /** Adds the names of key and backend to the error, which the backend's message lacks. */

@@ -71,6 +71,11 @@ if (withoutBrowser !== false) {
     await signInByForm(page, '/sign-in?from=//evil.test/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     t.equal(new URL(page.url()).host, new URL(console).host)
+    // Browsers take a backslash for a slash.
+    for (const from of ['//evil.test/', '/\\evil.test/', '/\\']) {
+      await page.goto(`${console}/sign-in?from=${encodeURIComponent(from)}`)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
   })
 
   t.test(

@@ -120,6 +120,8 @@ export interface KeyServer {
   readonly requests: string[]
   /** `hang` sends no answer, `fail` 503; `former` accepts POST where present releases accept PUT. */
   mode: 'fine' | 'hang' | 'fail' | 'former'
+  /** What a hostile server answers to this path, with 200; undefined: what is right. */
+  says: (path: string) => object | string | null | undefined
   /** Tokens of log-ins. */
   readonly tokens: Set<string>
   stop(): Promise<void>
@@ -146,6 +148,8 @@ export async function startKeyServer(
     async (request, response) => {
       requests.push(`${request.method} ${request.url}`)
       if (running.mode === 'hang') return
+      const said = running.says(request.url!)
+      if (said !== undefined) return response.end(typeof said === 'string' ? said : JSON.stringify(said))
       const [status, body] =
         running.mode === 'fail' ? [503, { message: 'sealed' }] : await answerOf(request, running, keys)
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -157,6 +161,7 @@ export async function startKeyServer(
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     mode: 'fine',
+    says: () => undefined,
     tokens,
     stop() {
       server.closeAllConnections()

@@ -225,4 +225,19 @@ t.test('a whole server: encrypted objects need the key server, others do not', a
   for (let i = 0; i < 1800 && !(await kms.status()).online; i++) await new Promise(resolve => setTimeout(resolve, 50))
   t.match(await kms.status(), { online: true }, 'it comes back by itself')
   t.ok((await read('large')).equals(large))
+
+  key.says = path => (/decrypt/.test(path) ? { plaintext: Buffer.alloc(7).toString('base64') } : undefined)
+  await t.rejects(read('small'), { code: 'kms_unavailable' }, 'a key that is too short')
+  const long = { plaintext: Buffer.alloc(32).toString('base64'), ciphertext: Buffer.alloc(700_000).toString('base64') }
+  key.says = path => (/generate/.test(path) ? long : undefined)
+  await t.rejects(put('refused', small, { type: 'SSE-S3' }), { code: 'kms_unavailable' }, 'more than a key')
+  for (const said of [null, 'no JSON', { created_at: [] }]) {
+    key.says = path => (/describe/.test(path) ? said : undefined)
+    await kms.requireKey(main)
+  }
+  key.says = path => (/list/.test(path) ? { names: ['..', '<b>', main, null] } : undefined)
+  t.same(
+    (await kms.listKeys({ startAfter: '', limit: 10 })).keys.map(({ id }) => id),
+    [main],
+  )
 })

@@ -10,6 +10,7 @@ const closed: Published = {
   aliases: ['www.example.test'],
   defaultBehavior: { access: 'signed' },
   behaviors: [],
+  errorPages: [],
   restrictions: {},
 }
 const shown: Published = { ...closed, defaultBehavior: { access: 'public' } }
@@ -53,6 +54,13 @@ t.test('another bucket or prefix, enabling, and fewer restrictions open what is 
   t.same(objectsOf(shown, { ...shown, restrictions: office }), everything)
   t.same(openedBy({ ...shown, enabled: false }, { ...closed, enabled: false }), [])
   t.same(openedBy({ ...shown, mode: 's3' }, closed), [], 'there the rights of the bucket decide')
+})
+
+t.test('an error page is shown to those who are refused', async t => {
+  const errorPages = [{ path: '/no.html' }]
+  t.same(objectsOf({ ...closed, errorPages }, closed), ['objects whose name is “no.html”'])
+  t.same(openedBy({ ...closed, errorPages }, { ...closed, errorPages }), [])
+  t.same(openedBy({ ...shown, errorPages }, shown), [], 'of what everybody sees')
 })
 
 t.test('restrictions are told with what is opened', async t => {

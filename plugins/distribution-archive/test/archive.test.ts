@@ -120,6 +120,9 @@ t.test('a dry run names the distributions that everybody will see', async t => {
   t.same(await opened(site('shown')), [], 'and is the same')
   const further = '  restrictions: { sourceIp: { deny: [192.0.2.1] } }\n'
   t.same(await opened(site('shown', further)), [shown], 'others may see it')
+  const errorPage = `${closed}  errorPages: [{ status: 403, path: /no.html }]\n`
+  t.same(await opened(site('shown', closed), ''), [])
+  t.same(await opened(site('shown', errorPage)), [shown], 'whoever is refused sees it')
   t.equal((await server.signed({ method: 'DELETE', path: api('/distributions/shown') })).status, 204)
 })
 

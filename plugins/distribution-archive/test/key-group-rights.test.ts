@@ -163,6 +163,64 @@ t.test('a group that no distribution names yet belongs to who made it', async t 
   t.equal((await send('DELETE', '/keygroups/planned')).status, 204)
 })
 
+t.test('nobody opens another bucket with keys that somebody else has added', async t => {
+  const planner = server.signedBy('planner', secretKey)
+  for (const [method, path, body] of [
+    ['PUT', '/policies/planner', { document: { Version: '2012-10-17', Statement: [{ Effect: 'Allow', ...action }] } }],
+    ['POST', '/users', { accessKey: 'planner', secretKey }],
+    ['POST', '/policies/attach', { policyNames: ['planner'], user: 'planner' }],
+  ] as const) {
+    t.ok((await send(method, path, body)).status < 300, path)
+  }
+  t.equal((await send('POST', '/keygroups', { id: 'trap', keys: [{ publicKey: pem() }] }, editor)).status, 201)
+  t.equal((await send('POST', '/distributions', site('bait', 'open', 'trap'), editor)).status, 201)
+  const caught = site('caught', 'hidden', 'trap')
+  const moved = (await send('POST', '/distributions', site('moved', 'open', 'trap'), planner)).json
+  t.same(
+    moved.warnings?.filter((text: string) => /others have added/.test(text)),
+    [],
+    'they open that bucket already',
+  )
+  for (const refused of [
+    await send('POST', '/distributions', caught, planner),
+    await send('PUT', '/distributions/moved', { ...moved, origin: { ...moved.origin, bucket: 'hidden' } }, planner),
+  ]) {
+    t.match(refused, { status: 403, json: { detail: /key group trap has keys that somebody else has added/ } })
+  }
+  const told = await send('POST', '/distributions?dryRun=true', caught)
+  t.equal(told.status, 200, 'whoever manages users may')
+  t.match(told.text, /keys that others have added \(editor\): with them they get into hidden/)
+  const { id, ...spec } = caught
+  const document = JSON.stringify({ apiVersion: 'svc/v1', kind: 'Distribution', metadata: { name: id }, spec })
+  const imported = await server.signed({
+    method: 'POST',
+    path: '/api/v1/distributions/import?dryRun=true',
+    headers: { 'content-type': 'application/yaml' },
+    body: document,
+  })
+  t.match(imported.json.warnings, [/keys that others have added \(editor\)/], imported.text)
+  for (const each of ['bait', 'moved']) t.equal((await send('DELETE', `/distributions/${each}`)).status, 204)
+  t.equal((await send('DELETE', '/keygroups/trap')).status, 204)
+})
+
+t.test('a user has at most a hundred key groups that no distribution names', async t => {
+  for (let count = 0; count < 100; count++) {
+    const { status } = await send('POST', '/keygroups', { id: `many-${count}` }, editor)
+    if (status !== 201) t.fail(`number ${count} is answered ${status}`)
+  }
+  for (const refused of [
+    await send('POST', '/keygroups', { id: 'one-more' }, editor),
+    await send('PUT', '/keygroups/one-more', {}, editor),
+    await importing(group('one-more', [])),
+  ]) {
+    t.match(refused, { status: 400, json: { detail: /100 key groups that no distribution names/ } })
+  }
+  t.equal((await send('POST', '/keygroups', { id: 'one-more' })).status, 201, 'whoever manages users may')
+  for (const id of ['one-more', ...Array.from({ length: 100 }, (_, count) => `many-${count}`)]) {
+    t.equal((await send('DELETE', `/keygroups/${id}`)).status, 204)
+  }
+})
+
 t.test('a domain that is taken does not tell by whom', async t => {
   const squatting = { ...site('taker', 'open', 'own'), aliases: ['veiled.example.test'] }
   t.match(await send('POST', '/distributions', squatting, editor), {
@@ -170,6 +228,14 @@ t.test('a domain that is taken does not tell by whom', async t => {
     json: { detail: 'veiled.example.test is an alias of a distribution of somebody else.' },
   })
   t.match(await send('POST', '/distributions', squatting), { json: { detail: /alias of the distribution veiled/ } })
+  const wildcard = { ...site('wild', 'hidden', 'shared'), aliases: ['*.veiled.test'] }
+  t.equal((await send('POST', '/distributions', wildcard)).status, 201)
+  const below = { ...site('taker', 'open', 'own'), aliases: ['www.veiled.test'] }
+  t.match(await send('POST', '/distributions', below, editor), {
+    status: 403,
+    json: { detail: 'www.veiled.test lies below *.veiled.test, a domain of a distribution of somebody else.' },
+  })
+  t.equal((await send('DELETE', '/distributions/wild')).status, 204)
 })
 
 t.test('reads name the distributions that the caller may manage', async t => {

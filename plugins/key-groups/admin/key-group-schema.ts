@@ -82,7 +82,7 @@ export const keyGroupInput = <Id extends TSchema>($id: string, id: Id) =>
 
 const timeOf = (timeMs: number): string => new Date(timeMs).toISOString()
 
-export function describeKey({ createdMs, ...key }: KeyOfService): Static<typeof KeyGroupKey> {
+export function describeKey({ createdMs, addedBy: _, ...key }: KeyOfService): Static<typeof KeyGroupKey> {
   return { ...key, createdAt: timeOf(createdMs) }
 }
 

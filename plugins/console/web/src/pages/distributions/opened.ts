@@ -17,6 +17,7 @@ export interface Published {
   readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
   readonly defaultBehavior: Shown
   readonly behaviors: readonly (Shown & { readonly pathPattern?: Pattern })[]
+  readonly errorPages: readonly { readonly path: string }[]
   readonly restrictions: {
     readonly sourceIp?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
     readonly originSecretHeader?: { readonly name?: string }
@@ -94,7 +95,7 @@ function elementsOf(published: Published): readonly Element[] {
   ]
 }
 
-/** Objects that are shown for unknown paths, whatever is said about their own paths. */
+/** Objects that are shown for unknown paths and with errors, whatever is said about their own paths. */
 function fallbacksOf(published: Published): ReadonlyMap<string, number> {
   const { defaultBehavior, behaviors } = published
   const levelFor = levelsOf(published)
@@ -104,6 +105,10 @@ function fallbacksOf(published: Published): ReadonlyMap<string, number> {
     const key = path.startsWith('/') ? path : `/${path}`
     if (path !== '') found.set(key, Math.max(found.get(key) ?? shownNever, levelFor(access)))
   }
+  // Whoever is refused sees them.
+  const level = published.enabled && published.mode === 'website' ? shownToAll : shownNever
+  for (const { path } of published.errorPages)
+    if (path !== '') found.set(path.startsWith('/') ? path : `/${path}`, level)
   return found
 }
 
