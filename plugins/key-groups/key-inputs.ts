@@ -12,7 +12,8 @@ const idPattern = /^[a-z0-9._-]{1,64}$/
 export function requireGroupId(id: string): void {
   // The last two are no names in a path.
   if (idPattern.test(id) && id !== '.' && id !== '..') return
-  throw keyGroupErrors.invalid_key_group('The id of a key group has 1 to 64 characters of a-z, 0-9, ".", "_" and "-".')
+  const message = 'The id of a key group has 1 to 64 characters of a-z, 0-9, ".", "_" and "-".'
+  throw keyGroupErrors.invalid_key_group(message, { cause: [{ element: '/id', message }] })
 }
 
 /** When a key is added, and by whom. */

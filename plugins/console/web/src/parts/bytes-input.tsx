@@ -32,6 +32,7 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
         <NumberInput
           aria-label={label}
           min={0}
+          allowNegative={false}
           allowDecimal={unit !== 'B'}
           flex={1}
           value={shown}

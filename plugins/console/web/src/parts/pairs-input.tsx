@@ -47,6 +47,8 @@ export function PairsInput({ of, label, hint, value, error, onChange, isSecret =
               placeholder={texts.common.name}
               value={name}
               flex={1}
+              // It would be left out.
+              required={text !== ''}
               onChange={event => onChange(value.with(index, [event.currentTarget.value, text]))}
             />
             <Value

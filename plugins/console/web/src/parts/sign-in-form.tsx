@@ -4,7 +4,7 @@ import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
-import { type SignedIn, sessionEnd, signIn } from '../api/session.ts'
+import { hadSession, type SignedIn, sessionEnd, signIn } from '../api/session.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
 
@@ -35,7 +35,7 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
       <Stack>
         {head}
         {(isInterrupted || reason !== undefined) && entry.error === null && (
-          <Alert color="gray">{reason === 'restarted' ? texts.signIn.restarted : texts.signIn.ended}</Alert>
+          <Alert color="gray">{reasonText(reason)}</Alert>
         )}
         <Failure error={entry.error} />
         <TextInput
@@ -87,4 +87,10 @@ function Throttled({ seconds }: { seconds: number }) {
       {texts.signIn.throttled(left)}
     </Alert>
   )
+}
+
+/** Whoever comes with an address for the first time had no session. */
+function reasonText(reason: typeof sessionEnd.reason): string {
+  if (reason === 'restarted') return texts.signIn.restarted
+  return reason === 'ended' || hadSession ? texts.signIn.ended : texts.signIn.asked
 }

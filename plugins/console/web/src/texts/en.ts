@@ -150,6 +150,7 @@ export const en = {
     version: (version: string) => `Version ${version}`,
     keptFor: (user: string) => `What is typed on this page is kept for ${user}. If somebody else signs in, it is lost.`,
     ended: 'Your session has ended. Sign in to go on where you were.',
+    asked: 'Sign in to see the page that you asked for.',
     restarted: 'The server has started anew, and sessions end with it. Sign in to go on where you were.',
   },
   overview: {

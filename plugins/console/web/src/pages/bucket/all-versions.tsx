@@ -54,6 +54,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
         </Title>
         <Text size="sm" c="dimmed">
           {data?.versioning === 'off' ? words.notKept : words.hint}
+          {data !== undefined && data.versioning === undefined && ` ${words.unknown}`}
         </Text>
       </div>
       <TextInput

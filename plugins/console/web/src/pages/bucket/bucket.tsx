@@ -1,11 +1,15 @@
-import { Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Anchor, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { Problem } from '../../api/problem.ts'
 import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
 import { useKnownRights } from '../../parts/rights.ts'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
 import { Breadcrumb } from '../objects/breadcrumb.tsx'
+import { bucketQuery } from '../objects/queries.ts'
 
 const Browser = lazy(async () => ({ default: (await import('../objects/browser.tsx')).Browser }))
 const AllVersions = lazy(async () => ({ default: (await import('./all-versions.tsx')).AllVersions }))
@@ -40,6 +44,7 @@ export function Bucket() {
   const navigate = useNavigate()
   const known = useKnownRights(bucket)
   const rights = known ?? none
+  const { error } = useQuery(bucketQuery(bucket))
   // The tab in the address stays, also before the rights are known.
   const isShown = (name: BucketTab) =>
     name === tab || needs[name].some(action => rights.has(action)) || needs[name].length === 0
@@ -70,33 +75,44 @@ export function Bucket() {
       <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
         {bucket}
       </Title>
-      <Tabs value={tab} onChange={choose} keepMounted={false}>
-        <TabRow chosen={tab} tabs={bucketTabs.filter(isShown).map(name => [name, texts.bucket.tabs[name]])} />
-        {isDenied && <Text>{texts.bucket.denied(needs[tab])}</Text>}
-        <Suspense fallback={<Skeleton h={240} />}>
-          <Tabs.Panel value="objects">
-            <Stack>
-              <Breadcrumb bucket={bucket} prefix={prefix} />
-              <Browser
-                key={`${bucket}/${prefix} ${find}`}
-                bucket={bucket}
-                prefix={prefix}
-                find={find}
-                shown={object}
-                onShow={show}
-              />
-            </Stack>
-          </Tabs.Panel>
-          <Tabs.Panel value="versions">{isOpen && <AllVersions bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="uploads">{isOpen && <Uploads bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="settings">{isOpen && <Settings bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="access">{isOpen && <Access bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="events">{isOpen && <Events bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="policy">{isOpen && <Policy bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="distributions">{isOpen && <Distributions bucket={bucket} />}</Tabs.Panel>
-          <Tabs.Panel value="lifecycle">{isOpen && <Lifecycle bucket={bucket} />}</Tabs.Panel>
-        </Suspense>
-      </Tabs>
+      {isMissing(error) ? (
+        <>
+          <ProblemAlert error={error} />
+          <Anchor component={Link} to="/buckets" underline="always">
+            {texts.bucket.toAll}
+          </Anchor>
+        </>
+      ) : (
+        <Tabs value={tab} onChange={choose} keepMounted={false}>
+          <TabRow chosen={tab} tabs={bucketTabs.filter(isShown).map(name => [name, texts.bucket.tabs[name]])} />
+          {isDenied && <Text>{texts.bucket.denied(needs[tab])}</Text>}
+          <Suspense fallback={<Skeleton h={240} />}>
+            <Tabs.Panel value="objects">
+              <Stack>
+                <Breadcrumb bucket={bucket} prefix={prefix} />
+                <Browser
+                  key={`${bucket}/${prefix} ${find}`}
+                  bucket={bucket}
+                  prefix={prefix}
+                  find={find}
+                  shown={object}
+                  onShow={show}
+                />
+              </Stack>
+            </Tabs.Panel>
+            <Tabs.Panel value="versions">{isOpen && <AllVersions bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="uploads">{isOpen && <Uploads bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="settings">{isOpen && <Settings bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="access">{isOpen && <Access bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="events">{isOpen && <Events bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="policy">{isOpen && <Policy bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="distributions">{isOpen && <Distributions bucket={bucket} />}</Tabs.Panel>
+            <Tabs.Panel value="lifecycle">{isOpen && <Lifecycle bucket={bucket} />}</Tabs.Panel>
+          </Suspense>
+        </Tabs>
+      )}
     </Stack>
   )
 }
+
+const isMissing = (error: unknown): boolean => error instanceof Problem && error.status === 404

@@ -47,10 +47,12 @@ export function Purge({ distribution }: { distribution?: string }) {
   const preview = useMutation({
     // For what is asked now: its answer says nothing of what is changed afterwards.
     mutationFn: (_asked: string) => send(form.getValues(), true),
+    onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
   })
   const purging = useMutation({
     mutationFn: () => send(form.getValues(), false),
+    onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
     async onSuccess({ id }) {
       notifications.show({ color: 'teal', message: words.sent(id) })

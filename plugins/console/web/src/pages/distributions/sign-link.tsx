@@ -12,13 +12,19 @@ const words = texts.distributions
 
 const isExact = (alias: string): boolean => !alias.startsWith('*.')
 
+/** Where the first signed behavior begins. */
+function signedPath({ behaviors }: Distribution): string {
+  const signed = behaviors.find(({ access }) => access === 'signed')?.pathPattern
+  return signed?.type === 'prefix' ? signed.pattern : '/'
+}
+
 export function SignLink({ of, onClose }: { of: Distribution; onClose: () => void }) {
   const places = usePlaces(of)
   const origins = of.aliases.filter(isExact).map(alias => {
     const place = places(alias)
     return place === undefined || place === 'none' ? alias : `${place.scheme}://${alias}${place.port}`
   })
-  const form = useForm({ initialValues: { path: '/', origin: '', expiresInSeconds: '86400', ip: '' } })
+  const form = useForm({ initialValues: { path: signedPath(of), origin: '', expiresInSeconds: '86400', ip: '' } })
   const [url, setUrl] = useState<string>()
   const sign = async () => {
     const { path, origin: chosen, expiresInSeconds, ip } = form.getValues()

@@ -1,4 +1,5 @@
 import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -82,26 +83,14 @@ const columns: Column<Key>[] = [
 
 function CreateKey({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
-  const [id, setId] = useState('')
+  const form = useForm({ initialValues: { id: '' } })
   const create = async () => {
-    await call('createKmsKey', { body: { id: id.trim() } })
+    await call('createKmsKey', { body: { id: form.getValues().id.trim() } })
     await queryClient.invalidateQueries({ queryKey: ['kms-keys'] })
   }
   return (
-    <FormDialog
-      title={texts.keys.create}
-      submit={texts.common.create}
-      isDirty={id !== ''}
-      onSubmit={create}
-      onClose={onClose}
-    >
-      <TextInput
-        label={texts.common.name}
-        required
-        data-autofocus
-        value={id}
-        onChange={event => setId(event.currentTarget.value)}
-      />
+    <FormDialog title={texts.keys.create} submit={texts.common.create} form={form} onSubmit={create} onClose={onClose}>
+      <TextInput label={texts.common.name} required data-autofocus {...form.getInputProps('id')} />
     </FormDialog>
   )
 }

@@ -41,9 +41,15 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
       isReady={isFetchedAfterMount && !isFetching && data !== undefined}
     >
       <Text size="sm">{texts.objects.deleteText(keys.length, folders.length)}.</Text>
-      <Text size="sm">{isUndoable ? texts.objects.deleteVersioned : texts.objects.deleteForGood}</Text>
+      <Text size="sm">{keptText(data?.versioning)}</Text>
     </ConfirmDeletion>
   )
+}
+
+/** Whoever may not see whether old versions are kept is told that. */
+function keptText(versioning: string | undefined): string {
+  if (versioning === undefined) return texts.objects.deleteUnknown
+  return versioning === 'enabled' ? texts.objects.deleteVersioned : texts.objects.deleteForGood
 }
 
 /** Folders page by page, until the server says that nothing is left. Throws where something could not be deleted. */

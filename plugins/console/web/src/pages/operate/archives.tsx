@@ -1,14 +1,20 @@
 /** Exports of settings, and imports that are shown as what would change before they do. */
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Stack, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ImportForm } from '../../parts/import-form.tsx'
+import { counted } from '../../texts/counted.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.tools
+
+/** Documents that can let in those who have no credentials. */
+const decidesAccess = /^(distribution\/|bucket\/[^/]+\/(bucket-policy|access-rules|object-ownership)$|config\/access$)/
+const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds
 type Result = Answer<'importCluster'>
@@ -25,6 +31,25 @@ export function Archives() {
   const mayImport = useMay('admin:ImportCluster')
   const mayChange = useMay('admin:ConfigUpdate')
   const { cluster, config } = words.kinds
+  const { ask, question } = useAskFirst()
+  const confirm = async ({ created = [], changed = [] }: Result): Promise<boolean> => {
+    const names = [...created, ...changed].filter(name => decidesAccess.test(name))
+    if (names.length === 0) return true
+    const shown = names.slice(0, namesShownMax)
+    const more = names.length - shown.length
+    const text = (
+      <>
+        <Text size="sm">{words.mayOpen}</Text>
+        <List size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {shown.map(name => (
+            <List.Item key={name}>{name}</List.Item>
+          ))}
+          {more > 0 && <List.Item>{texts.accessRules.moreOpenings(more)}</List.Item>}
+        </List>
+      </>
+    )
+    return ask({ title: words.mayOpenTitle, action: words.apply, text })
+  }
   const kinds = { ...(mayImport && { cluster }), ...(mayChange && { config }) }
   return (
     <Stack>
@@ -36,6 +61,7 @@ export function Archives() {
         <ImportForm
           kinds={kinds}
           replaceText={words.replaceText}
+          confirm={confirm}
           send={async ({ file, kind, mode, dryRun }): Promise<Result> => {
             const request = { query: { mode, dryRun }, raw: file.slice(0, file.size, await typeOf(kind, file)) }
             return kind === 'cluster' ? call('importCluster', request) : call('importConfig', request)
@@ -44,6 +70,7 @@ export function Archives() {
           {result => <Changes result={result} />}
         </ImportForm>
       )}
+      {question}
     </Stack>
   )
 }
@@ -65,9 +92,10 @@ function Changes({ result }: { result: Result }) {
     [words.removed, removed],
   ] as const
   const isSame = isCompared && changes.every(([, names]) => names.length === 0)
-  const contents = Object.entries(words.counts).flatMap(([name, label]) => {
-    const count = Number(counts[name as keyof typeof words.counts])
-    return count === 0 ? [] : [`${count.toLocaleString('en')} ${label}`]
+  const documents = Object.values(counts.documents ?? {}).reduce((sum, count) => sum + count, 0)
+  const contents = Object.entries({ ...counts, documents }).flatMap(([name, count]) => {
+    const [one, many] = wordsOf(name)
+    return count === 0 || one === undefined ? [] : [counted(Number(count), one, many)]
   })
   return (
     <Alert
@@ -83,3 +111,6 @@ function Changes({ result }: { result: Result }) {
     </Alert>
   )
 }
+
+const wordsOf = (name: string): readonly string[] =>
+  (words.counts as Readonly<Record<string, readonly string[]>>)[name] ?? []

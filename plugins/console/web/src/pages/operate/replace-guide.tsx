@@ -39,6 +39,7 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
             {spare < 0 ? words.outOfReach : words.maySpare(spare)}
           </Alert>
         )}
+        {!isMissing && <Alert color="orange">{offline > 0 ? words.worksOthersFailed(offline) : words.works}</Alert>}
         <List type="ordered" spacing="md" size="sm">
           <Step title={steps.find}>{steps.findText(path, error)}</Step>
           <Step title={steps.swap}>{steps.swapText}</Step>

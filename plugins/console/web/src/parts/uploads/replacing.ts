@@ -13,6 +13,8 @@ export interface Replacing {
   readonly isCut: boolean
   /** Keys that would be replaced; undefined while they are looked for. */
   readonly found: readonly string[] | undefined
+  /** Whether one may see that no old versions are kept. */
+  readonly isKnown: boolean
   readonly replace: () => void
   readonly skip: () => void
   readonly cancel: () => void
@@ -51,18 +53,19 @@ class ReplacingStore {
     try {
       const answered = await new Promise<readonly Chosen[]>((resolve, reject) => {
         signal.addEventListener('abort', () => resolve([]))
-        const given = { bucket, files: chosen.length, isCut: false, found: undefined }
+        const given = { bucket, files: chosen.length, isCut: false, found: undefined, isKnown: false }
         const idle = () => {}
         this.#show({ ...given, replace: idle, skip: idle, cancel: () => cancelled.abort() })
         const onUnreachable = () => {
           if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
         }
-        this.#look(bucket, chosen, signal, onUnreachable).then(found => {
+        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, isKnown }) => {
           if (found.length === 0) return resolve(chosen)
           const keys = new Set(found)
           this.#show({
             ...given,
             found,
+            isKnown,
             replace: () => resolve(chosen),
             skip: () => resolve(chosen.filter(({ key }) => !keys.has(key))),
             cancel: () => cancelled.abort(),
@@ -80,11 +83,13 @@ class ReplacingStore {
   async #look(bucket: string, chosen: readonly Chosen[], signal: AbortSignal, onUnreachable: () => void) {
     const load = () => call('getBucket', { params: { bucket }, signal })
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
-    if (versioning === 'enabled') return []
+    const isKnown = versioning !== undefined
+    if (versioning === 'enabled') return { found: [], isKnown }
     // What an earlier page began with the same file goes on.
     const fresh = chosen.filter(({ key, file }) => !uploadQueue.isContinued(bucket, key, file))
-    if (fresh.length === 0) return []
-    return existingKeys(bucket, [...new Set(fresh.map(({ key }) => key))], signal, onUnreachable)
+    if (fresh.length === 0) return { found: [], isKnown }
+    const keys = [...new Set(fresh.map(({ key }) => key))]
+    return { found: await existingKeys(bucket, keys, signal, onUnreachable), isKnown }
   }
 
   #show(replacing: Replacing | undefined): void {

@@ -95,12 +95,15 @@ export async function withRetries<T>(
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       if (error.status === 0) await onUnreachable()
-      else if (!(error.status === 429 || error.status >= 500) || tries >= pausesMs.length) throw error
+      else if (!isPassing(error) || tries >= pausesMs.length) throw error
       signal.throwIfAborted()
       await pause(pausesMs[Math.min(tries, pausesMs.length - 1)]!, signal)
     }
   }
 }
+
+/** What the server does not have (501) it will not have in a few seconds. */
+const isPassing = ({ status }: Problem): boolean => status === 429 || (status >= 500 && status !== 501)
 
 /** Shorter where the browser notices that it has a connection again. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {

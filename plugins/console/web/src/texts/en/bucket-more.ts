@@ -19,6 +19,7 @@ export const bucketVersions = {
   title: 'All versions',
   hint: 'Current and old versions and delete markers, by key, the newest first. Restoring an old version makes a new one with its content; the old one stays in the list.',
   none: 'There is no version.',
+  unknown: 'Whether the bucket keeps old versions from now on you may not see (s3:GetBucketVersioning).',
   notKept: 'This bucket has never kept old versions: each key has one.',
 }
 

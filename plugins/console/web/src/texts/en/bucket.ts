@@ -1,5 +1,6 @@
 /** The tabs of a bucket. */
 export const bucket = {
+  toAll: 'All buckets',
   tabs: {
     objects: 'Objects',
     versions: 'Versions',

@@ -27,6 +27,10 @@ export const drives = {
       : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
   outOfReach:
     'More drives of this set have failed than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
+  works:
+    'This drive works. Replace it while you can still choose when: until the new one is rebuilt the set has less redundancy.',
+  worksOthersFailed: (count: number) =>
+    `This drive works, and ${count === 1 ? 'another one of its set is' : `${count} others of its set are`} offline: replace ${count === 1 ? 'that one' : 'those'} first. With one drive more away the set may take no writes, or lose what it has.`,
   steps: {
     find: 'Find the disk',
     findText: (path: string, error: string) =>

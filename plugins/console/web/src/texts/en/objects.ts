@@ -36,6 +36,8 @@ export const objects = {
       .join(' and '),
   deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored.',
   deleteForGood: 'The bucket keeps no old versions: this cannot be undone.',
+  deleteUnknown:
+    'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, this cannot be undone.',
   deleted: (count: number) => `${formatCount(count)} deleted.`,
   deleteFailed: (count: number, first: string) => `${formatCount(count)} could not be deleted. The first: ${first}`,
   folder: 'folder',
@@ -121,7 +123,10 @@ export const uploads = {
       : `Looking which of ${formatCount(files)} files exist already…`,
   lookCut: 'There is no connection to the server. The upload waits for it.',
   replaceTitle: (count: number) => (count === 1 ? 'Replace 1 object?' : `Replace ${formatCount(count)} objects?`),
-  replaceText: (bucket: string) => `${bucket} keeps no old versions: what is replaced is gone.`,
+  replaceText: (bucket: string, isKnown: boolean) =>
+    isKnown
+      ? `${bucket} keeps no old versions: what is replaced is gone.`
+      : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone.`,
   replaceCancel: 'Upload nothing',
   skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : formatCount(count)}`,
   replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),

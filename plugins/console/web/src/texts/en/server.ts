@@ -29,7 +29,7 @@ export const server = {
   restart: 'Restart',
   restartTitle: 'Restart the server?',
   restartText:
-    'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first. This page waits; when the server is back you sign in again, because sessions end with it.',
+    'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first, as far as they need no longer than SVC_STOP_TIMEOUT (usually 30 seconds). This page waits; when the server is back you sign in again, because sessions end with it.',
   stop: 'Stop',
   stopTitle: 'Stop the server?',
   stopText:
