@@ -66,20 +66,20 @@ export function readChain(text: string): X509Certificate[] {
 
 function readKey(text: string): KeyObject {
   if (text.includes('ENCRYPTED')) {
-    refuse('The private key is encrypted with a password; give it without one, it is sealed here')
+    refuse('The private key is encrypted with a password; give it without one, it is sealed here', 'privateKey')
   }
   try {
     return createPrivateKey(text)
   } catch {
     // The parser's own message may quote its input.
-    return refuse('The private key is no unencrypted key in PEM form')
+    return refuse('The private key is no unencrypted key in PEM form', 'privateKey')
   }
 }
 
 function requireKeyOfLeaf(chain: readonly X509Certificate[], key: KeyObject): void {
   const place = chain.findIndex(certificate => certificate.checkPrivateKey(key))
   if (place === 0) return
-  if (place < 0) refuse('The private key does not match the first certificate, which must be the leaf')
+  if (place < 0) refuse('The private key does not match the first certificate, which must be the leaf', 'privateKey')
   const first = chain[0]!.subject.replaceAll('\n', ', ')
   refuse(
     `The chain begins with ${first}; the leaf, to which the key belongs, is certificate ${place + 1}: put it first`,
@@ -150,6 +150,7 @@ function requireOpenSsl(cert: string, key: string): void {
   }
 }
 
-function refuse(problem: string): never {
-  throw certificatesErrors.invalid_certificate(`${problem}.`)
+function refuse(problem: string, field: 'certificate' | 'privateKey' = 'certificate'): never {
+  const message = `${problem}.`
+  throw certificatesErrors.invalid_certificate(message, { cause: [{ element: `/${field}`, message }] })
 }

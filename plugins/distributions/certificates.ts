@@ -1,5 +1,5 @@
 /** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
-import { adminErrors } from 'svc/plugins/admin/api'
+import { adminErrors, checkField } from 'svc/plugins/admin/api'
 import { type CertificateState, type CertificatesService, nameProblem, uncovered } from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
 import type { ListenerName } from 'svc/plugins/http/api'
@@ -68,7 +68,7 @@ export function createDistributionCertificates(
         'No loaded plugin keeps DNS providers: tls.challenge can be http-01 or tls-alpn-01.',
       )
     }
-    await dnsProviders.get(name)
+    await checkField('/tls/dnsProvider', () => dnsProviders.get(name))
     return tx => dnsProviders.requireProvider(tx, name)
   }
 
@@ -113,7 +113,7 @@ export function createDistributionCertificates(
         throw adminErrors.not_implemented('No loaded plugin keeps certificates: tls.certificate can only be none.')
       }
       if (certificate !== 'auto') {
-        const use = await certificates.prepareUse(certificate, aliases)
+        const use = await checkField('/tls/certificate', () => certificates.prepareUse(certificate, aliases))
         return tx => {
           end(tx)
           use(tx)

@@ -44,7 +44,7 @@ export default defineAdminOperation({
       throw invalidRules(
         rules.flatMap(({ id, arn }, rule) => {
           const reason = unreachable.find(other => other.arn === arn)?.reason
-          const message = `Unable to validate the following destination configurations (Arn ${arn}): ${reason}`
+          const message = `The target ${arn} does not take events now, so no new rule can name it: ${reason}`
           return reason === undefined ? [] : [{ rule, id, code: 'InvalidArgument', message }]
         }),
       )

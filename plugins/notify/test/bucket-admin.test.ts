@@ -160,7 +160,7 @@ t.test('each subscription is checked separately', async t => {
     'each says what it is about',
   )
   const down = await put([{ id: 'x', arn: arn('down'), events: ['s3:ObjectCreated:Put'] }])
-  const reason = `Unable to validate the following destination configurations (Arn ${arn('down')}): nobody is there`
+  const reason = `The target ${arn('down')} does not take events now, so no new rule can name it: nobody is there`
   t.match(down.json, { code: 'invalid_configuration', ruleErrors: [{ rule: 0, id: 'x', message: reason }] })
   t.equal((await signed({ path })).json.subscriptions[0].id, 'topic', 'nothing was stored')
   const away = { id: 'x', arn: arn('down'), kind: 'queue' as const, filters: [], events: ['s3:ObjectCreated:Put'] }

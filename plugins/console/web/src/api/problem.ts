@@ -109,13 +109,13 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   })
 }
 
-/** Errors for `setErrors` of a form whose values are the body. `/origin/bucket` becomes `origin.bucket`. */
+/** Errors for `setErrors` of a form whose values are the body or the query. `/origin/bucket` becomes `origin.bucket`. */
 export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(
     error.fields
       .filter(({ field }) => field !== '')
-      .map(({ field, message }) => [field.replace(/^\//, '').replaceAll('/', '.'), message]),
+      .map(({ field, message }) => [field.replace(/^(query)?\//, '').replaceAll('/', '.'), message]),
   )
 }
 

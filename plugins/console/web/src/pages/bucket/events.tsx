@@ -4,8 +4,11 @@ import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
@@ -59,11 +62,14 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
         body: form.getValues(),
         ...(etag !== undefined && { ifMatch: etag }),
       }),
+    onError: error => form.setErrors(ruleErrorsOf(error)),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await onChanged()
     },
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, saving.error)
   const rules = form.values.subscriptions
   const add = () =>
     form.insertListItem('subscriptions', {
@@ -74,9 +80,9 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       suffix: '',
     })
   return (
-    <form onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack>
-        <Conflict error={saving.error} onLoad={onChanged} />
+        <Conflict error={unsaid} onLoad={onChanged} />
         {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
         {targets.isSuccess && arns.length === 0 && <Text c="dimmed">{words.noTargets}</Text>}
         {rules.map(({ arn }, index) => (
@@ -129,6 +135,15 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     </form>
   )
 }
+
+/** What is wrong with a rule stands at its target. */
+const ruleErrorsOf = (error: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(formErrorsOf(error)).map(([path, message]) => [
+      path.replace(/^rules\.(\d+)$/, 'subscriptions.$1.arn'),
+      message,
+    ]),
+  )
 
 interface Refusal {
   readonly label: (target: string) => string

@@ -1,8 +1,10 @@
 import { Button, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -28,11 +30,14 @@ export function Inspect({ distribution }: { distribution?: string }) {
         query: { url: url.trim(), header, ...(chosen.trim() !== '' && { distribution: chosen.trim() }) },
       })
     },
+    onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
   })
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, inspection.error)
   return (
     <Stack>
-      <form onSubmit={form.onSubmit(() => inspection.mutate())}>
+      <form ref={element} onSubmit={form.onSubmit(() => inspection.mutate())}>
         <Stack>
           <Text size="sm" c="dimmed">
             {words.hint}
@@ -61,7 +66,7 @@ export function Inspect({ distribution }: { distribution?: string }) {
           </div>
         </Stack>
       </form>
-      {inspection.error !== null && <ProblemAlert error={inspection.error} />}
+      {unsaid !== null && <ProblemAlert error={unsaid} />}
       {inspection.data !== undefined && <Effective inspection={inspection.data} />}
     </Stack>
   )

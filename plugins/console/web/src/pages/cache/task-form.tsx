@@ -1,6 +1,7 @@
 /** A form that begins a purge or a warm-up, and its fields that both have. */
 import { Group, Paper, Stack, Text, Textarea } from '@mantine/core'
-import type { FormEvent, ReactNode } from 'react'
+import { type FormEvent, type ReactNode, useRef } from 'react'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { errorOf } from './lines.ts'
 import { type PatternDraft, Patterns } from './patterns.tsx'
@@ -15,15 +16,17 @@ export interface TaskFormProps {
 }
 
 export function TaskForm({ hint, onSubmit, error, actions, children }: TaskFormProps) {
+  const element = useRef<HTMLFormElement>(null)
+  const unsaid = useUnsaid(element, error)
   return (
     <Paper withBorder p="md">
-      <form onSubmit={onSubmit}>
+      <form ref={element} onSubmit={onSubmit}>
         <Stack>
           <Text size="sm" c="dimmed">
             {hint}
           </Text>
           {children}
-          {error !== null && <ProblemAlert error={error} />}
+          {unsaid !== null && <ProblemAlert error={unsaid} />}
           <Group>{actions}</Group>
         </Stack>
       </form>

@@ -38,6 +38,7 @@ export function WarmUp({ distribution }: { distribution?: string }) {
   const starting = useMutation({
     mutationFn: () =>
       call('createWarmup', { params: { id: form.values.distribution.trim() }, body: bodyOf(form.values) }),
+    onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
     async onSuccess(warmup) {
       notifications.show({ color: 'teal', message: words.started(warmup.id) })
