@@ -367,6 +367,13 @@ if (withoutBrowser !== false) {
 
     await page.getByRole('button', { name: 'Add rule' }).click()
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('no-drafts')
+    const who = dialog.getByRole('combobox', { name: 'Who' })
+    await who.fill('ghost')
+    await page.keyboard.press('Enter')
+    await dialog.getByText('This server has no ghost: the rule counts for nobody').waitFor()
+    await page.keyboard.press('Backspace')
+    await dialog.getByText('This server has no ghost').waitFor({ state: 'detached' })
+    await page.keyboard.press('Tab')
     await dialog.getByLabel('The rule', { exact: true }).selectOption('denies')
     await dialog.getByLabel('Keys').selectOption('that fit an expression (RE2)')
     await dialog.getByLabel('Pattern').fill('^(draft')
@@ -526,6 +533,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'What would change' }).click()
     await page.locator('.mantine-InputWrapper-error', { hasText: /^line 1 must have keys/ }).waitFor()
     await page.getByLabel('Type of file').selectOption({ index: 0 })
+    const archived = { id: 'archived', aliases: ['archived.example.test'], origin: { bucket: 'site' } }
+    await admin.call('POST', '/distributions', archived)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export everything' }).click(),
@@ -539,6 +548,22 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported:').waitFor()
+
+    // What opens a bucket is not imported without an answer.
+    await admin.call('DELETE', '/distributions/archived')
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('distribution/archived').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    const question = page.getByRole('dialog', { name: 'Import what decides who gets in?' })
+    await question.getByText('distribution/archived').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.rejects(admin.call('GET', '/distributions/archived'), /404/, 'a question imports nothing')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await question.getByRole('button', { name: 'Import' }).click()
+    await page.getByText('Imported:').waitFor()
+    t.match(await admin.call('GET', '/distributions/archived'), { id: 'archived' })
     await page.getByLabel('Seconds').first().fill('1')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByText('GET', { exact: true }).waitFor()

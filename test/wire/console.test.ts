@@ -509,6 +509,12 @@ if (withoutBrowser !== false) {
       await page.getByLabel(`Name of tag ${index}`).fill(name)
       await page.getByLabel(`Value of tag ${index}`).fill(value)
     }
+    await page.getByRole('button', { name: 'Add tag' }).click()
+    await page.getByLabel('Value of tag 3').fill('of nothing')
+    t.ok((await page.getByLabel('Name of tag 3').getAttribute('required')) !== null, 'it would be left out')
+    await page.getByRole('button', { name: 'Save' }).click()
+    t.equal(await page.getByText('Tags: Saved.').count(), 0)
+    await page.getByRole('button', { name: 'Remove tag 3' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/tags'), { tags: { team: 'web', 'a=b': 'c' } })

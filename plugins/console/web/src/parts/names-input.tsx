@@ -20,9 +20,14 @@ export interface NamesInputProps {
   readonly onChange: (value: string[]) => void
 }
 
+/** `isWhole`: there are no others. Who may not list them gets none, and can still type them. */
+export function useNames(of: keyof typeof sources, enabled = true): { names: readonly string[]; isWhole: boolean } {
+  const { data } = useQuery({ queryKey: ['names', of], queryFn: sources[of], retry: false, enabled })
+  return { names: data ?? [], isWhole: data !== undefined && data.length < shownMax }
+}
+
 export function NamesInput({ label, of, value, onChange }: NamesInputProps) {
-  // Who may not list them can still type them.
-  const { data = [] } = useQuery({ queryKey: ['names', of], queryFn: sources[of], retry: false })
+  const { names } = useNames(of)
   const hint = value.length === 0 ? { placeholder: texts.common.chooseOrType } : {}
-  return <TagsInput label={label} data={data} value={value} onChange={onChange} clearable {...hint} />
+  return <TagsInput label={label} data={[...names]} value={value} onChange={onChange} clearable {...hint} />
 }

@@ -2,8 +2,10 @@ import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Te
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
+import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useNames } from '../../parts/names-input.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
@@ -114,6 +116,26 @@ function keysOf(match: Rule['match']): string {
   return match === undefined ? words.everyObject : words.keysThat(words.matchTypes[match.type], match.pattern)
 }
 
+/** A rule for nobody is taken by the server: a user may be made later, or be one of a directory. */
+function Principals(props: { value?: string[]; onChange?: (value: string[]) => void }) {
+  const users = useNames('users', useMay('admin:ListUsers'))
+  const groups = useNames('groups', useMay('admin:ListGroups'))
+  const known = new Set(['*', ...users.names, ...groups.names.map(name => `group:${name}`)])
+  const unknown = (props.value ?? []).filter(
+    name => !known.has(name) && (name.startsWith('group:') ? groups : users).isWhole,
+  )
+  return (
+    <TagsInput
+      label={words.principals}
+      description={
+        unknown.length === 0 ? words.principalsHint : `${words.principalsHint} ${words.unknownPrincipals(unknown)}`
+      }
+      data={[...known]}
+      {...props}
+    />
+  )
+}
+
 export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose }: EditRuleProps) {
   const [isTesting, setTesting] = useState(false)
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
@@ -157,7 +179,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
         <NativeSelect label={words.effect} data={choicesOf(words.effects)} {...form.getInputProps('effect')} />
         <NumberInput label={words.priority} {...form.getInputProps('priority')} />
       </SimpleGrid>
-      <TagsInput label={words.principals} description={words.principalsHint} {...form.getInputProps('principals')} />
+      <Principals {...form.getInputProps('principals')} />
       <TagsInput
         label={words.actions}
         description={words.actionsHint}

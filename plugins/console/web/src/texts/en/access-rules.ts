@@ -92,6 +92,8 @@ export const accessRules = {
   numbered: (priority: number) => `number ${formatCount(priority)}`,
   principals: 'Who',
   principalsHint: '* is everybody, also without credentials; otherwise names of users, or group:NAME.',
+  unknownPrincipals: (names: readonly string[]) =>
+    `This server has no ${new Intl.ListFormat('en', { type: 'disjunction' }).format(names)}: the rule counts for nobody of that name, unless a directory knows them.`,
   actions: 'What',
   actionsHint: 'read, list, write, delete, tag, or actions such as s3:GetObject.',
   matchType: 'Keys',
