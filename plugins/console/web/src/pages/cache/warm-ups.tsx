@@ -114,7 +114,7 @@ function Way({ warmup }: { warmup: Warmup }) {
       </Text>
       {errors.slice(0, errorsShown).map(({ url, status, message }) => (
         <Text key={url} size="xs" c="red" style={{ overflowWrap: 'anywhere' }}>
-          {words.error(url, status, message)}
+          {words.error(url.replace(/^\/\//, ''), status, message)}
         </Text>
       ))}
       {errors.length > errorsShown && (
