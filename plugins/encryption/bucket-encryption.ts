@@ -6,7 +6,7 @@ import type { KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { BucketEncryption, EncryptionService } from './api.ts'
 import { encryptionErrors } from './errors.ts'
 import type { EffectiveRequest } from './transform.ts'
@@ -47,8 +47,26 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
       : { ...wanted, kmsKeyId }
   }
 
+  /** Nobody could write into a bucket whose keys are not there. */
+  async function problem(
+    _bucket: string,
+    { algorithm, kmsKeyId }: Static<typeof BucketEncryptionDocument>,
+  ): Promise<string | undefined> {
+    if (algorithm === undefined) return undefined
+    if (!kms.isConfigured) {
+      return `it needs encryption keys (${algorithm}), and this server has none: start it with SVC_KMS_SECRET_KEY or with a key server`
+    }
+    try {
+      if (kmsKeyId !== undefined) await kms.requireKey(kmsKeyId)
+    } catch (error) {
+      // A key server that is away may have the key.
+      if (isCatalogError(error) && error.status < 500) return `it needs a key that is not there: ${error.message}`
+    }
+    return undefined
+  }
+
   return {
-    section: { documents },
+    section: { documents, problem },
     configuration,
 
     effectiveRequest(bucket, requested) {

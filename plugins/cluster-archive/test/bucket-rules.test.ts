@@ -45,6 +45,12 @@ const cases: [string, string, ArchivedBucket, string][] = [
   ['a long key', 'tagged', { ...plain, tags: { ['k'.repeat(129)]: 'x' } }, '/tags'],
   ['a long value', 'tagged', { ...plain, tags: { key: 'x'.repeat(257) } }, '/tags'],
   ['a quota that is no number of bytes', 'limited', { ...plain, quotaBytes: 1e300 }, '/quotaBytes'],
+  [
+    'encryption by keys that the server does not have',
+    'sealed',
+    { ...plain, documents: { 'bucket-encryption': { algorithm: 'aws:kms' } } },
+    '/documents/bucket-encryption',
+  ],
   ['years of retention', 'locked', locked({ mode: 'COMPLIANCE', years: 1e15 }), '/objectLock/defaultRetention/years'],
   ['days of retention', 'locked', locked({ mode: 'GOVERNANCE', days: 36_501 }), '/objectLock/defaultRetention/days'],
 ]
