@@ -95,7 +95,7 @@ function requireLevels(given: Levels, named: (name: string) => PartialPolicy | u
   const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
   const [, { policy }, element] = given.at(-1) as Levels[number]
   if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
-    throw noPolicy(policy, `${element}/policy: `)
+    throw noPolicy(policy, `${element}/policy`)
   requireOrder(resolvePolicy(settings, named).policy, element)
 }
 
@@ -107,8 +107,12 @@ export function requireCustom(name: string): void {
   if (builtInPolicies.has(name)) throw cacheErrors.builtin_cache_policy(`The cache policy ${name} is built in.`)
 }
 
-export const noPolicy = (name: string, where = ''): Error =>
-  cacheErrors.cache_policy_not_found(`${where}There is no cache policy ${JSON.stringify(name)}.`)
+/** `element`: the field that names it. */
+export function noPolicy(name: string, element?: string): Error {
+  const message = `There is no cache policy ${JSON.stringify(name)}.`
+  if (element === undefined) return cacheErrors.cache_policy_not_found(message)
+  return cacheErrors.cache_policy_not_found(`${element}: ${message}`, { cause: [{ element, message }] })
+}
 
 /** Throws `cache_policy_in_use`, whose message says which settings name the policy. */
 export function requireUnused(name: string, { settings, distributions }: CacheValues): void {

@@ -93,7 +93,7 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
     // A setting is named with its subsystem: `notify_webhook:name.endpoint`.
     const [, key, flaw] = /^\w+(?::[\w-]+)?\.(\w+) (.+)$/s.exec(detail) ?? []
     if (key !== undefined) return [{ field: `/settings/${key}`, message: flaw as string }]
-    const [, field, message] = /^(\/[\w/~.-]+) (.+)$/s.exec(detail) ?? []
+    const [, field, message] = /^((?:query)?\/[\w/~.-]+) (.+)$/s.exec(detail) ?? []
     return field === undefined ? [] : [{ field, message: message as string }]
   }
   return (lists.flat() as GivenError[]).flatMap(({ element, line, column, rule, field, message }) => {
@@ -107,6 +107,13 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
     const within = typeof field === 'string' ? `/${field.replace(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}` : ''
     return [{ field: `/rules/${rule}${within}`, message }]
   })
+}
+
+/** The refusal of a name that stands in the path of the request, at the field of the form that has it. */
+export function atField(error: unknown, code: string, field: string): unknown {
+  if (!(error instanceof Problem) || error.code !== code) return error
+  const { status, isOfServer, requestId, message } = error
+  return new Problem({ status, code, isOfServer, requestId, detail: message, fields: [{ field, message }] })
 }
 
 /** Errors for `setErrors` of a form whose values are the body or the query. `/origin/bucket` becomes `origin.bucket`. */

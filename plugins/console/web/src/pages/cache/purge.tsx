@@ -17,6 +17,7 @@ import { DistributionName } from './distribution-names.tsx'
 import { Invalidations } from './invalidations.tsx'
 import { linesOf } from './lines.ts'
 import type { PatternDraft } from './patterns.tsx'
+import { refuseDistribution } from './refuse-distribution.ts'
 import { PagesInput, TaskForm } from './task-form.tsx'
 
 const words = texts.cachePurge
@@ -159,7 +160,7 @@ async function send(draft: PurgeDraft, dryRun: boolean): Promise<Invalidation> {
   const id = draft.distribution.trim()
   return id === ''
     ? call('createInvalidation', { body })
-    : call('createDistributionInvalidation', { params: { id }, body })
+    : call('createDistributionInvalidation', { params: { id }, body }).catch(refuseDistribution)
 }
 
 const isEmpty = ({ domain, paths, patterns, tags, all }: PurgeDraft): boolean =>

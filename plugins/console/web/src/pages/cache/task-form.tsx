@@ -41,13 +41,20 @@ export interface PagesInputProps {
   readonly form: {
     readonly values: { readonly patterns: readonly PatternDraft[] }
     readonly errors: Readonly<Record<string, ReactNode>>
-    getInputProps(path: 'paths'): object
+    getInputProps(path: 'paths'): { readonly onChange: (change: unknown) => void }
+    clearFieldError(path: string): void
     setFieldValue(path: 'patterns', value: readonly PatternDraft[]): void
   }
 }
 
 /** Paths, one a line, and patterns. */
 export function PagesInput({ label, hint, types, form }: PagesInputProps) {
+  const { onChange, ...paths } = form.getInputProps('paths')
+  const change = (to: unknown) => {
+    // What the server has said of one of its lines.
+    for (const path of Object.keys(form.errors)) if (path.startsWith('paths.')) form.clearFieldError(path)
+    onChange(to)
+  }
   return (
     <>
       <Textarea
@@ -56,7 +63,8 @@ export function PagesInput({ label, hint, types, form }: PagesInputProps) {
         autosize
         minRows={2}
         maxRows={12}
-        {...form.getInputProps('paths')}
+        {...paths}
+        onChange={change}
         error={errorOf(form.errors, 'paths')}
       />
       <Patterns

@@ -11,6 +11,7 @@ import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
 import { errorOf, linesOf } from './lines.ts'
 import type { PatternDraft } from './patterns.tsx'
+import { refuseDistribution } from './refuse-distribution.ts'
 import { PagesInput, TaskForm } from './task-form.tsx'
 import { rememberWarmup, WarmUps } from './warm-ups.tsx'
 
@@ -37,7 +38,9 @@ export function WarmUp({ distribution }: { distribution?: string }) {
   const queryClient = useQueryClient()
   const starting = useMutation({
     mutationFn: () =>
-      call('createWarmup', { params: { id: form.values.distribution.trim() }, body: bodyOf(form.values) }),
+      call('createWarmup', { params: { id: form.values.distribution.trim() }, body: bodyOf(form.values) }).catch(
+        refuseDistribution,
+      ),
     onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
     async onSuccess(warmup) {
