@@ -112,7 +112,12 @@ if (withoutBrowser !== false) {
       'the picture is shown',
       async () => (await image.evaluate(one => (one as unknown as { naturalWidth: number }).naturalWidth)) === 1,
     )
-    await page.keyboard.press('Escape')
+    // Until it is gone, its tab would be the one that is clicked.
+    const close = async () => {
+      await page.keyboard.press('Escape')
+      await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
+    }
+    await close()
     for (const [name, text] of [
       ['page.html', '<h1>Hello</h1>'],
       ['drawing.svg', 'onload'],
@@ -123,8 +128,7 @@ if (withoutBrowser !== false) {
       await look(name)
       await page.getByText(text).waitFor()
       t.same(await accessibilityFlaws(page), [], name)
-      await page.keyboard.press('Escape')
-      await page.getByRole('tab', { name: 'Preview' }).waitFor({ state: 'detached' })
+      await close()
     }
     t.equal(await page.locator('main').getByRole('strong').count(), 0, 'Markdown is text')
     await look('page.pdf')
