@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { eventually, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -148,7 +148,7 @@ if (withoutBrowser !== false) {
     const statements = (...more: object[]) => JSON.stringify({ ...stored, Statement: [...stored.Statement, ...more] })
     const write = { Effect: 'Allow', Principal: '*', Action: 's3:PutObject', Resource: 'arn:aws:s3:::photos/in/*' }
     const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
-    await editor.fill(statements(write))
+    await retype(editor, statements(write))
     await page.getByRole('button', { name: 'Save' }).click()
     await question.getByText('will be able to write every object whose name begins with “in/”').waitFor()
     t.equal(await question.getByText('whose name begins with “b/”').count(), 0, 'of what is new')
@@ -164,7 +164,7 @@ if (withoutBrowser !== false) {
     const isLoaded = page.locator('.cm-line', { hasText: /^ {2}"Version"/ })
     await isLoaded.waitFor()
     // What closes is stored at once.
-    await editor.fill(statements())
+    await retype(editor, statements())
     await page.getByRole('button', { name: 'Save' }).click()
     await eventually(
       'the statement is gone',
@@ -173,7 +173,7 @@ if (withoutBrowser !== false) {
 
     await isLoaded.waitFor()
     const empty = '{"Statement": [{"Effect": "Allow", "Action": ""}]}'
-    await editor.fill(empty)
+    await retype(editor, empty)
     await page.keyboard.press('ControlOrMeta+End')
     for (let back = '"}]}'.length; back > 0; back--) await page.keyboard.press('ArrowLeft')
     await page.keyboard.type('s3:GetObj')

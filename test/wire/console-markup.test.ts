@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { eventually, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -202,7 +202,7 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Name').fill(image)
     const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
     const document = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
-    await dialog.locator('.cm-content').fill(document)
+    await retype(dialog.locator('.cm-content'), document)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog
       .locator('.mantine-InputWrapper-error')

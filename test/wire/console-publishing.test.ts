@@ -217,6 +217,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'All rules as JSON' }).click()
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     await page.keyboard.insertText('[]')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Somebody else has changed it').waitFor()
@@ -305,6 +306,7 @@ if (withoutBrowser !== false) {
     await signIn(page, '/buckets/site?tab=policy')
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     const statement = { Effect: 'Allow', Principal: '*', Action: 's3:Nothing', Resource: 'arn:aws:s3:::other/*' }
     await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
     await page.getByRole('button', { name: 'Save' }).click()

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { findLastingPort } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
-import { eventually, startConsole } from './console.ts'
+import { eventually, retype, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
 // Only a page that hangs takes so long.
@@ -98,7 +98,7 @@ if (withoutBrowser !== false) {
     const wanted = await read()
     const faulty = { ...wanted, region: { ...wanted.region, name: 'No region' }, logger: { level: 'loud' } }
     const lines = JSON.stringify(faulty, undefined, 2).split('\n')
-    await editor.fill(lines.join('\n'))
+    await retype(editor, lines.join('\n'))
     await dialog.getByRole('button', { name: 'Look at the changes' }).click()
     for (const [text, flaw] of [
       ['"name": "No region"', 'region.name must be 1 to 64 lower-case letters, digits and hyphens'],
@@ -109,11 +109,11 @@ if (withoutBrowser !== false) {
     }
     t.same(await dialog.locator('.cm-lintRange-error, .cm-lintPoint-error').count(), 2, 'both are marked in the text')
     t.same(await accessibilityFlaws(page), [])
-    await editor.fill('{ "logger": }')
+    await retype(editor, '{ "logger": }')
     await dialog.getByRole('button', { name: 'Look at the changes' }).click()
     await dialog.getByText(/^Line 1, column 13: This is no JSON/).waitFor()
     wanted.ratelimit = { ...wanted.ratelimit, s3_ip: '800' }
-    await editor.fill(JSON.stringify(wanted))
+    await retype(editor, JSON.stringify(wanted))
     await dialog.getByRole('button', { name: 'Look at the changes' }).click()
     await dialog.getByText('1 value differs').waitFor()
     await dialog.getByRole('cell', { name: 'ratelimit s3_ip' }).waitFor()
@@ -124,7 +124,7 @@ if (withoutBrowser !== false) {
 
     await page.getByRole('button', { name: 'Edit all as one document' }).click()
     await editor.waitFor()
-    await editor.fill(JSON.stringify({ ...wanted, ratelimit: { ...wanted.ratelimit, s3_ip: '900' } }))
+    await retype(editor, JSON.stringify({ ...wanted, ratelimit: { ...wanted.ratelimit, s3_ip: '900' } }))
     await dialog.getByRole('button', { name: 'Look at the changes' }).click()
     await admin.call('PATCH', '/config/ratelimit', { settings: { s3_ip: '850' } })
     await dialog.getByRole('button', { name: 'Save these changes' }).click()

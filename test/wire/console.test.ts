@@ -310,6 +310,7 @@ if (withoutBrowser !== false) {
     )
     await page.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
     await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -361,11 +362,13 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('alert').getByText('Replace BUCKET by the name of your bucket').waitFor()
     await dialog.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     await page.keyboard.insertText(
       '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:Wrong","Resource":"*"}]}',
     )
     await dialog.getByText(/Line 1, column \d+/).waitFor()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     await page.keyboard.insertText(
       '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:ListBucket","s3:GetObject"],"Resource":["arn:aws:s3:::photos","arn:aws:s3:::photos/*"]}]}',
     )
@@ -376,6 +379,7 @@ if (withoutBrowser !== false) {
     await dialog.getByLabel('Name').fill('no name')
     await dialog.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     await page.keyboard.insertText(
       '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::photos/*"}]}',
     )
@@ -459,6 +463,7 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('switch', { name: 'It may do less than its user' }).click()
     await dialog.locator('.cm-content').click()
     await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
     await page.keyboard.insertText(
       '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:ListBucket","Resource":"*"}]}',
     )

@@ -1,5 +1,5 @@
 /** The web console of a server of its own, in a browser of its own: what the tests of its pages begin with. */
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { until } from 'svc/testing'
 import type { Test } from 'tap'
 import { type AdminClient, createAdminClient } from './admin.ts'
@@ -47,6 +47,18 @@ export function noticeScripts(page: Page, flaws: string[]): void {
 }
 
 /** Where files are chosen to go up. */
+/**
+ * Another text in an editor. The old one is deleted first: what is put in the place of coloured text keeps its colour by an inline style of the
+ * browser's, sometimes, which the policy of the page refuses.
+ */
+export async function retype(editor: Locator, text: string): Promise<void> {
+  const { keyboard } = editor.page()
+  await editor.click()
+  await keyboard.press('ControlOrMeta+A')
+  await keyboard.press('Delete')
+  await keyboard.insertText(text)
+}
+
 export const filesIn = (page: Page) => page.locator('input[type=file]').first()
 
 /** Of all objects of a bucket that begin so, at most a thousand. */

@@ -33,6 +33,8 @@ export function Queues() {
           </Text>
         }
         queryKey={['notify-queues']}
+        // Also so that it is read once more when the first time failed.
+        refetchInterval={5000}
         load={async ({ signal }) => {
           const { items } = await call('listNotifyQueues', { signal })
           return { items: items.filter(({ target }) => target !== 'configured') }
