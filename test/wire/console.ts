@@ -46,7 +46,6 @@ export function noticeScripts(page: Page, flaws: string[]): void {
   })
 }
 
-/** Where files are chosen to go up. */
 /**
  * Another text in an editor. The old one is deleted first: what is put in the place of coloured text keeps its colour by an inline style of the
  * browser's, sometimes, which the policy of the page refuses.
@@ -59,6 +58,7 @@ export async function retype(editor: Locator, text: string): Promise<void> {
   await keyboard.insertText(text)
 }
 
+/** Where files are chosen to go up. */
 export const filesIn = (page: Page) => page.locator('input[type=file]').first()
 
 /** Of all objects of a bucket that begin so, at most a thousand. */
