@@ -48,6 +48,8 @@ type Decision = KeyGroupDocument | null | undefined
 export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
 
 export function createDirectory({ store, documents: { groups }, users, clock }: DirectoryOptions): KeyGroupDirectory {
+  /** Groups that nothing names, stored or to be made by the request, of the editor of a request. */
+  const unusedOf = new WeakMap<KeyGroupEditor, Set<string>>()
   const readUses = () => gatherUses(users.list().map(({ value }) => value))
 
   const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses<KeyGroupUse>): KeyGroup => {
@@ -81,7 +83,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const next = decide(current)
       await requireEditor(editor, current, users)
       if (next === undefined || isSame(next, current)) return
-      if (current === undefined && next !== null && users.length === 0) await requireRoom(editor, uses)
+      if (current === undefined && next !== null && users.length === 0) await requireRoom(id, editor, uses)
       const keepsKeys = next !== null && next.keys.length > 0
       if (!keepsKeys) requireUnused(id, next, namesOf(users))
       try {
@@ -106,13 +108,24 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
   }
 
   /** Groups are read one by one, so that whoever makes many in vain slows all others. */
-  const requireRoom = async (editor: KeyGroupEditor | undefined, uses: Uses<KeyGroupUse>): Promise<void> => {
+  const requireRoom = async (
+    id: string,
+    editor: KeyGroupEditor | undefined,
+    uses: Uses<KeyGroupUse>,
+  ): Promise<void> => {
     if (editor === undefined || editor.managesUsers) return
-    const all = await everyDocument(groups)
-    const mine = all.filter(({ id, value }) => value.madeBy === editor.user && usesOf(uses, id).length === 0)
-    if (mine.length < unusedMax) return
+    // Of one request, which may make many: they are read once.
+    let mine = unusedOf.get(editor)
+    if (mine === undefined) {
+      const all = await everyDocument(groups)
+      const unused = all.filter(one => one.value.madeBy === editor.user && usesOf(uses, one.id).length === 0)
+      mine = new Set(unused.map(one => one.id))
+      unusedOf.set(editor, mine)
+    }
+    mine.add(id)
+    if (mine.size <= unusedMax) return
     throw keyGroupErrors.invalid_key_group(
-      `You have made ${mine.length} key groups that no distribution names, and ${unusedMax} are the most: delete some of them.`,
+      `You would have made ${mine.size} key groups that no distribution names, and ${unusedMax} are the most: delete some of them.`,
     )
   }
 
@@ -171,7 +184,7 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
         await requireEditor(editor, current, usesOf(uses, id))
         if (usedBy.length > 0) await requireEditor(editor, current, usedBy)
         if (losesKeys) requireUnused(id, next, namesOf(usedBy))
-        if (current === undefined && usedBy.length === 0) await requireRoom(editor, uses)
+        if (current === undefined && usedBy.length === 0) await requireRoom(id, editor, uses)
       }
       return {
         before: current && contentOf(current.value),
