@@ -213,7 +213,10 @@ t.test('a user has at most a hundred key groups that no distribution names', asy
     await send('PUT', '/keygroups/one-more', {}, editor),
     await importing(group('one-more', [])),
   ]) {
-    t.match(refused, { status: 400, json: { detail: /101 key groups that no distribution names, and 100 are the most/ } })
+    t.match(refused, {
+      status: 400,
+      json: { detail: /101 key groups that no distribution names, and 100 are the most/ },
+    })
   }
   t.equal((await send('POST', '/keygroups', { id: 'one-more' })).status, 201, 'whoever manages users may')
   for (const id of ['one-more', ...Array.from({ length: 100 }, (_, count) => `many-${count}`)]) {
