@@ -8,6 +8,10 @@ export const adminErrors = defineErrors({
     title: 'The bytes that came are not those that their checksum is of; nothing was stored.',
   },
   already_exists: { status: 409, title: 'There is one of that name already.' },
+  bucket_in_use: {
+    status: 409,
+    title: 'The bucket is not deleted, because a distribution publishes it or writes its log into it.',
+  },
   bucket_not_empty: { status: 409, title: 'The bucket is not empty.' },
   bucket_not_found: { status: 404, title: 'The bucket does not exist.' },
   conflict: { status: 409, title: 'The request does not fit the present state.' },

@@ -8,6 +8,7 @@ const namesOfS3: Readonly<Record<string, keyof typeof adminErrors.entries>> = {
   NoSuchBucket: 'bucket_not_found',
   BucketAlreadyExists: 'already_exists',
   BucketAlreadyOwnedByYou: 'already_exists',
+  BucketInUse: 'bucket_in_use',
   BucketNotEmpty: 'bucket_not_empty',
   InvalidBucketName: 'invalid_bucket_name',
   InvalidBucketState: 'conflict',

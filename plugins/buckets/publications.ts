@@ -1,15 +1,23 @@
-/** Whether everybody sees objects of a bucket through a distribution. */
+/** What distributions do with a bucket. */
 import type { DistributionsService } from 'svc/plugins/distributions/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
+import { objectErrors } from 'svc/plugins/objects/api'
+
+const namesMax = 5
 
 export interface Publications {
-  /** Tells it of each bucket of a list, as of now. */
+  /** Tells of each bucket of a list whether everybody sees objects of it, as of now. */
   current(): Promise<(bucket: string) => Promise<boolean>>
+  /**
+   * Throws `BucketInUse`, which names the distributions that need the bucket. Asked before a bucket is emptied; its deletion is refused by the
+   * commit itself.
+   */
+  requireNone(bucket: string): Promise<void>
 }
 
 /** `distributions` undefined: nothing is published. */
 export function createPublications(
-  distributions: Pick<DistributionsService, 'publishedBuckets'> | undefined,
+  distributions: Pick<DistributionsService, 'needing' | 'publishedBuckets'> | undefined,
   objectOwnership: Pick<ObjectOwnershipService, 'blocks'>,
 ): Publications {
   return {
@@ -17,6 +25,18 @@ export function createPublications(
       const published = await distributions?.publishedBuckets()
       return async bucket =>
         published?.has(bucket) === true && !(await objectOwnership.blocks(bucket)).restrictPublicBuckets
+    },
+    async requireNone(bucket) {
+      const names = ((await distributions?.needing(bucket)) ?? []).map(({ id }) => id)
+      if (names.length === 0) return
+      const others = names.length > namesMax ? ` and ${names.length - namesMax} others` : ''
+      const who = `${names.slice(0, namesMax).join(', ')}${others}`
+      throw objectErrors.BucketInUse(
+        names.length === 1
+          ? `The distribution ${who} publishes the bucket, or writes its log into it: delete the distribution first, or give it another bucket.`
+          : `The distributions ${who} publish the bucket, or write their logs into it: delete them first, or give them another bucket.`,
+        { extra: { BucketName: bucket } },
+      )
     },
   }
 }

@@ -66,8 +66,6 @@ export interface Checks {
   build(input: DistributionInput, before: Stored | undefined): Distribution
   /** Checks the distribution. Throws the errors of `SaveDistribution`. */
   check(request: CheckRequest): Promise<Checked>
-  /** The buckets of a distribution that are not there any more: sentences. */
-  missing(distribution: Distribution): Promise<readonly string[]>
 }
 
 export function createChecks(options: ChecksOptions): Checks {
@@ -108,20 +106,6 @@ export function createChecks(options: ChecksOptions): Checks {
     if (await hasBucket(objects, name)) return
     const message = `There is no bucket ${name}: make it first (\`svcctl mb ALIAS/${name}\`).`
     throw adminErrors.bucket_not_found(message, { cause: [{ element, message }] })
-  }
-
-  async function missing(distribution: Distribution): Promise<readonly string[]> {
-    const { bucket } = distribution.origin
-    const log = logBucketOf(distribution)
-    const make = (name: string) => `make it (\`svcctl mb ALIAS/${name}\`)`
-    return [
-      ...((await hasBucket(objects, bucket))
-        ? []
-        : [`There is no bucket ${bucket}, so visitors get 404: ${make(bucket)}.`]),
-      ...(log === undefined || (await hasBucket(objects, log.bucket))
-        ? []
-        : [`There is no bucket ${log.bucket}, so the access log is lost: ${make(log.bucket)}.`]),
-    ]
   }
 
   /** The log of a distribution, and the logs of others that its pages could show. */
@@ -215,10 +199,10 @@ export function createChecks(options: ChecksOptions): Checks {
     }
   }
 
-  return { build, check, missing }
+  return { build, check }
 }
 
-export async function hasBucket(objects: Pick<ObjectsService, 'getBucket'>, name: string): Promise<boolean> {
+async function hasBucket(objects: Pick<ObjectsService, 'getBucket'>, name: string): Promise<boolean> {
   try {
     await objects.getBucket(name)
     return true

@@ -22,7 +22,7 @@ import type { DistributionMode } from './api.ts'
 import { createArchivePart, distributionPart } from './archive-part.ts'
 import { createBucketLogs } from './bucket-logs.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
-import { createChecks, hasBucket } from './checking.ts'
+import { createChecks } from './checking.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -161,7 +161,6 @@ export default definePlugin({
       standingOf: createStanding({ http, certificates, rules, objectOwnership: services.objectOwnership }),
       rules,
       signUrl,
-      hasBucket: name => hasBucket(objects, name),
       isServed: mode => modes.has(mode),
       compileDraft: distribution => compile(distribution, noLimits),
       ...ports,
@@ -198,6 +197,14 @@ export default definePlugin({
       { optional: true },
     )
     contribute('dns.user', 'distributions', { uses: uses.dnsProviders }, { optional: true })
+    async function keepBuckets(): Promise<void> {
+      for (const { id, lost } of await registry.keepBuckets()) {
+        log.warn(
+          { distribution: id, buckets: lost },
+          'a bucket of the distribution is not there: the distribution is disabled, or writes no log; make the bucket and set it again',
+        )
+      }
+    }
     async function reportUnserved(): Promise<void> {
       for (const { id, value } of await registry.all()) {
         if (!modes.has(value.mode)) log.error({ distribution: id }, unserved(value.mode))
@@ -215,7 +222,9 @@ export default definePlugin({
       async start() {
         isStarted = true
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
-        if (threads.isMain) await reportUnserved()
+        if (!threads.isMain) return
+        await keepBuckets()
+        await reportUnserved()
       },
       drain: bucketLogs?.drain,
       stop: bucketLogs?.stop,

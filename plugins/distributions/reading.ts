@@ -1,7 +1,7 @@
 /** The calls by which other plugins read distributions. */
 import type { DistributionsService } from './api.ts'
 import { normalizeHost } from './hosts.ts'
-import { isPublicWebsite } from './log-target.ts'
+import { bucketsNamedBy, isPublicWebsite } from './log-target.ts'
 import type { Registry } from './registry.ts'
 import { viewOf } from './saving.ts'
 import type { Ready } from './visit.ts'
@@ -24,6 +24,10 @@ export function createDistributions(
     async publishedBuckets() {
       const shown = (await registry.all()).filter(({ value }) => value.enabled && isPublicWebsite(value))
       return new Set(shown.map(({ value }) => value.origin.bucket))
+    },
+    async needing(bucket) {
+      const found = (await registry.all()).filter(({ value }) => bucketsNamedBy(value).includes(bucket))
+      return found.map(({ id, value }) => ({ ...value, id }))
     },
     async isGone(id, createdMs) {
       const document = await registry.get(id)

@@ -5,10 +5,12 @@
  * |---|---|---|
  * | `distribution` | one each | on each change of the distribution |
  * | `distribution-table` | `table` | with every change of any distribution, in the same commit |
+ * | `distribution-bucket` | for each bucket that one publishes or writes its log into | in the same commit: with it the bucket is not deleted |
  *
  * 1. A change is checked against all distributions: its commit requires that the table is the one that the check has read.
  * 2. An acknowledged change is in force for the next request in every thread: an outdated table is rebuilt before it routes.
  * 3. A distribution that cannot be prepared answers no request, and keeps its aliases.
+ * 4. A bucket that a distribution names stays: no distribution publishes the next bucket of that name, nor writes its log into it.
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
@@ -24,6 +26,7 @@ import { Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
 import { createHostTable, type HostTable } from './host-table.ts'
+import { bucketsNamedBy, logBucketOf } from './log-target.ts'
 
 export const distributionsMax = 1000
 const triesMax = 16
@@ -68,6 +71,11 @@ export interface Registry<Ready> {
   ): () => Promise<Uses<User>>
   /** Calls this thread's listener soon after each change, and when changes may have been missed. */
   watch(listener: () => void): () => void
+  /**
+   * Makes rule 4 hold for distributions of earlier versions: one whose bucket has gone is disabled, and writes no log where that bucket has
+   * gone. Resolves with what was changed.
+   */
+  keepBuckets(): Promise<readonly { readonly id: string; readonly lost: string }[]>
   /** All of them at one moment, for changes of many. */
   snapshot(): Promise<{
     readonly all: readonly StoredDocument<StoredDistribution>[]
@@ -90,6 +98,11 @@ export interface RegistryOptions<Ready> {
   readonly compile: (distribution: Distribution, etag: string) => Ready
 }
 
+interface Read {
+  readonly table: StoredDocument<{ changes: number }> | undefined
+  readonly all: readonly StoredDocument<StoredDistribution>[]
+}
+
 /** Declares collections: during set-up. */
 export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<Ready>): Registry<Ready> {
   const documents: Collection<StoredDistribution> = store.collection({
@@ -102,6 +115,13 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     version: 1,
     archiveNote: 'not in it: changes with the distributions',
     schema: Type.Object({ changes: Type.Integer() }),
+  })
+  const buckets = store.collection({
+    name: 'distribution-bucket',
+    version: 1,
+    scope: 'bucket-keeper',
+    archiveNote: 'not in it: changes with the distributions',
+    schema: Type.Object({}),
   })
   let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
@@ -124,6 +144,12 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       startAfter = page.next
     }
     return found
+  }
+
+  /** The table is read first: what changes after that fails the commit. */
+  async function readAll(): Promise<Read> {
+    const table = await tables.get(tableId)
+    return { table, all: await all() }
   }
 
   async function make(sequence: number): Promise<Table<Ready>> {
@@ -177,17 +203,54 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     }
   }
 
-  function applyChanges(
-    tx: TransactionBuilder,
-    table: StoredDocument<{ changes: number }> | undefined,
-    changes: readonly Change[],
-  ): void {
+  /** Every thread reads the distributions again. Fails the transaction where any has changed since the table was read. */
+  function announce(tx: TransactionBuilder, table: Read['table']): void {
     const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
     tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
+  }
+
+  function applyChanges(tx: TransactionBuilder, { table, all }: Read, changes: readonly Change[]): void {
+    announce(tx, table)
     for (const { id, value, ifMatch, ifNoneMatch, also } of changes) {
       if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
       else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
       also?.(tx)
+    }
+    const overwrite = { overwriteUnreadable: true }
+    const { named, left } = bucketsOf(all, changes)
+    for (const bucket of named) tx.put(buckets, bucket, {}, overwrite)
+    for (const bucket of left) tx.delete(buckets, bucket, overwrite)
+  }
+
+  async function change(decide: (all: Read['all']) => MaybePromise<Change | undefined>) {
+    for (let tries = 1; ; tries++) {
+      const read = await readAll()
+      const { table } = read
+      const decided = await decide(read.all)
+      if (decided === undefined) return undefined
+      const { id, value, also } = decided
+      try {
+        await store.transaction(tx => applyChanges(tx, read, [decided]))
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+        const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
+        if (!isOvertaken && also === undefined) throw error
+        if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
+        continue
+      }
+      return value === undefined ? undefined : await documents.get(id)
+    }
+  }
+
+  /** Whether the bucket is there, and stays. */
+  async function keep(bucket: string): Promise<boolean> {
+    if ((await buckets.get(bucket)) !== undefined) return true
+    try {
+      await buckets.put(bucket, {}, { overwriteUnreadable: true })
+      return true
+    } catch (error) {
+      if (!isCatalogError(error) || error.code !== 'bucket_not_found') throw error
+      return false
     }
   }
 
@@ -218,35 +281,47 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         unwatch()
       }
     },
+    async keepBuckets() {
+      const { table, all: found } = await readAll()
+      const changes: { id: string; lost: string; value: StoredDistribution; etag: string }[] = []
+      for (const { id, etag, value } of found) {
+        const lost: string[] = []
+        for (const bucket of bucketsNamedBy(value)) if (!(await keep(bucket))) lost.push(bucket)
+        const { origin, logging } = value
+        const enabled = value.enabled && !lost.includes(origin.bucket)
+        const accessLog = logging.accessLog === true && !lost.includes(logBucketOf(value)?.bucket ?? '')
+        if (enabled === value.enabled && accessLog === (logging.accessLog === true)) continue
+        const rest = accessLog ? logging : { ...logging, accessLog }
+        changes.push({ id, etag, lost: lost.join(', '), value: { ...value, enabled, logging: rest } })
+      }
+      if (changes.length === 0) return []
+      await store.transaction(tx => {
+        announce(tx, table)
+        for (const { id, value, etag } of changes) tx.put(documents, id, value, { ifMatch: etag })
+      })
+      return changes.map(({ id, lost }) => ({ id, lost }))
+    },
     async snapshot() {
-      const table = await tables.get(tableId)
+      const read = await readAll()
       return {
-        all: await all(),
+        all: read.all,
         apply(tx, changes) {
-          if (changes.length === 0) fenceOf(table)(tx)
-          else applyChanges(tx, table, changes)
+          if (changes.length === 0) fenceOf(read.table)(tx)
+          else applyChanges(tx, read, changes)
         },
       }
     },
-    async change(decide) {
-      for (let tries = 1; ; tries++) {
-        const table = await tables.get(tableId)
-        const change = await decide(await all())
-        if (change === undefined) return undefined
-        const { id, value, also } = change
-        try {
-          await store.transaction(tx => applyChanges(tx, table, [change]))
-        } catch (error) {
-          if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
-          const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
-          if (!isOvertaken && also === undefined) throw error
-          if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
-          continue
-        }
-        return value === undefined ? undefined : await documents.get(id)
-      }
-    },
+    change,
   }
+}
+
+/** The buckets that the changed distributions name, and those that no distribution names any more. */
+function bucketsOf(all: readonly StoredDocument<StoredDistribution>[], changes: readonly Change[]) {
+  const changed = new Set(changes.map(({ id }) => id))
+  const named = new Set(changes.flatMap(({ value }) => (value === undefined ? [] : bucketsNamedBy(value))))
+  const others = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? [] : bucketsNamedBy(value))))
+  const before = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? bucketsNamedBy(value) : [])))
+  return { named, left: [...before].filter(bucket => !named.has(bucket) && !others.has(bucket)) }
 }
 
 function groupPairs<User>(pairs: readonly (readonly [string, User])[]): ReadonlyMap<string, readonly User[]> {

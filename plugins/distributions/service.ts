@@ -71,7 +71,6 @@ export interface AdminServiceOptions {
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
-  readonly hasBucket: (name: string) => Promise<boolean>
   /** Whether a loaded plugin serves a mode. */
   readonly isServed: (mode: string) => boolean
   /** Makes what is only tested ready. */
@@ -88,7 +87,6 @@ export function createDistributionsAdmin({
   rules,
   clock,
   random,
-  hasBucket,
   isServed,
   compileDraft,
   signUrl,
@@ -161,10 +159,7 @@ export function createDistributionsAdmin({
     async test(id, request, draft) {
       if (draft === undefined) {
         const { value } = await find(id)
-        const result = await testDistribution({ ...value, id }, request, (await registry.table()).hosts, clock.now())
-        // Visitors and the log only see that there is nothing.
-        const isGone = result.status === 404 && !(await hasBucket(value.origin.bucket))
-        return isGone ? { ...result, reason: 'bucket_not_found' } : result
+        return testDistribution({ ...value, id }, request, (await registry.table()).hosts, clock.now())
       }
       const { distribution } = await save({ ...draft, dryRun: true })
       const hosts = createHostTable([[distribution.aliases, compileDraft(distribution)]])

@@ -71,12 +71,6 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
         if (checked.warnings.length > 0) warnings.set(id, checked.warnings)
       })
     }
-    for (const [id, input] of wanted) {
-      // Those that change were checked.
-      if (input === null || steps.has(id) || errors.has(id)) continue
-      const found = await checks.missing(after.get(id)!)
-      if (found.length > 0) warnings.set(id, found)
-    }
     return {
       before: new Map(
         [...stored].filter(([id]) => wanted.has(id)).map(([id, document]) => [id, distributionOf(document)]),

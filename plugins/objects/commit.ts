@@ -7,7 +7,7 @@
  * |---|---|---|---|
  * | bucket | createBucket | not there | record put |
  * | bucket | changeBucket | there, the change fits its state | record replaced |
- * | bucket | deleteBucket | there, no versions and delete markers | record deleted where no uploads are left |
+ * | bucket | deleteBucket | there, no versions and delete markers, no document keeps it | record deleted where no uploads are left |
  * | object | putObject | bucket there, conditions hold, copy source unchanged, a lock is possible | version added |
  * | object | renameObject | bucket never had versions, source as it was read, conditions hold | record takes another key |
  * | object | deleteObject | bucket there, conditions hold, no lock | version removed, or delete marker added |
@@ -28,7 +28,7 @@
  */
 import { type Clock, isCatalogError } from 'svc/kernel'
 import { bucketKey, type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
-import { deleteBucketDocuments } from 'svc/plugins/store/api'
+import { deleteBucketDocuments, isBucketKept } from 'svc/plugins/store/api'
 import type {
   BucketChange,
   DeleteConditions,
@@ -189,6 +189,7 @@ const deleteBucket = (tx: Transaction, args: { name: string }, { removed, clock 
   const usage = decodeUsage(tx.counter(counterKey(args.name)))
   if (usage.versions + usage.deleteMarkers > 0)
     throw objectErrors.BucketNotEmpty(undefined, { extra: { BucketName: args.name } })
+  if (isBucketKept(tx, args.name)) throw objectErrors.BucketInUse(undefined, { extra: { BucketName: args.name } })
   if (usage.uploads === 0) {
     deleteBucketDocuments(tx, args.name)
     tx.delete(bucketKey(args.name))

@@ -18,6 +18,10 @@ export const objectErrors = defineErrors({
     title: 'Your previous request to create the named bucket succeeded and you already own it.',
     verbatim: true,
   },
+  BucketInUse: {
+    status: 409,
+    title: 'The bucket is not deleted, because a distribution publishes it or writes its log into it.',
+  },
   BucketNotEmpty: { status: 409, title: 'The bucket you tried to delete is not empty', verbatim: true },
   EntityTooLarge: { status: 400, title: 'Your proposed upload exceeds the maximum allowed size', verbatim: true },
   EntityTooSmall: {

@@ -6,6 +6,7 @@
 
 import type { MaybePromise } from 'svc/kernel'
 import type { Static, TSchema } from 'typebox'
+import type { Scope } from './keys.ts'
 
 export {
   type BucketDocument,
@@ -16,10 +17,10 @@ export {
   type RulesOfBucket,
   rulesPreconditions,
 } from './bucket-document.ts'
-export { deleteBucketDocuments } from './bucket-documents.ts'
+export { deleteBucketDocuments, isBucketKept } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
 export { everyDocument } from './every-document.ts'
-export { bucketDocuments, globalDocuments, parseDocumentKey } from './keys.ts'
+export { bucketDocuments, globalDocuments, parseDocumentKey, type Scope } from './keys.ts'
 export { findSecretFields as secretFields, type SecretPlace, secretPlaces } from './secret-fields.ts'
 export { type DocumentUser, gatherUses, type NamedUser, type Uses, usedBy } from './uses.ts'
 
@@ -34,9 +35,10 @@ export interface CollectionDeclaration<Schema extends TSchema> {
   /** Version of the schema, 1 to 65535. A document with a higher version cannot be read. */
   readonly version: number
   /**
-   * `bucket`: the id is the name of an existing bucket, and deleting the bucket deletes the document in the same commit. Default `global`.
+   * `bucket`: the id is the name of an existing bucket, and deleting the bucket deletes the document in the same commit. `bucket-keeper`: the
+   * same, but while the document is there, the bucket is not deleted. Default `global`.
    */
-  readonly scope?: 'global' | 'bucket'
+  readonly scope?: Scope
   /**
    * For documents that are no `archive.section` and no `archive.part`: where the archive of the cluster has them, or why it has not. A test
    * asks it of every collection, so that no new one is forgotten.
@@ -173,7 +175,7 @@ export interface StoreService {
   /** Declares a collection. During set-up only, in every thread, once per name. */
   collection<Schema extends TSchema>(declaration: CollectionDeclaration<Schema>): Collection<Static<Schema>>
   /**
-   * Commits all changes that `fill` collects, or none; each document is changed once, at most 1000 changes and conditions, 16 MiB in all.
+   * Commits all changes that `fill` collects, or none; each document is changed once, at most 4000 changes and conditions, 16 MiB in all.
    * Preconditions are evaluated before the first change, also those of documents that the transaction changes. Resolves with the sequence of the commit.
    */
   transaction(

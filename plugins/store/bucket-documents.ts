@@ -1,5 +1,5 @@
 import type { Transaction } from 'svc/plugins/storage/api'
-import { bucketRange } from './keys.ts'
+import { bucketRange, keeperRange } from './keys.ts'
 
 /**
  * Deletes every document of a bucket, including those that cannot be read: otherwise the next bucket of that name would have them. The
@@ -10,4 +10,9 @@ export function deleteBucketDocuments(tx: Transaction, bucket: string): void {
   for (let found = tx.first(start, end); found !== undefined; found = tx.first(start, end)) {
     tx.delete(Buffer.from(found.key))
   }
+}
+
+/** Whether a document keeps the bucket from being deleted, also one that cannot be read, and one of a plugin that is not loaded. */
+export function isBucketKept(tx: Transaction, bucket: string): boolean {
+  return tx.first(...keeperRange(bucket)) !== undefined
 }

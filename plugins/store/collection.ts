@@ -20,7 +20,15 @@ import type { Declared } from './declaration.ts'
 import { createDocumentCache, type DocumentCache, type Entry } from './document-cache.ts'
 import { storeErrors } from './errors.ts'
 import { type Generations, slotOf } from './generations.ts'
-import { afterBucket, afterDocument, collectionRange, documentKey, isDocumentId, parseDocumentKey } from './keys.ts'
+import {
+  afterBucket,
+  afterDocument,
+  collectionRange,
+  documentKey,
+  isDocumentId,
+  isOfBucket,
+  parseDocumentKey,
+} from './keys.ts'
 import { asBuffer, sequenceOf } from './record.ts'
 import type { Sealer } from './sealer.ts'
 import type { Turns } from './turns.ts'
@@ -218,7 +226,7 @@ export class DocumentCollection implements Collection<unknown> {
   #place(id: string): Pick<Step, 'scope' | 'collection' | 'id'> {
     const { name: collection, scope } = this.declared
     if (!isDocumentId(scope, id)) {
-      const rule = scope === 'bucket' ? 'is the name of a bucket' : 'has 1 to 1024 bytes of UTF-8'
+      const rule = isOfBucket(scope) ? 'is the name of a bucket' : 'has 1 to 1024 bytes of UTF-8'
       throw storeErrors.invalid_document(`The id of a document of ${collection} ${rule}.`, {
         extra: { Collection: collection, Field: 'id' },
       })
@@ -266,7 +274,7 @@ export class DocumentCollection implements Collection<unknown> {
     const { name, scope } = this.declared
     const [first, end] = collectionRange(scope, name, prefix)
     const after =
-      startAfter === '' ? first : scope === 'bucket' ? afterBucket(startAfter) : afterDocument(name, startAfter)
+      startAfter === '' ? first : isOfBucket(scope) ? afterBucket(startAfter) : afterDocument(name, startAfter)
     const start = after.compare(first) > 0 ? after : first
     if (start.compare(end) >= 0) return { documents: [], next: undefined }
     return this.#context.storage.scan(start, end, cursor => this.#page(cursor, limit))
@@ -284,9 +292,12 @@ export class DocumentCollection implements Collection<unknown> {
           documents.push(document)
         }
       }
-      // The documents of a bucket are adjacent, in the order of their collections.
-      if (scope === 'global') more = cursor.next()
-      else more = cursor.seek(collection < name ? documentKey(scope, name, id) : afterBucket(id))
+      // The documents of a bucket are adjacent, in the order of their keys.
+      if (!isOfBucket(scope)) more = cursor.next()
+      else {
+        const own = documentKey(scope, name, id)
+        more = cursor.seek(own.compare(asBuffer(cursor.key)) > 0 ? own : afterBucket(id))
+      }
     }
     return { documents, next: undefined }
   }

@@ -4,7 +4,7 @@
  *
  * | Step | Condition | Change |
  * |---|---|---|
- * | put | If-Match and If-None-Match hold, the present document can be read, the bucket exists (bucket-scoped) | record replaced |
+ * | put | If-Match and If-None-Match hold, the present document can be read, the bucket exists (of a document of a bucket) | record replaced |
  * | delete | If-Match holds, the present document can be read | record deleted if it exists |
  * | require | If-Match and If-None-Match hold | none |
  */
@@ -13,7 +13,7 @@ import type { Procedure, Transaction } from 'svc/plugins/storage/api'
 import { bucketKey } from 'svc/plugins/storage/api'
 import type { ChangeOptions } from './api.ts'
 import { storeErrors } from './errors.ts'
-import { deploymentKeyKey, documentKey, type Scope } from './keys.ts'
+import { deploymentKeyKey, documentKey, isOfBucket, type Scope } from './keys.ts'
 import { asBuffer, readHead, stampRecord } from './record.ts'
 
 export interface Step extends ChangeOptions {
@@ -70,7 +70,7 @@ export function createProcedures(problemOf: FindProblem): Readonly<Record<string
 function check(tx: Transaction, step: Step, problemOf: FindProblem): boolean {
   const { kind, scope, collection, id, ifMatch, ifNoneMatch, overwriteUnreadable = false } = step
   const extra = { Collection: collection, Id: id }
-  if (kind === 'put' && scope === 'bucket' && tx.get(bucketKey(id)) === undefined) {
+  if (kind === 'put' && isOfBucket(scope) && tx.get(bucketKey(id)) === undefined) {
     throw storeErrors.bucket_not_found(undefined, { extra: { BucketName: id } })
   }
   const record = tx.get(documentKey(scope, collection, id))

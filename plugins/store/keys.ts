@@ -3,12 +3,16 @@
  *
  *     d g <collection> 00 <id>        a global document; ids sort by their UTF-8 bytes
  *     d b <bucket> 00 <collection>    a document of a bucket: all documents of a bucket are adjacent, and are deleted with it
+ *     d b <bucket> 00 ! <collection>  a document that keeps its bucket: while it is there, the bucket is not deleted
  *     d k deployment                  the key that seals secrets, itself sealed
  *     d n <collection>                (derived, counter) documents, documents with sealed fields
  */
 import { recordTable } from 'svc/plugins/storage/api'
 
-export type Scope = 'global' | 'bucket'
+export type Scope = 'global' | 'bucket' | 'bucket-keeper'
+
+/** Sorts before all names of collections. */
+const keeperMark = '!'
 
 const part = { global: 0x67, bucket: 0x62, key: 0x6b, count: 0x6e } as const
 const idBytesMax = 1024
@@ -22,19 +26,23 @@ export const deploymentKeyKey = Buffer.concat([
 export interface DocumentPlace {
   readonly scope: Scope
   readonly collection: string
-  /** The bucket's name in a bucket-scoped collection. */
+  /** The bucket's name in a collection of buckets. */
   readonly id: string
 }
 
-/** Whether a document of this scope can have this id: 1 to 1024 bytes of UTF-8; a bucket's name in a bucket-scoped collection. */
+/** Whether documents of this scope belong to buckets. */
+export const isOfBucket = (scope: Scope): boolean => scope !== 'global'
+
+/** Whether a document of this scope can have this id: 1 to 1024 bytes of UTF-8; a bucket's name in a collection of buckets. */
 export function isDocumentId(scope: Scope, id: string): boolean {
-  if (scope === 'bucket') return /^[a-z0-9.-]{3,63}$/.test(id)
+  if (isOfBucket(scope)) return /^[a-z0-9.-]{3,63}$/.test(id)
   return id !== '' && id.length <= idBytesMax && id.isWellFormed() && Buffer.byteLength(id) <= idBytesMax
 }
 
 /** The record key of a document. The id must be valid (`isDocumentId`). */
 export function documentKey(scope: Scope, collection: string, id: string): Buffer {
-  return scope === 'global' ? join(part.global, collection, id) : join(part.bucket, id, collection)
+  if (scope === 'global') return join(part.global, collection, id)
+  return join(part.bucket, id, scope === 'bucket' ? collection : keeperMark + collection)
 }
 
 /** The document that a record key names; undefined for the store's other records. */
@@ -43,12 +51,15 @@ export function parseDocumentKey(key: Buffer): DocumentPlace | undefined {
   if (end === -1) return undefined
   const first = key.toString('latin1', 2, end)
   if (key[1] === part.global) return { scope: 'global', collection: first, id: key.toString('utf8', end + 1) }
-  if (key[1] === part.bucket) return { scope: 'bucket', collection: key.toString('latin1', end + 1), id: first }
-  return undefined
+  if (key[1] !== part.bucket) return undefined
+  const name = key.toString('latin1', end + 1)
+  return name.startsWith(keeperMark)
+    ? { scope: 'bucket-keeper', collection: name.slice(keeperMark.length), id: first }
+    : { scope: 'bucket', collection: name, id: first }
 }
 
 /**
- * The range of the documents of a collection whose ids begin with `prefix`: start and end. If the collection is bucket-scoped, the range
+ * The range of the documents of a collection whose ids begin with `prefix`: start and end. If the collection is one of buckets, the range
  * contains other collections, too.
  */
 export function collectionRange(scope: Scope, collection: string, prefix: string): [Buffer, Buffer] {
@@ -59,6 +70,12 @@ export function collectionRange(scope: Scope, collection: string, prefix: string
 /** The documents of a bucket in all collections: start (inclusive) and end (exclusive). */
 export function bucketRange(bucket: string): [Buffer, Buffer] {
   return [join(part.bucket, bucket, ''), afterBucket(bucket)]
+}
+
+/** The documents that keep a bucket: start (inclusive) and end (exclusive). */
+export function keeperRange(bucket: string): [Buffer, Buffer] {
+  const start = join(part.bucket, bucket, keeperMark)
+  return [start, successor(start)]
 }
 
 /** The first possible key behind all documents of a bucket. */

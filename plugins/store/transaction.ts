@@ -4,7 +4,7 @@ import { DocumentCollection } from './collection.ts'
 import type { Step } from './commit.ts'
 import { storeErrors } from './errors.ts'
 
-const stepsMax = 1000
+const stepsMax = 4000
 const bytesMax = 16 * 1024 * 1024
 
 /** The steps that `fill` collects. Throws for an invalid value or id, and for a transaction that is too large. */

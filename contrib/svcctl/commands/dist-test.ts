@@ -66,10 +66,6 @@ export default defineCommand<Options>({
     const { status, decision, source, reason, rule, bucket, key, behavior, redirect, responseHeaders, cachePolicy } =
       result
     const lines = [`${status}, ${decision} by ${source}${reason === '' ? '' : `: ${reason}`}`]
-    if (reason === 'bucket_not_found') {
-      const { alias } = context.remote(text!)
-      lines.push(`there is no bucket ${bucket}: \`svcctl mb ${alias}/${bucket}\` makes it`)
-    }
     if (rule !== '') lines.push(`the access rule "${rule}" denies it`)
     if (behavior.access !== '') {
       lines.push(

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts'
 import { needsOf } from '../distributions/origins.ts'
-import { S3Error } from '../errors.ts'
+import { conflictError, S3Error } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import { removeObjects, removeUploads, versionsBelow } from '../removal.ts'
 import { formatRemote, requireBucketOnly } from '../target.ts'
@@ -26,12 +26,10 @@ export default defineCommand<Options>({
     const client = await connect(target.alias)
     const name = formatRemote(target)
     const needs = await needsOf(context, target.alias, bucket)
-    for (const need of needs) output.note(need)
-    if (force || needs.length > 0) {
-      const question = force ? `Remove ${name} with everything in it?` : `Remove ${name}?`
-      await context.requireConfirmed(question)
-    }
+    // Before anything in it is removed.
+    if (needs.length > 0) throw conflictError(needs.join(' '))
     if (force) {
+      await context.requireConfirmed(`Remove ${name} with everything in it?`)
       const failures = createFailures(output)
       await removeObjects(client, bucket, versionsBelow(client, bucket, ''), {
         bypassGovernance: bypassGovernance === true,

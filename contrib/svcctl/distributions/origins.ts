@@ -1,4 +1,4 @@
-/** The distributions that need a bucket: they serve it, or write their access log into it. */
+/** The distributions that need a bucket: they serve it, or write their access log into it. The server does not delete it then. */
 import type { Context } from '../context.ts'
 import { CliError } from '../errors.ts'
 import type { DistributionDocument } from './document.ts'
@@ -15,11 +15,15 @@ export async function needsOf(context: Context, alias: string, bucket: string): 
     ({ logging = {} }) => logging.accessLog === true && logging.target?.startsWith(`bucket:${bucket}/`) === true,
   )
   return [
-    ...(served.length === 0 ? [] : [`${named(served, 'serves', 'serve')} this bucket: without it visitors get 404.`]),
+    ...(served.length === 0
+      ? []
+      : [
+          `${named(served, 'serves', 'serve')} this bucket. Remove what serves it first (\`svcctl dist remove\`), or give it another bucket.`,
+        ]),
     ...(logged.length === 0
       ? []
       : [
-          `${named(logged, 'writes its access log', 'write their access logs')} into this bucket: without it the log is lost. Give another logging.target to \`svcctl dist set\` first.`,
+          `${named(logged, 'writes its access log', 'write their access logs')} into this bucket. Give another logging.target to \`svcctl dist set\` first.`,
         ]),
   ]
 }

@@ -131,10 +131,11 @@ t.test('stats in words, and a line for each interval', async t => {
   t.match(watched.records[0], { requests: 0, entries: Number, memoryBytes: Number })
 })
 
-t.test('a bucket that is published is removed only after a word about it', async t => {
-  const asked = await run(['rb', 'home/pages', '--force'])
-  t.match(asked.stderr, /The distribution site \(www\.example\.test\) serves this bucket: without it visitors get 404/)
-  t.not(asked.code, 0, 'nobody answers')
+t.test('a bucket that is published is not removed, nor emptied', async t => {
+  await server.s3.send(new PutObjectCommand({ Bucket: 'pages', Key: 'kept.txt', Body: 'kept' }))
+  const refused = await run(['rb', 'home/pages', '--force', '--yes'])
+  t.match(refused, { code: 5, stderr: /The distribution site \(www\.example\.test\) serves this bucket\. Remove what/ })
+  t.equal((await run(['stat', 'home/pages/kept.txt'])).code, 0)
   await server.s3.send(new CreateBucketCommand({ Bucket: 'plain' }))
   t.equal((await run(['rb', 'home/plain'])).code, 0, 'another bucket goes as before')
   await server.s3.send(new CreateBucketCommand({ Bucket: 'logs' }))
@@ -142,11 +143,14 @@ t.test('a bucket that is published is removed only after a word about it', async
   const logging = { accessLog: true, target: 'bucket:logs/web/' }
   const input = JSON.stringify({ ...records[0], logging })
   t.equal((await run(['dist', 'set', 'home/site', '-'], { input })).code, 0)
-  const logs = await run(['rb', 'home/logs'])
-  t.match(logs.stderr, /The distribution site \(www\.example\.test\) writes its access log into this bucket/)
-  t.not(logs.code, 0, 'nobody answers')
-  t.equal((await run(['rb', 'home/logs', '--yes'])).code, 0)
-  const gone = await run(['rb', 'home/pages', '--force', '--yes'])
-  t.equal(gone.code, 0, gone.stderr)
-  t.match(gone.stderr, /The distribution site/)
+  const logs = await run(['rb', 'home/logs', '--yes'])
+  t.match(logs, {
+    code: 5,
+    stderr: /The distribution site \(www\.example\.test\) writes its access log into this bucket/,
+  })
+  t.equal((await run(['dist', 'remove', 'home/site', '--yes'])).code, 0)
+  for (const bucket of ['home/logs', 'home/pages']) {
+    const gone = await run(['rb', bucket, '--force', '--yes'])
+    t.equal(gone.code, 0, gone.stderr)
+  }
 })

@@ -212,25 +212,6 @@ spec: { aliases: [kept.example.test], origin: { bucket: kept }${fields} }
   t.equal(wrong.stderr.match(/spec\/mode/g)?.length, 1)
 })
 
-t.test('a bucket that has gone is named by test and diff', async t => {
-  const s3 = ['--bucket', 'gone', '--alias', 'files.gone.example.test', '--mode', 's3']
-  await run(['mb', 'home/gone'])
-  await succeeds(t, 'dist', 'create', 'home/gone', '--bucket', 'gone', '--alias', 'gone.example.test')
-  await succeeds(t, 'dist', 'create', 'home/gone-files', ...s3)
-  writeFileSync(join(folder, 'gone.yaml'), (await succeeds(t, 'dist', 'export', 'home', '--id', 'gone')).stdout)
-  await succeeds(t, 'rb', 'home/gone', '--yes')
-  for (const [id, path] of Object.entries({ gone: '/', 'gone-files': '/a.txt' })) {
-    const tested = await succeeds(t, 'dist', 'test', `home/${id}`, path, '--principal', 'admin')
-    t.match(tested.stdout, /^404.*\nthere is no bucket gone: `svcctl mb home\/gone` makes it\n/)
-  }
-  const { stdout, stderr } = await succeeds(t, 'dist', 'diff', 'home', 'gone.yaml')
-  t.match(stdout, /There are no differences/)
-  t.match(
-    stderr,
-    /Distribution\/gone: There is no bucket gone, so visitors get 404: make it \(`svcctl mb ALIAS\/gone`\)/,
-  )
-})
-
 t.test('publish makes nothing of an empty folder, and says that a distribution is disabled', async t => {
   mkdirSync(join(folder, 'empty/.git'), { recursive: true })
   writeFileSync(join(folder, 'empty/.git/config'), 'x')
@@ -268,22 +249,6 @@ t.test('publish into a distribution of another name keeps its bucket and its pre
   await succeeds(t, ...['dist', 'publish', 'site', '--domain', 'more.example.test', '--id', 'shop'])
   const { stdout } = await succeeds(t, 'dist', 'get', 'home/shop')
   t.match(JSON.parse(stdout), { origin: { bucket: 'goods', pathPrefix: 'v2/' }, aliases: { length: 2 } })
-})
-
-t.test('publish uploads nothing while the bucket of the log is missing', async t => {
-  const publish = ['dist', 'publish', 'site', '--domain', 'log.example.test']
-  await succeeds(t, 'mb', 'home/logs')
-  await succeeds(t, ...publish)
-  const { stdout } = await succeeds(t, 'dist', 'get', 'home/log.example.test', '--json')
-  writeFileSync(
-    join(folder, 'log.json'),
-    JSON.stringify({ ...JSON.parse(stdout), logging: { accessLog: true, target: 'bucket:logs/web/' } }),
-  )
-  await succeeds(t, 'dist', 'set', 'home/log.example.test', 'log.json')
-  await succeeds(t, 'rb', '--yes', 'home/logs')
-  await succeeds(t, 'rm', 'home/log.example.test/index.html')
-  t.match(await run(publish), { code: 3, stderr: /There is no bucket logs/ })
-  t.equal((await run(['stat', 'home/log.example.test/index.html'])).code, 3, 'not a file went up')
 })
 
 t.test('what a server has is named in one way: ALIAS/NAME', async t => {

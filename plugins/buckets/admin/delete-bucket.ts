@@ -11,20 +11,24 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}',
   tag: 'buckets',
   summary:
-    'Deletes an empty bucket; with `force`, first every version, delete marker and upload in it. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
+    'Deletes an empty bucket that no distribution names; with `force`, first every version, delete marker and upload in it. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
   authorize: [['s3:DeleteBucket', 's3:ForceDeleteBucket']],
   authorizeRequest: ({ query: { force } }) => ({ actions: [force ? 's3:ForceDeleteBucket' : 's3:DeleteBucket'] }),
   params: BucketParameters,
   query: Type.Object({ force: Type.Boolean({ default: false }) }),
   etag: true,
-  errors: ['bucket_not_empty', 'bucket_not_found', 'conflict', 'precondition_failed'],
-  uses: ['locks', 'objects', 'ports'],
-  async handle({ params: { bucket }, query: { force }, origin, ifMatch }, { locks, objects, ports: { clock } }) {
+  errors: ['bucket_in_use', 'bucket_not_empty', 'bucket_not_found', 'conflict', 'precondition_failed'],
+  uses: ['locks', 'objects', 'ports', 'publications'],
+  async handle(
+    { params: { bucket }, query: { force }, origin, ifMatch },
+    { locks, objects, publications, ports: { clock } },
+  ) {
     const seen = await objects.getBucket(bucket)
     const writtenUntilMs = ifMatch === undefined ? undefined : clock.now()
     if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== contentEtagOf(seen, await objects.usage(bucket))) {
       throw adminErrors.precondition_failed('The bucket has other content than If-Match names. Nothing was deleted.')
     }
+    await publications.requireNone(bucket)
     if (!force) return objects.deleteBucket(bucket)
     return locks.hold(`${bucket}/delete`, { source: 'deleteBucket' }, async ({ check }) => {
       await emptyBucket(objects, bucket, { origin, beforeCommit: check, writtenUntilMs })

@@ -6,15 +6,17 @@ const forceHeader = 'x-minio-force-delete'
 
 export default defineS3Operation({
   name: 'DeleteBucket',
-  summary: 'Deletes a bucket without objects, versions and delete markers; its uploads in progress are aborted.',
+  summary:
+    'Deletes a bucket without objects, versions and delete markers, and without distributions; its uploads in progress are aborted.',
   match: { method: 'DELETE', level: 'bucket' },
   action: 's3:DeleteBucket',
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 204 },
   features: [forceHeader],
-  errors: ['AccessDenied', 'BucketNotEmpty', 'NoSuchBucket'],
-  uses: ['objects'],
-  async handle({ bucket, headers, isAllowed, origin }, { objects }) {
+  errors: ['AccessDenied', 'BucketInUse', 'BucketNotEmpty', 'NoSuchBucket'],
+  uses: ['objects', 'publications'],
+  async handle({ bucket, headers, isAllowed, origin }, { objects, publications }) {
+    await publications.requireNone(bucket)
     if (headers[forceHeader] === 'true') {
       if (!isAllowed('s3:ForceDeleteBucket', bucket, '')) throw s3Errors.AccessDenied()
       await emptyBucket(objects, bucket, { origin })

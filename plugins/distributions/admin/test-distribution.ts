@@ -54,9 +54,7 @@ const DistributionTestResult = Type.Object(
     }),
     rule: Type.String({ description: 'The access rule that denies; empty if none does.' }),
     status: Type.Integer(),
-    reason: Type.String({
-      description: 'As in the log, or `bucket_not_found` where the bucket has gone; visitors are not told.',
-    }),
+    reason: Type.String({ description: 'As in the log.' }),
     errorPage: Type.String({
       description: 'Path of the error page of the distribution that is shown; empty: none, or the one of the server.',
     }),

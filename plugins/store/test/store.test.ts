@@ -169,8 +169,8 @@ t.test('a transaction is committed as a whole or not at all', async t => {
     store.transaction(tx => {
       for (let i = 0; i < count; i++) tx.delete(users, `u${i}`)
     })
-  await many(1000)
-  await t.rejects(many(1001), { code: 'document_too_large' })
+  await many(4000)
+  await t.rejects(many(4001), { code: 'document_too_large' })
   await t.rejects(
     store.transaction(tx => {
       for (let i = 0; i < 20; i++) tx.put(notes, `n${i}`, { text: 'x'.repeat(1_000_000) })

@@ -230,7 +230,7 @@ export const en = {
     deleteHint: 'With everything in it. You are told how much that is, and asked for the name of the bucket.',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteEmpty: 'The bucket is empty.',
-    deleteStops: 'These distributions of it will answer 404 to their visitors:',
+    deleteStops: 'It is published. Delete these distributions first, or give them another bucket:',
     deleteStopped: (id: string, domains: string) => `${id} (${domains})`,
     deleteChanged: 'The bucket has changed meanwhile. Nothing is deleted yet: look at the new numbers.',
     deleteFull: (objects: number, versions: number, deleteMarkers: number, size: string) =>

@@ -2,6 +2,7 @@ import { Alert, List, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
@@ -36,6 +37,7 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
   })
   const { objects = 0, versions = 0, deleteMarkers = 0, size = 0, contentEtag } = current.data ?? {}
   const isEmpty = versions + deleteMarkers === 0
+  const isPublished = (distributions.data ?? []).length > 0
   const isTold = useRef(false)
   const remove = async () => {
     // What came after the question is not deleted unasked. Told once: a bucket that is written to all the time can be deleted, too.
@@ -62,7 +64,8 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
         current.isSuccess &&
         current.isFetchedAfterMount &&
         !current.isFetching &&
-        (!mayManage || !distributions.isPending)
+        (!mayManage || distributions.isSuccess) &&
+        !isPublished
       }
       onConfirm={remove}
       onDone={refresh}
@@ -79,12 +82,14 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
       {distributions.error !== null && (
         <ProblemAlert error={distributions.error} onRetry={() => distributions.refetch()} />
       )}
-      {distributions.data !== undefined && distributions.data.length > 0 && (
+      {isPublished && (
         <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.buckets.deleteStops}>
           <List size="sm">
-            {distributions.data.map(({ id, aliases }) => (
+            {(distributions.data ?? []).map(({ id, aliases }) => (
               <List.Item key={id} style={{ overflowWrap: 'anywhere' }}>
-                {texts.buckets.deleteStopped(id, aliases.join(', '))}
+                <Link to="/distributions/$id" params={{ id }}>
+                  {texts.buckets.deleteStopped(id, aliases.join(', '))}
+                </Link>
               </List.Item>
             ))}
           </List>

@@ -13,6 +13,5 @@ export const refusals: Readonly<Record<string, string>> = {
   expired: 'the signature has expired',
   not_yet: 'the signature is not valid yet',
   address: 'the signature is for another address of visitors',
-  bucket_not_found: 'the bucket is gone',
   public_access_blocked: 'public access to the bucket is blocked',
 }
