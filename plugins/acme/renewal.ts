@@ -1,6 +1,7 @@
 /** When a certificate is to be ordered. */
 import { X509Certificate } from 'node:crypto'
 import { type OrderedCertificate, renewsMs } from 'svc/plugins/certificates/api'
+import { validityOf } from 'svc/plugins/tls/api'
 
 /** Somebody has asked for an order. */
 export const queuedStep = 'queued'
@@ -10,9 +11,9 @@ export const queuedStep = 'queued'
  * ordered together are not renewed together; `chance` is in [0, 1). Milliseconds since 1970.
  */
 export function renewalTime(chain: string, chance: number): number {
-  const { validFromDate, validToDate } = new X509Certificate(chain)
-  const lifeMs = validToDate.getTime() - validFromDate.getTime()
-  return Math.floor(validToDate.getTime() - lifeMs / 3 - (chance * lifeMs) / 60)
+  const { notBeforeMs, notAfterMs } = validityOf(new X509Certificate(chain))
+  const lifeMs = notAfterMs - notBeforeMs
+  return Math.floor(notAfterMs - lifeMs / 3 - (chance * lifeMs) / 60)
 }
 
 /** Why it must be ordered now; undefined: it need not. `directory` is that of the configuration. */

@@ -1,7 +1,7 @@
 /** Validates a chain and its key before they are stored: everything that a client or OpenSSL would refuse later is refused now, with a reason. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { describeCertificate, keyTypeOf } from 'svc/plugins/tls/api'
+import { describeCertificate, keyTypeOf, validityOf } from 'svc/plugins/tls/api'
 import { certificatesErrors } from './errors.ts'
 
 const certificatesMax = 10
@@ -114,11 +114,15 @@ function isIssuedBy(issued: X509Certificate, issuer: X509Certificate): boolean {
 }
 
 function requireDates(chain: readonly X509Certificate[], nowMs: number): void {
-  for (const [index, { validToDate, validFromDate }] of chain.entries()) {
-    if (validToDate.getTime() <= nowMs) {
-      refuse(`Certificate ${index + 1} of the chain has expired on ${validToDate.toISOString()}`)
+  for (const [index, certificate] of chain.entries()) {
+    const { notBeforeMs, notAfterMs } = validityOf(certificate)
+    if (Number.isNaN(notBeforeMs) || Number.isNaN(notAfterMs)) {
+      refuse(`Certificate ${index + 1} of the chain begins or ends at a date that does not exist`)
     }
-    if (validFromDate.getTime() >= validToDate.getTime()) {
+    if (notAfterMs <= nowMs) {
+      refuse(`Certificate ${index + 1} of the chain has expired on ${new Date(notAfterMs).toISOString()}`)
+    }
+    if (notBeforeMs >= notAfterMs) {
       refuse(`Certificate ${index + 1} of the chain ends before it begins`)
     }
   }

@@ -4,7 +4,7 @@
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
-import { describeCertificate, type NamedCertificate } from 'svc/plugins/tls/api'
+import { describeCertificate, type NamedCertificate, validityOf } from 'svc/plugins/tls/api'
 import type { CertificateUser } from './api.ts'
 import { type CertificateDocument, type CertificateDocuments, tableId } from './documents.ts'
 import { covers } from './names.ts'
@@ -121,8 +121,7 @@ function parseEntry(id: string, { chain, privateKey, createdMs }: CertificateDoc
   return {
     id,
     domains: describeCertificate(leaf, id).domains.map(name => name.toLowerCase()),
-    notBeforeMs: leaf.validFromDate.getTime(),
-    notAfterMs: leaf.validToDate.getTime(),
+    ...validityOf(leaf),
     createdMs,
     certificate: chain,
     key: privateKey,

@@ -63,10 +63,11 @@ function stateOf(info: CertificateInfo | undefined, acme: AcmeState | undefined,
   const hasFailed = acme !== undefined && acme.attempts > 0
   if (info === undefined) return hasFailed && !isOrdering ? 'failed' : 'pending'
   const [beginMs, endMs] = [Date.parse(info.notBefore), Date.parse(info.notAfter)]
-  if (endMs <= nowMs) return 'expired'
+  // Neither holds of a date that does not exist.
+  if (!(nowMs < endMs)) return 'expired'
   if (isOrdering) return 'pending'
   if (hasFailed) return 'failed'
-  if (nowMs < beginMs) return 'pending'
+  if (!(beginMs <= nowMs)) return 'pending'
   return endMs - nowMs < (endMs - beginMs) / 3 ? 'expiring' : 'valid'
 }
 

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions, TlsOptions } from 'node:tls'
 import type { MaybePromise } from 'svc/kernel'
 
-export { describeCertificate, keyTypeOf } from './description.ts'
+export { describeCertificate, keyTypeOf, validityOf } from './description.ts'
 export { certsDirKey } from './keys.ts'
 
 export interface CertificateInfo {

@@ -12,6 +12,7 @@ export function keyTypeOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyO
 }
 
 export function describeCertificate(certificate: X509Certificate, name: string): CertificateInfo {
+  const { notBeforeMs, notAfterMs } = validityOf(certificate)
   const alternatives = (certificate.subjectAltName ?? '').split(', ')
   return {
     name,
@@ -19,10 +20,20 @@ export function describeCertificate(certificate: X509Certificate, name: string):
     ips: alternatives.filter(entry => entry.startsWith('IP Address:')).map(entry => entry.slice(11)),
     subject: certificate.subject?.replaceAll('\n', ', ') ?? '',
     issuer: certificate.issuer?.replaceAll('\n', ', ') ?? '',
-    notBefore: certificate.validFromDate.toISOString(),
-    notAfter: certificate.validToDate.toISOString(),
+    notBefore: isoOf(notBeforeMs),
+    notAfter: isoOf(notAfterMs),
     fingerprint: certificate.fingerprint256,
     serial: certificate.serialNumber.toLowerCase(),
     keyType: keyTypeOf(certificate.publicKey),
   }
 }
+
+/**
+ * Begin and end in milliseconds since 1970; NaN for a date that does not exist, such as one in the 13th month, which OpenSSL reads all the
+ * same. `validToDate` is then any number.
+ */
+export function validityOf({ validFrom, validTo }: X509Certificate): { notBeforeMs: number; notAfterMs: number } {
+  return { notBeforeMs: Date.parse(validFrom), notAfterMs: Date.parse(validTo) }
+}
+
+const isoOf = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString())

@@ -1,8 +1,10 @@
 /** What is taken of chains and keys, and in which words the rest is refused. */
 import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describeCertificate } from 'svc/plugins/tls/api'
 import t, { type Test as Tap } from 'tap'
 import { checkChain } from '../chain.ts'
 import { covers, nameProblem, uncovered } from '../names.ts'
@@ -31,6 +33,22 @@ t.test('a chain in order with its key is taken, with or without the root', async
   ]) {
     const { chain, key: pem } = authority.issue(['k.test'], { key })
     t.same(checkChain(chain, pem, Date.now()).domains, ['k.test'], key.join(' '))
+  }
+})
+
+/** The certificate with another end, whose signature is not right any more: nobody verifies that of a leaf. */
+function endingAt(pem: string, end: string): string {
+  const der = Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64')
+  const times = [...der.toString('latin1').matchAll(/\d{12}Z/g)]
+  der.write(end, times[1]!.index, 'latin1')
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+}
+
+t.test('a date that does not exist is refused, and shown as none', async t => {
+  for (const end of ['991301000000Z', '490231000000Z', '499901000000Z']) {
+    const chain = endingAt(good.leaf, end)
+    refused(t, /Certificate 1 of the chain begins or ends at a date that does not exist/, chain, good.key)
+    t.equal(describeCertificate(new X509Certificate(chain), 'x').notAfter, '', end)
   }
 })
 
