@@ -13,7 +13,7 @@ import { logBucketOf, logPrefixOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
 import { aliasProblem, logProblem, otherOwner, ownProblems, withNormalAliases } from './problems.ts'
-import { hasSignedAccess, keyGroupPlaces, keyGroupsOf } from './signed-access.ts'
+import { hasSignedAccess, keyGroupPlaces, keyGroupsOf, openingKeyGroups } from './signed-access.ts'
 
 export type Stored = StoredDocument<StoredDistribution>
 
@@ -188,6 +188,7 @@ export function createChecks(options: ChecksOptions): Checks {
       }),
       () => checkLog(distribution, others, mayWrite),
     ])
+    warnings.push(...signaturesThatMove(distribution, before?.value))
     const ofCertificates = await certificates.prepare(distribution, before?.value)
     return {
       also(tx: TransactionBuilder) {
@@ -224,6 +225,18 @@ function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
 function noKeyGroup(element: string, id: string): Error {
   const message = `There is no key group ${JSON.stringify(id)}.`
   return distributionErrors.key_group_not_found(message, { cause: [{ element, message }] })
+}
+
+/** Links and cookies are signed for a domain and a path, and say nothing about a bucket. */
+function signaturesThatMove(distribution: Distribution, before: StoredDistribution | undefined): string[] {
+  const { bucket, pathPrefix } = distribution.origin
+  if (before === undefined || (before.origin.bucket === bucket && before.origin.pathPrefix === pathPrefix)) return []
+  const opened = new Set(openingKeyGroups(before))
+  const groups = openingKeyGroups(distribution).filter(group => opened.has(group))
+  if (groups.length === 0) return []
+  return [
+    `Links and cookies that were signed before open ${bucket}/${pathPrefix} as well, until they expire: to end them, remove the keys of ${groups.join(', ')}, or name another key group.`,
+  ]
 }
 
 /** Throws `alias_conflict`, and `access_denied` below the wildcard of another user. */

@@ -28,8 +28,9 @@ import { keyGroupErrors, noKey, noKeyGroup, notYours } from './errors.ts'
 import { type Addition, applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
 import { type GeneratedKey, generateKey } from './public-keys.ts'
 
-/** Of one user who does not manage users. */
+/** Of one user who does not manage users: groups are read one by one, so that whoever makes many in vain slows all others. */
 const unusedMax = 100
+const madeMax = 1000
 /** Each lost round means that another change was committed. */
 const attemptsMax = 64
 
@@ -42,14 +43,26 @@ export interface DirectoryOptions {
 
 type Current = StoredDocument<KeyGroupDocument> | undefined
 
+interface Count {
+  readonly seen: Awaited<ReturnType<KeyGroupDocuments['makers']['get']>>
+  readonly made: Set<string>
+  readonly unused: Set<string>
+}
+
 /** The result of a change of a group; `null` removes it, `undefined` leaves it unchanged. */
 type Decision = KeyGroupDocument | null | undefined
 
 export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
 
-export function createDirectory({ store, documents: { groups }, users, clock }: DirectoryOptions): KeyGroupDirectory {
-  /** Groups that nothing names, stored or to be made by the request, of the editor of a request. */
-  const unusedOf = new WeakMap<KeyGroupEditor, Set<string>>()
+export function createDirectory({
+  store,
+  documents: { groups, makers },
+  users,
+  clock,
+}: DirectoryOptions): KeyGroupDirectory {
+  /** Groups of the editor of a request, stored or to be made by it. */
+  const counts = new WeakMap<KeyGroupEditor, Count>()
+  const announced = new WeakSet<TransactionBuilder>()
   const readUses = () => gatherUses(users.list().map(({ value }) => value))
 
   const describe = (document: StoredDocument<KeyGroupDocument>, uses: Uses<KeyGroupUse>): KeyGroup => {
@@ -83,12 +96,14 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const next = decide(current)
       await requireEditor(editor, current, users)
       if (next === undefined || isSame(next, current)) return
-      if (current === undefined && next !== null && users.length === 0) await requireRoom(id, editor, uses)
+      const isNew = current === undefined && next !== null
+      const announce = isNew ? await takeRoom(id, editor, uses, users.length > 0) : undefined
       const keepsKeys = next !== null && next.keys.length > 0
       if (!keepsKeys) requireUnused(id, next, namesOf(users))
       try {
         await store.transaction(tx => {
           write(tx, id, next, current)
+          announce?.(tx)
           if (!keepsKeys || editor !== undefined) uses.fence(tx)
         })
         return
@@ -107,26 +122,38 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
     else tx.put(groups, id, next, options)
   }
 
-  /** Groups are read one by one, so that whoever makes many in vain slows all others. */
-  const requireRoom = async (
+  /** Counts one more group of its maker. Returns what the commit needs so that no other group is made at the same time. */
+  const takeRoom = async (
     id: string,
     editor: KeyGroupEditor | undefined,
     uses: Uses<KeyGroupUse>,
-  ): Promise<void> => {
-    if (editor === undefined || editor.managesUsers) return
-    // Of one request, which may make many: they are read once.
-    let mine = unusedOf.get(editor)
-    if (mine === undefined) {
-      const all = await everyDocument(groups)
-      const unused = all.filter(one => one.value.madeBy === editor.user && usesOf(uses, one.id).length === 0)
-      mine = new Set(unused.map(one => one.id))
-      unusedOf.set(editor, mine)
+    isUsed: boolean,
+  ): Promise<((tx: TransactionBuilder) => void) | undefined> => {
+    if (editor === undefined || editor.managesUsers) return undefined
+    // A request may make many: they are read once.
+    const count = counts.get(editor) ?? (await countOf(editor.user, uses))
+    counts.set(editor, count)
+    const { seen, made, unused } = count
+    made.add(id)
+    if (!isUsed) unused.add(id)
+    if (unused.size > unusedMax) throw tooMany(unused.size, 'key groups that no distribution names', unusedMax)
+    if (made.size > madeMax) throw tooMany(made.size, 'key groups', madeMax)
+    return tx => {
+      // Another try of the request counts again.
+      counts.delete(editor)
+      if (announced.has(tx)) return
+      announced.add(tx)
+      const condition = seen === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: seen.etag }
+      const changes = (seen?.value.changes ?? 0) + 1
+      tx.put(makers, editor.user, { changes }, { ...condition, overwriteUnreadable: true })
     }
-    mine.add(id)
-    if (mine.size <= unusedMax) return
-    throw keyGroupErrors.invalid_key_group(
-      `You would have made ${mine.size} key groups that no distribution names, and ${unusedMax} are the most: delete some of them.`,
-    )
+  }
+
+  /** The document of the maker is read first: what is made after that fails the commit. */
+  const countOf = async (user: string, uses: Uses<KeyGroupUse>): Promise<Count> => {
+    const seen = await makers.get(user)
+    const mine = (await everyDocument(groups)).filter(({ value }) => value.madeBy === user).map(({ id }) => id)
+    return { seen, made: new Set(mine), unused: new Set(mine.filter(id => usesOf(uses, id).length === 0)) }
   }
 
   const replaced = (
@@ -178,19 +205,21 @@ export function createDirectory({ store, documents: { groups }, users, clock }: 
       const current = await groups.get(id)
       const next = input === null ? null : replaced(input, current, editor.user)
       const isChange = next === null ? current !== undefined : !isSame(next, current)
+      let announce: ((tx: TransactionBuilder) => void) | undefined
       const losesKeys = next === null || (next.keys.length === 0 && (current?.value.keys.length ?? 0) > 0)
       if (isChange) {
         const uses = await readUses()
         await requireEditor(editor, current, usesOf(uses, id))
         if (usedBy.length > 0) await requireEditor(editor, current, usedBy)
         if (losesKeys) requireUnused(id, next, namesOf(usedBy))
-        if (current === undefined && usedBy.length === 0) await requireRoom(id, editor, uses)
+        if (current === undefined) announce = await takeRoom(id, editor, uses, usedBy.length > 0)
       }
       return {
         before: current && contentOf(current.value),
         after: next === null ? undefined : contentOf(next),
         isChange,
         apply(tx) {
+          announce?.(tx)
           if (isChange) write(tx, id, next, current)
           else tx.require(groups, id, current === undefined ? { ifNoneMatch: '*' } : { ifMatch: current.etag })
         },
@@ -265,6 +294,11 @@ function keyToAdd(
 function isSame(next: KeyGroupDocument | null, current: Current): boolean {
   return next !== null && current !== undefined && canonicalJson(next) === canonicalJson(current.value)
 }
+
+const tooMany = (count: number, what: string, most: number): Error =>
+  keyGroupErrors.invalid_key_group(
+    `You would have made ${count} ${what}, and ${most} are the most: delete some of them.`,
+  )
 
 /** Throws `access_denied`. */
 async function requireEditor(

@@ -61,8 +61,12 @@ export interface CompiledKeyGroup {
   readonly keys: ReadonlyMap<string, VerifyingKey>
 }
 
+/** Changes with each group that the user of its id makes, so that two that are made at once are counted one after the other. */
+const MakerDocument = Type.Object({ changes: Type.Integer() }, closed)
+
 export interface KeyGroupDocuments {
   readonly groups: Collection<KeyGroupDocument>
+  readonly makers: Collection<Static<typeof MakerDocument>>
   readonly compiled: CompiledDocuments<CompiledKeyGroup>
 }
 
@@ -74,7 +78,13 @@ export function declareKeyGroups(store: StoreService): KeyGroupDocuments {
     sequence,
     keys: new Map(value.keys.filter(({ enabled }) => enabled).map(key => [key.id, verifyingKey(key)])),
   }))
-  return { groups, compiled }
+  const makers = store.collection({
+    name: 'key-group-maker',
+    version: 1,
+    archiveNote: 'not in it: changes with the key groups',
+    schema: MakerDocument,
+  })
+  return { groups, makers, compiled }
 }
 
 function verifyingKey({ id, algorithm, publicKey: pem, allowSha1 }: KeyDocument): VerifyingKey {

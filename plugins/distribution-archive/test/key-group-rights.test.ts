@@ -204,10 +204,16 @@ t.test('nobody opens another bucket with keys that somebody else has added', asy
 })
 
 t.test('a user has at most a hundred key groups that no distribution names', async t => {
-  for (let count = 0; count < 100; count++) {
-    const { status } = await send('POST', '/keygroups', { id: `many-${count}` }, editor)
+  const make = (count: number) => send('POST', '/keygroups', { id: `many-${count}` }, editor)
+  for (let count = 0; count < 90; count++) {
+    const { status } = await make(count)
     if (status !== 201) t.fail(`number ${count} is answered ${status}`)
   }
+  const atOnce = await Promise.all(Array.from({ length: 30 }, (_, count) => make(90 + count)))
+  t.equal(atOnce.filter(({ status }) => status === 201).length, 10, 'also of those that are made at once')
+  const ids: string[] = (await send('GET', '/keygroups?limit=1000')).json.items.map((each: { id: string }) => each.id)
+  const many = ids.filter(id => id.startsWith('many-'))
+  t.equal(many.length, 100)
   for (const refused of [
     await send('POST', '/keygroups', { id: 'one-more' }, editor),
     await send('PUT', '/keygroups/one-more', {}, editor),
@@ -219,9 +225,19 @@ t.test('a user has at most a hundred key groups that no distribution names', asy
     })
   }
   t.equal((await send('POST', '/keygroups', { id: 'one-more' })).status, 201, 'whoever manages users may')
-  for (const id of ['one-more', ...Array.from({ length: 100 }, (_, count) => `many-${count}`)]) {
-    t.equal((await send('DELETE', `/keygroups/${id}`)).status, 204)
-  }
+  for (const id of ['one-more', ...many]) t.equal((await send('DELETE', `/keygroups/${id}`)).status, 204)
+})
+
+t.test('a distribution that moves says whom signatures of before let in', async t => {
+  const moved = { ...site('mine', 'open', 'own'), origin: { bucket: 'open', pathPrefix: 'later/' } }
+  const before = (await send('GET', '/distributions/mine')).json
+  t.match(await send('PUT', '/distributions/mine', moved, editor), {
+    status: 200,
+    json: { warnings: [/signed before open open\/later\/ as well, until they expire: .* the keys of own, or name/] },
+  })
+  const again = await send('PUT', '/distributions/mine', { ...moved, comment: 'again' }, editor)
+  t.notMatch(again.text, /signed before/, 'only at the move')
+  t.equal((await send('PUT', '/distributions/mine', before, editor)).status, 200)
 })
 
 t.test('a domain that is taken does not tell by whom', async t => {
@@ -276,4 +292,29 @@ t.test('a group of distributions that the caller manages is changed, and its key
   t.equal((await send('POST', '/keygroups', { id: 'other' }, editor)).status, 201)
   t.equal((await send('DELETE', '/keygroups/other', undefined, editor)).status, 204)
   t.match(await send('DELETE', '/keygroups/own', undefined, editor), { status: 409, json: { detail: /mine needs it/ } })
+})
+
+t.test('and at most a thousand in all, also of those that distributions name', async t => {
+  const document = (kind: string, name: string, spec: object) =>
+    JSON.stringify({ apiVersion: 'svc/v1', kind, metadata: { name }, spec })
+  const key = pem()
+  const naming = (number: number) =>
+    Array.from({ length: 5 }, (_, part) => {
+      const groups = Array.from({ length: 100 }, (_, count) => `all-${number}-${part}-${count}`)
+      const behaviors = groups.map(keyGroup => ({
+        pathPattern: { type: 'prefix', pattern: `/${keyGroup}/` },
+        access: 'signed',
+        signing: { keyGroup },
+      }))
+      const name = `all-${number}-${part}`
+      return [
+        ...groups.map(id => document('KeyGroup', id, { keys: [{ publicKey: key }] })),
+        document('Distribution', name, { aliases: [`${name}.example.test`], origin: { bucket: 'open' }, behaviors }),
+      ].join('\n---\n')
+    }).join('\n---\n')
+  for (const number of [1, 2]) t.equal((await importing(naming(number))).status, 200)
+  t.match(await importing(group('one-more', [])), {
+    status: 400,
+    json: { detail: /1001 key groups, and 1000 are the most/ },
+  })
 })

@@ -13,7 +13,8 @@ import { texts } from '../../texts/index.ts'
 const words = texts.tools
 
 /** Documents that can let in those who have no credentials. */
-const decidesAccess = /^(distribution\/|bucket\/[^/]+\/(bucket-policy|access-rules|object-ownership)$|config\/access$)/
+const decidesAccess =
+  /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|access-rules|object-ownership)$|config\/access$)/
 const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds

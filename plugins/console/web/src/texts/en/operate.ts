@@ -214,7 +214,8 @@ export const tools = {
     documents: ['distribution, key group or other document', 'distributions, key groups and other documents'],
   } as const,
   mayOpenTitle: 'Import what decides who gets in?',
-  mayOpen: 'What the file says is in force at once. These may let in everybody, without credentials:',
+  mayOpen:
+    'What the file says is in force at once. These may let in people without credentials: everybody, or whoever has a signed link:',
   same: 'The server has it all: nothing changes.',
   fileHas: (contents: string) => `The file has ${contents}.`,
   fileIsEmpty: 'The file is empty.',
