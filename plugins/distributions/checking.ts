@@ -92,7 +92,8 @@ export function createChecks(options: ChecksOptions): Checks {
       createdMs: before?.value.createdMs ?? ports.clock.now(),
       restrictions: secret === undefined ? restrictions : { ...restrictions, originSecretHeader: secret },
     }
-    if (reservedIds.has(id)) problems.push({ element: '/id', message: 'is a name that the API has for itself' })
+    if (reservedIds.has(id))
+      problems.push({ element: '/id', message: 'is a word that means something else to the API' })
     const server = modes().get(distribution.mode)
     problems.push(...ownProblems(distribution, server, certificates))
     if (problems.length > 0) throw invalid(problems)

@@ -237,5 +237,5 @@ export interface Distribution extends StoredDistribution {
   readonly id: string
 }
 
-/** Names that may be no ids: paths of the API have them. */
-export const reservedIds: ReadonlySet<string> = new Set(['export', 'import'])
+/** Names that may be no ids: paths of the API have them, or the field of certificates, which are ordered under the id. */
+export const reservedIds: ReadonlySet<string> = new Set(['auto', 'export', 'import', 'none'])

@@ -13,10 +13,9 @@ export function ownProblems(
   server: DistributionMode | undefined,
   certificates: Pick<DistributionCertificates, 'problems'>,
 ): readonly DistributionProblem[] {
-  const found = documentProblems(distribution)
-  if (found.length > 0) return found
-  const ofMode = server?.problems(distribution) ?? []
-  return ofMode.length > 0 ? ofMode : certificates.problems(withNormalAliases(distribution))
+  const found = [...documentProblems(distribution), ...(server?.problems(distribution) ?? [])]
+  const hasDomains = !found.some(({ element }) => element.startsWith('/aliases'))
+  return hasDomains ? [...found, ...certificates.problems(withNormalAliases(distribution))] : found
 }
 
 export const withNormalAliases = (distribution: Distribution): Distribution => ({

@@ -17,7 +17,10 @@ export default defineAdminOperation({
   uses: ['cacheAdmin'],
   async handle({ body }, { cacheAdmin: { settings } }) {
     const input = readPolicyInput(body)
-    await checkField('/name', () => settings.putPolicy(body.name, input, { isNew: true }), ['already_exists'])
+    await checkField('/name', () => settings.putPolicy(body.name, input, { isNew: true }), [
+      'already_exists',
+      'builtin_cache_policy',
+    ])
     return describePolicy((await settings.policy(body.name))!)
   },
 })

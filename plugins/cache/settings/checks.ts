@@ -30,7 +30,7 @@ export function requireSettings({ cache, debug: { secret } }: StoredSettings, va
   if (secret !== '' && !isReference(secret) && secret.length < headerSecretCharactersMin) {
     throw invalidRequest(
       '/debug/secret',
-      `has less than ${headerSecretCharactersMin} characters, so that it could be guessed: give a longer one, or "" for none`,
+      `has less than ${headerSecretCharactersMin} characters, so that it could be guessed: give a longer one, or none`,
     )
   }
   requireLevels([['cluster', cache, '/cache']], namedIn(values))

@@ -159,8 +159,9 @@ function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialP
 
 /** Checks the effective policy, some of whose fields come from other levels. */
 export function requireOrder({ ttl }: CachePolicy, element: string): void {
-  if (ttl.min > ttl.default || ttl.default > ttl.max)
-    throw invalidRequest(`${element}/ttl`, 'is not in the order min <= default <= max')
+  if (ttl.min > ttl.max) throw invalidRequest(`${element}/ttl/min`, 'is more than max')
+  if (ttl.default < ttl.min || ttl.default > ttl.max)
+    throw invalidRequest(`${element}/ttl/default`, 'is not between min and max')
 }
 
 const quotaBytesMin = 1024 * 1024

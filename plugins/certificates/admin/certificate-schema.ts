@@ -4,8 +4,10 @@ import type { Certificate as CertificateOfService } from '../api.ts'
 export const CertificateId = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: '^[a-z0-9][a-z0-9._-]*$',
-  errorMessage: 'must be lower-case letters, digits, dots, underscores and hyphens, and begin with a letter or digit',
+  // In a distribution these two are no names of certificates.
+  pattern: '^(?!(?:auto|none)$)[a-z0-9][a-z0-9._-]*$',
+  errorMessage:
+    'must be lower-case letters, digits, dots, underscores and hyphens, begin with a letter or digit, and be neither auto nor none',
   description: 'Lower-case letters, digits and `. _ -`.',
 })
 

@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { adminErrors, checkField, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import type {} from '../api.ts'
 import { HealJob, HealRequest } from './heal-schema.ts'
 
@@ -18,7 +18,7 @@ export default defineAdminOperation({
   uses: ['objects', 'heal'],
   async handle({ body, origin }, { objects, heal }) {
     const { bucket, prefix = '' } = body
-    if (bucket !== undefined) await objects.getBucket(bucket)
+    if (bucket !== undefined) await checkField('/bucket', () => objects.getBucket(bucket))
     else if (prefix !== '') throw adminErrors.invalid_argument('/prefix: it needs a bucket.')
     const { job, isNew } = await heal.start(body, origin)
     return isNew ? job : replyWith(job, { status: 200 })

@@ -93,7 +93,7 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
     // A setting is named with its subsystem: `notify_webhook:name.endpoint`.
     const [, key, flaw] = /^\w+(?::[\w-]+)?\.(\w+) (.+)$/s.exec(detail) ?? []
     if (key !== undefined) return [{ field: `/settings/${key}`, message: flaw as string }]
-    const [, field, message] = /^((?:query)?\/[\w/~.-]+) (.+)$/s.exec(detail) ?? []
+    const [, field, message] = /^((?:query)?\/[\w/~.-]+):? (.+)$/s.exec(detail) ?? []
     return field === undefined ? [] : [{ field, message: message as string }]
   }
   return (lists.flat() as GivenError[]).flatMap(({ element, line, column, rule, field, message }) => {
@@ -120,11 +120,17 @@ export function atField(error: unknown, code: string, field: string): unknown {
 export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
   return Object.fromEntries(
-    error.fields
-      .filter(({ field }) => field !== '')
-      .map(({ field, message }) => [field.replace(/^(query)?\//, '').replaceAll('/', '.'), message]),
+    error.fields.filter(({ field }) => field !== '').map(({ field, message }) => [pathOf(field), message]),
   )
 }
+
+/** A JSON Pointer as a path of a form. */
+const pathOf = (field: string): string =>
+  field
+    .replace(/^(query)?\//, '')
+    .replaceAll('/', '.')
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~')
 
 /** The first of the errors that are of this field, or of a part of it. */
 export function errorWithin<Text>(errors: Readonly<Record<string, Text>>, field: string): Text | undefined {

@@ -1,7 +1,7 @@
 /** Names settings of a kind that may exist several times; their values come after. */
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { texts } from '../texts/index.ts'
+import { useForm } from './form.ts'
 import { FormDialog } from './form-dialog.tsx'
 
 const words = texts.settings

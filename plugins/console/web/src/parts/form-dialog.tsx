@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
-import { useUnsaid } from './beside-fields.ts'
+import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { ProblemAlert } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
@@ -53,13 +53,12 @@ export function FormDialog({
       isSending.current = false
     },
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, sending.error)
+  const { element, unsaid } = useBesideFields(sending.error, form?.setErrors)
   return (
     <FormModal title={title} size={size} onClose={onClose}>
       {close => (
         <form
-          ref={element}
+          {...element}
           onSubmit={event => {
             event.preventDefault()
             // React would tell a form around the dialog, too.

@@ -2,6 +2,7 @@
 import { Button, Group, NativeSelect, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 import { ProblemAlert } from './failure.tsx'
@@ -25,9 +26,11 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
   const [kind, setKind] = useState(Object.keys(kinds)[0] as Kind)
   const [seconds, setSeconds] = useState<number | string>(10)
   const measuring = useMutation({ mutationFn: () => run(kind, Number(seconds)) })
+  // It has one field that may be wrong.
+  const flaw = measuring.error instanceof Problem ? measuring.error.fields[0]?.message : undefined
   return (
     <Stack gap="sm">
-      <Group align="flex-end">
+      <Group align={flaw === undefined ? 'flex-end' : 'center'}>
         <NativeSelect
           label={words.measure}
           data={choicesOf(kinds)}
@@ -35,13 +38,24 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
           onChange={event => setKind(event.currentTarget.value as Kind)}
         />
         {takesTime(kind) && (
-          <NumberInput label={words.seconds} min={1} max={60} w={100} value={seconds} onChange={setSeconds} />
+          <NumberInput
+            label={words.seconds}
+            min={1}
+            max={60}
+            w={flaw === undefined ? 100 : 240}
+            value={seconds}
+            error={flaw}
+            onChange={value => {
+              setSeconds(value)
+              measuring.reset()
+            }}
+          />
         )}
         <Button leftSection={icon} loading={measuring.isPending} onClick={() => measuring.mutate()}>
           {submit}
         </Button>
       </Group>
-      {measuring.error !== null && <ProblemAlert error={measuring.error} />}
+      {measuring.error !== null && flaw === undefined && <ProblemAlert error={measuring.error} />}
       {measuring.data !== undefined && children?.(measuring.data)}
     </Stack>
   )

@@ -17,5 +17,6 @@ export function NumberInput(props: NumberInputProps) {
     if (allowDecimal && decimal !== null) onChange?.(Number(`${decimal[1]}.${decimal[2]}`))
     else notifications.show({ color: 'orange', message: texts.common.noNumber(text, allowDecimal) })
   }
-  return <MantineNumberInput onPasteCapture={paste} {...props} />
+  // What is wrong is told, and not made right: of 0 requests a second would be 1.
+  return <MantineNumberInput onPasteCapture={paste} clampBehavior="none" {...props} />
 }

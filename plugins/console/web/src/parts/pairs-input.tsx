@@ -1,9 +1,11 @@
 /** Names with values: tags, metadata, headers, credentials. */
-import { Button, Group, Input, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Input, Stack, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { errorWithin, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { focusNewField } from './focus-new.ts'
+import { PasswordInput } from './password-input.tsx'
 import { Tool } from './tool.tsx'
 
 export type Pair = readonly [name: string, value: string]
@@ -11,9 +13,25 @@ export type Pair = readonly [name: string, value: string]
 export const pairsOf = (given: object | undefined): readonly Pair[] =>
   Object.entries((given ?? {}) as Record<string, string>)
 
-/** The pairs as an object, without pairs whose name is empty. */
-export const objectOf = (pairs: readonly Pair[]): Record<string, string> =>
-  Object.fromEntries(pairs.map(([name, value]) => [name.trim(), value] as const).filter(([name]) => name !== ''))
+/**
+ * The pairs as an object, without those that are empty. The server refuses a value without a name; of two values of a name it would get one,
+ * so that is refused here, at the path of the pairs in the document.
+ */
+export function objectOf(pairs: readonly Pair[], path = ''): Record<string, string> {
+  const object: Record<string, string> = {}
+  for (const [given, value] of pairs) {
+    const name = given.trim()
+    if (name === '' && value === '') continue
+    if (Object.hasOwn(object, name)) throw twice(name, path)
+    object[name] = value
+  }
+  return object
+}
+
+function twice(name: string, path: string): Problem {
+  const message = texts.pairs.twice(name)
+  return new Problem({ status: 400, code: 'twice', detail: message, fields: [{ field: `${path}/${name}`, message }] })
+}
 
 export interface PairsInputProps {
   /** The word for one pair: `tag`, `header`. */
@@ -22,15 +40,33 @@ export interface PairsInputProps {
   readonly hint?: string
   readonly value: readonly Pair[]
   readonly error?: ReactNode
+  /** The server's words of a form, by path, and the path of the pairs: stands at the name where a pair is at fault. */
+  readonly errors?: Readonly<Record<string, ReactNode>>
+  readonly path?: string
   readonly onChange: (value: readonly Pair[]) => void
   readonly isSecret?: boolean
 }
 
-export function PairsInput({ of, label, hint, value, error, onChange, isSecret = false }: PairsInputProps) {
+export function PairsInput(props: PairsInputProps) {
+  const { of, label, hint, value, errors = {}, path = '', onChange, isSecret = false } = props
+  const [refused, setRefused] = useState<ReadonlyMap<number, string>>(new Map())
+  const names = value.map(([name]) => name.trim())
+  const flawOf = (index: number): ReactNode => {
+    const name = names[index]!
+    // The last of them would be all that is left.
+    if (name !== '' && names.indexOf(name) < index) return texts.pairs.twice(name)
+    return refused.get(index) ?? errors[`${path}.${name}`]
+  }
+  const change = (pairs: readonly Pair[]) => {
+    setRefused(new Map())
+    onChange(pairs)
+  }
+  const isSaid = value.some((_, index) => flawOf(index) !== undefined)
+  const error = props.error ?? (isSaid ? undefined : errorWithin(errors, path))
   const Value = isSecret ? PasswordInput : TextInput
   const add = () => {
     focusNewField()
-    onChange([...value, ['', '']])
+    change([...value, ['', '']])
   }
   return (
     <Input.Wrapper
@@ -41,7 +77,7 @@ export function PairsInput({ of, label, hint, value, error, onChange, isSecret =
       <Stack gap="xs" mt={label === undefined ? 0 : 4}>
         {value.map(([name, text], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a pair has no identity but its place while it is typed
-          <Group key={index} gap="xs" wrap="nowrap">
+          <Group key={index} gap="xs" wrap="nowrap" align="flex-start">
             <TextInput
               aria-label={texts.pairs.name(of, index + 1)}
               placeholder={texts.common.name}
@@ -49,19 +85,26 @@ export function PairsInput({ of, label, hint, value, error, onChange, isSecret =
               flex={1}
               // It would be left out.
               required={text !== ''}
-              onChange={event => onChange(value.with(index, [event.currentTarget.value, text]))}
+              error={flawOf(index)}
+              onInvalid={event => {
+                event.preventDefault()
+                const { currentTarget } = event
+                if (currentTarget.form?.querySelector('input:invalid') === currentTarget) currentTarget.focus()
+                setRefused(known => new Map(known).set(index, texts.common.missing))
+              }}
+              onChange={event => change(value.with(index, [event.currentTarget.value, text]))}
             />
             <Value
               aria-label={texts.pairs.value(of, index + 1)}
               placeholder={texts.pairs.placeholder}
               value={text}
               flex={1}
-              onChange={event => onChange(value.with(index, [name, event.currentTarget.value]))}
+              onChange={event => change(value.with(index, [name, event.currentTarget.value]))}
             />
             <Tool
               label={texts.pairs.remove(of, index + 1)}
               icon={IconX}
-              onClick={() => onChange(value.toSpliced(index, 1))}
+              onClick={() => change(value.toSpliced(index, 1))}
             />
           </Group>
         ))}

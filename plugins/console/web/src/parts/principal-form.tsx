@@ -1,8 +1,8 @@
 /** The dialog of a user and of a group: policies, who belongs to what, a note, and a switch for those that exist. */
 import { Switch, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useRef } from 'react'
 import { texts } from '../texts/index.ts'
+import { useForm } from './form.ts'
 import { FormDialog } from './form-dialog.tsx'
 import { NamesInput, type NamesInputProps } from './names-input.tsx'
 

@@ -1,8 +1,8 @@
 /** A question to the server, what it answers, and why: a form with a table below it. */
 import { Button, Drawer, Stack, Table } from '@mantine/core'
-import { type ReactNode, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { texts } from '../texts/index.ts'
-import { useUnsaid } from './beside-fields.ts'
+import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
 import { focusable } from './item-table.tsx'
 
@@ -11,18 +11,19 @@ export interface QuestionProps {
   readonly submit: string
   readonly isAsking: boolean
   readonly error: unknown
+  /** For what the browser refuses. */
+  readonly setErrors?: (errors: Record<string, string>) => void
   readonly onAsk: (event: React.FormEvent<HTMLFormElement>) => void
   readonly fields: ReactNode
   /** The answer; absent until there is one. */
   readonly children: ReactNode
 }
 
-export function Question({ submit, isAsking, error, onAsk, fields, children }: QuestionProps) {
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, error)
+export function Question({ submit, isAsking, error, setErrors, onAsk, fields, children }: QuestionProps) {
+  const { element, unsaid } = useBesideFields(error, setErrors)
   return (
     <form
-      ref={element}
+      {...element}
       onSubmit={event => {
         // A dialog around it has a form, too.
         event.stopPropagation()

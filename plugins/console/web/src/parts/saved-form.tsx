@@ -2,10 +2,10 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
-import { useUnsaid } from './beside-fields.ts'
+import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -52,10 +52,9 @@ export interface SavedFormProps {
 }
 
 export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedFormProps) {
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, saving.error)
+  const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   return (
-    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack gap={gap}>
         <Conflict error={unsaid} onLoad={reload} />
         {children}

@@ -2,10 +2,10 @@
 import { Button, Group, Skeleton, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { formErrorsOf, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
-import { useUnsaid } from './beside-fields.ts'
+import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
 import { Section } from './section.tsx'
 import { Unsaved } from './unsaved.tsx'
@@ -41,8 +41,7 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, saving.error)
+  const { element, unsaid } = useBesideFields(saving.error)
   // Whoever may not read a setting need not see that there is one.
   if (stored.error instanceof Problem && stored.error.status === 403) return null
   const change = (next: Value) => {
@@ -54,7 +53,7 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
   return (
     <Section title={title} hint={hint}>
       <form
-        ref={element}
+        {...element}
         onSubmit={event => {
           event.preventDefault()
           if (changed !== undefined) saving.mutate(changed.value)

@@ -1,12 +1,13 @@
 /** Access key and secret key: on the page of the sign-in, and above a page whose session has ended. */
-import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Problem } from '../api/problem.ts'
 import { hadSession, type SignedIn, sessionEnd, signIn } from '../api/session.ts'
 import { texts } from '../texts/index.ts'
 import { ProblemAlert } from './failure.tsx'
+import { useForm } from './form.ts'
+import { PasswordInput } from './password-input.tsx'
 
 export interface SignInFormProps {
   readonly head?: ReactNode

@@ -1,11 +1,11 @@
 /** Why something is allowed or denied: every statement that was looked at. */
 import { SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, withoutEmpty } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { useForm } from './form.ts'
 import { State } from './names.tsx'
 import { Question, QuestionDrawer, Reasons } from './question.tsx'
 import { Suggestions } from './suggestions.tsx'
@@ -41,6 +41,7 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
       submit={words.run}
       isAsking={simulation.isPending}
       error={simulation.error}
+      setErrors={form.setErrors}
       onAsk={form.onSubmit(() => simulation.mutate())}
       fields={
         <SimpleGrid cols={{ base: 1, sm: 2 }}>

@@ -4,6 +4,7 @@ import { Name } from './name.tsx'
 
 export const TagsInput = (props: TagsInputProps) => (
   <MantineTagsInput
+    {...(props.error !== undefined && props.error !== null && { 'aria-invalid': true })}
     {...props}
     renderPill={({ option, onRemove, disabled = false }) => (
       <Pill withRemoveButton={!disabled} {...(onRemove && { onRemove })} disabled={props.disabled ?? false}>

@@ -37,6 +37,7 @@ export const en = {
   common: {
     filters: (set: number) => (set === 0 ? 'Filters' : `Filters: ${set} set`),
     cancel: 'Cancel',
+    missing: 'must not be empty',
     close: 'Close',
     create: 'Create',
     delete: 'Delete',
@@ -99,6 +100,7 @@ export const en = {
     placeholder: 'Value',
     add: (of: string) => `Add ${of}`,
     remove: (of: string, index: number) => `Remove ${of} ${index}`,
+    twice: (name: string) => `${name} is there twice: leave one of them.`,
   },
   otherUser: {
     title: (user: string) => `You are signed in as ${user} now`,

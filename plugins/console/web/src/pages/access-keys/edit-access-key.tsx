@@ -1,8 +1,8 @@
 /** A new access key, or what may be changed of one. */
 import { Switch, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { localInput } from '../../parts/local-time.ts'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'

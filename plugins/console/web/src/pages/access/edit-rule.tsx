@@ -1,12 +1,13 @@
 import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
-import { type UseFormReturnType, useForm } from '@mantine/form'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { type UseFormReturnType, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNames } from '../../parts/names-input.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
+import { useOpenedSections } from '../../parts/opened-sections.ts'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -139,6 +140,11 @@ function Principals(props: { value?: string[]; onChange?: (value: string[]) => v
 export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose }: EditRuleProps) {
   const [isTesting, setTesting] = useState(false)
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  const opened = useOpenedSections(
+    { conditions: ['conditions'] },
+    form.errors,
+    rule?.conditions === undefined ? [] : ['conditions'],
+  )
   const { ask, question } = useOpenQuestion()
   const submit = async (): Promise<'stay' | void> => {
     const next = ruleOf(form.getValues())
@@ -200,7 +206,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
           {...form.getInputProps('match.caseInsensitive', { type: 'checkbox' })}
         />
       )}
-      <Accordion variant="contained" defaultValue={rule?.conditions === undefined ? null : 'conditions'}>
+      <Accordion variant="contained" multiple {...opened}>
         <Accordion.Item value="conditions">
           <Accordion.Control>{words.conditions}</Accordion.Control>
           <Accordion.Panel>
@@ -242,12 +248,16 @@ function Conditions({ form }: { form: UseFormReturnType<Values> }) {
         of={words.header}
         label={words.headers}
         value={headers}
+        errors={form.errors}
+        path="conditions.headers"
         onChange={pairs => form.setFieldValue('conditions.headers', pairs)}
       />
       <PairsInput
         of={words.capture}
         label={words.captures}
         value={captureEquals}
+        errors={form.errors}
+        path="conditions.captureEquals"
         onChange={pairs => form.setFieldValue('conditions.captureEquals', pairs)}
       />
     </Stack>

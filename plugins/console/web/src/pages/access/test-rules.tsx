@@ -1,6 +1,5 @@
 /** What would be answered now, key by key, and by which rule. */
 import { Anchor, NativeSelect, SimpleGrid, Table, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Fragment } from 'react'
@@ -9,6 +8,7 @@ import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { useForm } from '../../parts/form.ts'
 import { Name } from '../../parts/name.tsx'
 import { State } from '../../parts/names.tsx'
 import { Question, QuestionDrawer, Reasons } from '../../parts/question.tsx'
@@ -58,6 +58,7 @@ export function TestRules({ bucket, draft, onClose }: TestRulesProps) {
         submit={words.test}
         isAsking={test.isPending}
         error={test.error}
+        setErrors={form.setErrors}
         onAsk={form.onSubmit(() => test.mutate())}
         fields={
           <>

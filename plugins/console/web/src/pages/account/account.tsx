@@ -1,16 +1,16 @@
 /** Who is signed in, and one's own secret key. */
-import { Alert, Button, Group, PasswordInput, Skeleton, Stack, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Alert, Button, Group, Skeleton, Stack, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useRef } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf, Problem } from '../../api/problem.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
-import { useUnsaid } from '../../parts/beside-fields.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useForm } from '../../parts/form.ts'
 import { formatDate } from '../../parts/format.ts'
+import { PasswordInput } from '../../parts/password-input.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -68,11 +68,10 @@ function SecretForm() {
     },
     onError: error => form.setErrors(isWrongSecret(error) ? { currentSecretKey: error.message } : formErrorsOf(error)),
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, changing.error)
+  const { element, unsaid } = useBesideFields(changing.error, form.setErrors)
   return (
     <Section title={words.secret} hint={words.secretHint}>
-      <form ref={element} onSubmit={form.onSubmit(values => changing.mutate(values))}>
+      <form {...element} onSubmit={form.onSubmit(values => changing.mutate(values))}>
         <Stack>
           {unsaid !== null && !isWrongSecret(unsaid) && <ProblemAlert error={unsaid} />}
           <PasswordInput

@@ -1,7 +1,7 @@
 /** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
 import { Checkbox, Fieldset, SimpleGrid, Switch, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { BytesInput } from '../../parts/bytes-input.tsx'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
@@ -171,8 +171,7 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
 }
 
 const DaysInput = (props: { readonly label: string; readonly placeholder?: string }) => (
-  // What is wrong is told, and not made right: of one day less is everything gone.
-  <NumberInput min={1} clampBehavior="none" allowDecimal={false} placeholder={words.notSet} {...props} />
+  <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
 )
 
 const names: Readonly<Record<string, keyof Values>> = {

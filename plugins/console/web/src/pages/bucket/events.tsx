@@ -1,15 +1,14 @@
 /** Which changes in the bucket are told to which target. */
 import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useRef } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
-import { useUnsaid } from '../../parts/beside-fields.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
+import { useForm } from '../../parts/form.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
@@ -68,8 +67,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       await onChanged()
     },
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, saving.error)
+  const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   const rules = form.values.subscriptions
   const add = () =>
     form.insertListItem('subscriptions', {
@@ -80,7 +78,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       suffix: '',
     })
   return (
-    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack>
         <Conflict error={unsaid} onLoad={onChanged} />
         {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { call, callTagged } from '../../api/client.ts'
-import { errorWithin, Problem } from '../../api/problem.ts'
+import { Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { formatBytes } from '../../parts/format.ts'
@@ -135,7 +135,8 @@ function Tags({ bucket }: { bucket: string }) {
         <PairsInput
           of={texts.bucket.tag}
           value={stored.tags}
-          error={errorWithin(errors, 'tags')}
+          errors={errors}
+          path="tags"
           onChange={tags => change({ ...stored, tags: [...tags] })}
         />
       )}

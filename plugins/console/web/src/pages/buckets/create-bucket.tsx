@@ -1,14 +1,13 @@
 /** Name, versions, lock and quota are one request; encryption and tags are requests of their own, behind it. */
 import { Alert, Checkbox, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { errorWithin } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -112,7 +111,8 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
           of={texts.bucket.tag}
           label={texts.bucket.tags}
           value={tags}
-          error={errorWithin(errors, 'tags')}
+          errors={errors}
+          path="tags"
           onChange={value => form.setFieldValue('tags', value)}
         />
       )}

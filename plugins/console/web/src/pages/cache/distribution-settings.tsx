@@ -1,8 +1,9 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
 import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { call, callTagged } from '../../api/client.ts'
+import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { useForm } from '../../parts/form.ts'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -130,6 +131,7 @@ function Behaviors({ form, distribution }: PartProps) {
             required
             data={[...new Set(patterns.map(({ pattern }) => pattern))]}
             {...form.getInputProps(`${path}.pathPattern.pattern`)}
+            error={errorWithin(form.errors, `${path}.pathPattern`)}
             onChange={pattern => choose(path, pattern)}
           />
           <NativeSelect

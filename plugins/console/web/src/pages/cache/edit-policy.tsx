@@ -1,9 +1,9 @@
 /** A cache policy: its fields, and in words what it comes to while one types. */
 import { Alert, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
 import { documentOf, draftOf, type LevelDraft } from './fields.ts'

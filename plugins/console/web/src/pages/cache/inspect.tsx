@@ -1,11 +1,10 @@
 import { Button, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import { useRef } from 'react'
 import { call } from '../../api/client.ts'
-import { formErrorsOf } from '../../api/problem.ts'
-import { useUnsaid } from '../../parts/beside-fields.ts'
+import { atField, formErrorsOf } from '../../api/problem.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useForm } from '../../parts/form.ts'
 import { type Pair, PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { DistributionName } from './distribution-names.tsx'
@@ -26,18 +25,20 @@ export function Inspect({ distribution }: { distribution?: string }) {
     mutationFn: () => {
       const { url, headers, distribution: chosen } = form.getValues()
       const header = headers.filter(([name]) => name !== '').map(([name, value]) => `${name}: ${value}`)
+      const isChosen = chosen.trim() !== ''
       return call('inspectCache', {
-        query: { url: url.trim(), header, ...(chosen.trim() !== '' && { distribution: chosen.trim() }) },
+        query: { url: url.trim(), header, ...(isChosen && { distribution: chosen.trim() }) },
+      }).catch(error => {
+        throw atField(error, 'distribution_not_found', isChosen ? '/distribution' : '/url')
       })
     },
     onMutate: form.clearErrors,
     onError: error => form.setErrors(formErrorsOf(error)),
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, inspection.error)
+  const { element, unsaid } = useBesideFields(inspection.error, form.setErrors)
   return (
     <Stack>
-      <form ref={element} onSubmit={form.onSubmit(() => inspection.mutate())}>
+      <form {...element} onSubmit={form.onSubmit(() => inspection.mutate())}>
         <Stack>
           <Text size="sm" c="dimmed">
             {words.hint}
@@ -57,6 +58,8 @@ export function Inspect({ distribution }: { distribution?: string }) {
           <PairsInput
             of={words.header}
             value={form.values.headers}
+            errors={form.errors}
+            path="header"
             onChange={headers => form.setFieldValue('headers', headers)}
           />
           <div>

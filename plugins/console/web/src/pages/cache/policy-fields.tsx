@@ -1,5 +1,7 @@
 /** The fields of a policy, or of a level that changes single ones: in sections, each empty where it is inherited. */
 import { Accordion, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useOpenedSections } from '../../parts/opened-sections.ts'
 import { texts } from '../../texts/index.ts'
 import {
   changedIn,
@@ -17,6 +19,7 @@ const words = texts.cachePolicies
 
 /** The part of a form that fields use, whatever its document is. */
 export interface FieldsForm {
+  readonly errors: Readonly<Record<string, ReactNode>>
   // biome-ignore lint/suspicious/noExplicitAny: the properties of an input of any kind, as the form gives them
   getInputProps(path: string, options?: { type?: 'input' | 'checkbox' }): any
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -34,8 +37,13 @@ export interface PolicyFieldsProps {
 }
 
 export function PolicyFields({ form, path, draft, inherited, isReadOnly = false }: PolicyFieldsProps) {
+  const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const paths = Object.fromEntries(
+    sections.map(section => [section, fieldsOf(section).map(([name]) => pathOf(name))] as const),
+  )
+  const opened = useOpenedSections(paths, form.errors)
   return (
-    <Accordion variant="contained" multiple keepMounted={false} order={3}>
+    <Accordion variant="contained" multiple keepMounted={false} order={3} {...opened}>
       {sections.map(section => (
         <Accordion.Item key={section} value={section}>
           <Accordion.Control>
@@ -52,7 +60,7 @@ export function PolicyFields({ form, path, draft, inherited, isReadOnly = false 
                   form={form}
                   name={name}
                   kind={kind}
-                  path={path === '' ? name : `${path}.${name}`}
+                  path={pathOf(name)}
                   inherited={inherited && valueAt(inherited, name)}
                   isReadOnly={isReadOnly}
                 />

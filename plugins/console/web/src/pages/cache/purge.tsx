@@ -1,6 +1,5 @@
 /** Purges: by path, pattern, tag, domain, or everything; what they would hit, and what became of the last ones. */
 import { Alert, Button, Checkbox, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -10,6 +9,7 @@ import { formErrorsOf } from '../../api/problem.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { useForm } from '../../parts/form.ts'
 import { formatCount } from '../../parts/format.ts'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -75,6 +75,7 @@ export function Purge({ distribution }: { distribution?: string }) {
         hint={words.whatHint}
         onSubmit={form.onSubmit(submit)}
         error={purging.error ?? preview.error}
+        setErrors={form.setErrors}
         actions={
           <>
             <Button variant="default" loading={preview.isPending} onClick={look}>

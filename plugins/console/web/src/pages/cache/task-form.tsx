@@ -1,26 +1,25 @@
 /** A form that begins a purge or a warm-up, and its fields that both have. */
 import { Group, Paper, Stack, Text, Textarea } from '@mantine/core'
-import { type FormEvent, type ReactNode, useRef } from 'react'
-import { useUnsaid } from '../../parts/beside-fields.ts'
+import type { FormEvent, ReactNode } from 'react'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { errorOf } from './lines.ts'
 import { type PatternDraft, Patterns } from './patterns.tsx'
 
 export interface TaskFormProps {
   readonly hint: string
   readonly onSubmit: (event?: FormEvent<HTMLFormElement>) => void
   readonly error: Error | null
+  readonly setErrors: (errors: Record<string, string>) => void
   /** The buttons. */
   readonly actions: ReactNode
   readonly children: ReactNode
 }
 
-export function TaskForm({ hint, onSubmit, error, actions, children }: TaskFormProps) {
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, error)
+export function TaskForm({ hint, onSubmit, error, setErrors, actions, children }: TaskFormProps) {
+  const { element, unsaid } = useBesideFields(error, setErrors)
   return (
     <Paper withBorder p="md">
-      <form ref={element} onSubmit={onSubmit}>
+      <form {...element} onSubmit={onSubmit}>
         <Stack>
           <Text size="sm" c="dimmed">
             {hint}
@@ -42,31 +41,15 @@ export interface PagesInputProps {
     readonly values: { readonly patterns: readonly PatternDraft[] }
     readonly errors: Readonly<Record<string, ReactNode>>
     getInputProps(path: 'paths'): { readonly onChange: (change: unknown) => void }
-    clearFieldError(path: string): void
     setFieldValue(path: 'patterns', value: readonly PatternDraft[]): void
   }
 }
 
 /** Paths, one a line, and patterns. */
 export function PagesInput({ label, hint, types, form }: PagesInputProps) {
-  const { onChange, ...paths } = form.getInputProps('paths')
-  const change = (to: unknown) => {
-    // What the server has said of one of its lines.
-    for (const path of Object.keys(form.errors)) if (path.startsWith('paths.')) form.clearFieldError(path)
-    onChange(to)
-  }
   return (
     <>
-      <Textarea
-        label={label}
-        description={hint}
-        autosize
-        minRows={2}
-        maxRows={12}
-        {...paths}
-        onChange={change}
-        error={errorOf(form.errors, 'paths')}
-      />
+      <Textarea label={label} description={hint} autosize minRows={2} maxRows={12} {...form.getInputProps('paths')} />
       <Patterns
         {...(types !== undefined && { types })}
         value={form.values.patterns}

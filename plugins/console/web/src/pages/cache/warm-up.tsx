@@ -1,15 +1,15 @@
 /** Warm-ups: pages that are fetched into the cache before anybody asks for them, and how far that is. */
 import { Button, SimpleGrid, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { useForm } from '../../parts/form.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
-import { errorOf, linesOf } from './lines.ts'
+import { linesOf } from './lines.ts'
 import type { PatternDraft } from './patterns.tsx'
 import { refuseDistribution } from './refuse-distribution.ts'
 import { PagesInput, TaskForm } from './task-form.tsx'
@@ -58,6 +58,7 @@ export function WarmUp({ distribution }: { distribution?: string }) {
         hint={words.hint}
         onSubmit={form.onSubmit(start)}
         error={starting.error}
+        setErrors={form.setErrors}
         actions={
           <Button type="submit" loading={starting.isPending}>
             {words.submit}
@@ -95,7 +96,6 @@ function Targets({ form, isFixed }: PartProps & { isFixed: boolean }) {
           description={words.domainsHint}
           data={aliases}
           {...form.getInputProps('domains')}
-          error={errorOf(form.errors, 'domains')}
         />
       </SimpleGrid>
       <PagesInput label={words.paths} hint={words.pathsHint} types={['prefix', 'glob']} form={form} />

@@ -1,22 +1,11 @@
 /** Caches in front of a distribution: how each is told what to forget, and whether it was. */
-import {
-  Button,
-  Group,
-  NativeSelect,
-  Paper,
-  PasswordInput,
-  SimpleGrid,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-  Title,
-} from '@mantine/core'
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
+import { PasswordInput } from '../../parts/password-input.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
@@ -121,6 +110,8 @@ function WebhookFields({ form, webhook, path, aliases }: FieldsProps & { aliases
           of={words.setting}
           label={words.otherSettings}
           value={webhook.pairs}
+          errors={form.errors}
+          path={`${path}.settings`}
           onChange={pairs => form.setFieldValue(`${path}.pairs`, pairs)}
         />
       )}
@@ -151,6 +142,8 @@ function Setting({ form, webhook, path, name }: FieldsProps & { name: WebhookFie
         of={texts.distributions.header}
         label={words.fields.headers}
         value={webhook.headers}
+        errors={form.errors}
+        path={`${path}.headers`}
         onChange={headers => form.setFieldValue(`${path}.headers`, headers)}
       />
     )

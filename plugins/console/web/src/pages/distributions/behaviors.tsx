@@ -154,7 +154,8 @@ export function Headers({ path }: { path: string }) {
       hint={words.responseHeadersHint}
       value={form.getInputProps(path).value as readonly Pair[]}
       onChange={pairs => form.setFieldValue(path, pairs as never)}
-      error={errorWithin(form.errors, path)}
+      errors={form.errors}
+      path={path}
     />
   )
 }

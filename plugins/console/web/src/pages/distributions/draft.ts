@@ -109,9 +109,9 @@ export function draftOf(distribution: Distribution): Draft {
 
 /** The document of the draft without empty fields, for which the server's defaults or the default behaviour apply. */
 export function documentOf(draft: Draft): Document {
-  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior) => ({
+  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior, path: string) => ({
     ...(pruned(behavior) as object),
-    ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders) }),
+    ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders, `${path}/responseHeaders`) }),
   })
   const { rateLimit, sourceIp, originSecretHeader } = draft.restrictions
   const { response, ...headers } = draft.headers
@@ -120,14 +120,18 @@ export function documentOf(draft: Draft): Document {
     // On an S3 endpoint the rights of the bucket decide.
     defaultBehavior: behaviorBody(
       draft.mode === 'website' ? draft.defaultBehavior : { ...draft.defaultBehavior, access: '' },
+      '/defaultBehavior',
     ),
-    behaviors: draft.behaviors.map(behaviorBody),
+    behaviors: draft.behaviors.map((behavior, index) => behaviorBody(behavior, `/behaviors/${index}`)),
     errorPages: draft.errorPages.map(pruned),
     redirects: draft.redirects.map(({ status, ...redirect }) => ({
       ...(pruned(redirect) as object),
       ...(status !== '' && { status: Number(status) }),
     })),
-    headers: { ...(pruned(headers) as object), ...(response.length > 0 && { response: objectOf(response) }) },
+    headers: {
+      ...(pruned(headers) as object),
+      ...(response.length > 0 && { response: objectOf(response, '/headers/response') }),
+    },
     tls: pruned(draft.tls),
     logging: pruned(draft.logging),
     restrictions: pruned({

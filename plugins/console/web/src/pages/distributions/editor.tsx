@@ -3,11 +3,12 @@ import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@man
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useMemo, useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import type { DistributionTab } from '../../app/distribution-tabs.ts'
 import { useMay, useSignedIn } from '../../app/signed-in.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
@@ -105,7 +106,7 @@ interface EditorProps {
 
 function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
   const { id, etag } = stored
-  const form = useDraftForm({ initialValues: draftOf(stored) })
+  const form = useDraftForm(draftOf(stored))
   const [isSigning, setSigning] = useState(false)
   const maySign = useMay('admin:SignDistributionURL')
   const { ask, question } = useOpenQuestion()
@@ -129,8 +130,10 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
     stale: [['distributions']],
     reload: onSaved,
   })
+  const panels = useRef<HTMLDivElement>(null)
+  const unsaid = useUnsaid(panels, saving.error)
   // The same failure in each render: a new one would take the focus again.
-  const spoken = useMemo(() => inWords(saving.error), [saving.error])
+  const spoken = useMemo(() => inWords(unsaid), [unsaid])
   const toFault = (error: unknown) => {
     const faulty = tabOf(error)
     if (faulty !== undefined && faulty !== tab) onTab(faulty)
@@ -169,14 +172,16 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
           <Conflict error={spoken} onLoad={() => onSaved()} />
           {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
           <Warnings warnings={warnings} />
-          <Sections
-            error={saving.error}
-            stored={stored}
-            tab={tab}
-            onTab={onTab}
-            onSave={save}
-            onRotated={() => void onSaved()}
-          />
+          <div ref={panels}>
+            <Sections
+              error={saving.error}
+              stored={stored}
+              tab={tab}
+              onTab={onTab}
+              onSave={save}
+              onRotated={() => void onSaved()}
+            />
+          </div>
         </Stack>
       </StaysInTabs>
       {question}
@@ -250,7 +255,10 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
-          <form onSubmit={onSave}>{panel}</form>
+          {/* The browser knows only the fields that are open: the server looks at all. */}
+          <form noValidate onSubmit={onSave}>
+            {panel}
+          </form>
         </Tabs.Panel>
       ))}
       <Tabs.Panel {...kept('test')}>

@@ -17,6 +17,13 @@ const labels: Readonly<Record<string, string>> = {
   pattern: words.pattern,
   pathPattern: words.pattern,
   path: words.path,
+  bucket: words.bucket,
+  pathPrefix: words.prefix,
+  comment: words.comment,
+  certificate: words.certificate,
+  challenge: words.challenge,
+  dnsProvider: words.dnsProvider,
+  aliases: words.domains,
   access: words.access,
   keyGroup: words.keyGroup,
   status: words.status,
@@ -66,11 +73,18 @@ function placeOf(field: string): string {
   const [first = '', second = '', ...rest] = field.replace(/^\//, '').split('/')
   const inList = lists[first]
   const isInList = inList !== undefined && /^\d+$/.test(second)
-  const beginning = isInList ? inList(Number(second) + 1) : first === 'defaultBehavior' ? words.defaultBehavior : first
   const more = isInList || second === '' ? rest : [second, ...rest]
   const last = more.at(-1)
-  const label = last === undefined ? undefined : (labels[last] ?? more.join(', '))
-  return label === undefined ? beginning : `${beginning}, ${label}`
+  const label = last === undefined ? undefined : labels[last]
+  const isOfBehavior = first === 'defaultBehavior'
+  // A label of the page says enough where there is only one.
+  if (label !== undefined && !isInList && !isOfBehavior) return label
+  const beginning = isInList
+    ? inList(Number(second) + 1)
+    : isOfBehavior
+      ? words.defaultBehavior
+      : (labels[first] ?? first)
+  return last === undefined ? beginning : `${beginning}, ${label ?? more.join(', ')}`
 }
 
 function sentence(place: string, message: string): string {

@@ -1,7 +1,6 @@
 import { NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
-import { errorWithin } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -23,8 +22,8 @@ export function General({ of }: { of: Distribution }) {
       <TagsInput
         label={words.domains}
         description={words.domainsHint}
+        withAsterisk
         {...form.getInputProps('aliases')}
-        error={errorWithin(form.errors, 'aliases')}
       />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TextInput label={words.bucket} required {...form.getInputProps('origin.bucket')} />

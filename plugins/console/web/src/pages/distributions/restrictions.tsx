@@ -1,16 +1,4 @@
-import {
-  Alert,
-  Button,
-  Code,
-  CopyButton,
-  Group,
-  NativeSelect,
-  PasswordInput,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, Code, CopyButton, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -18,6 +6,7 @@ import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
+import { PasswordInput } from '../../parts/password-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { useDraft } from './form.ts'
@@ -38,24 +27,15 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <TagsInput
-          label={words.allow}
-          description={words.addressHint}
-          {...form.getInputProps(`${sourceIp}.allow`)}
-          error={errorWithin(form.errors, `${sourceIp}.allow`)}
-        />
-        <TagsInput
-          label={words.deny}
-          description={words.addressHint}
-          {...form.getInputProps(`${sourceIp}.deny`)}
-          error={errorWithin(form.errors, `${sourceIp}.deny`)}
-        />
+        <TagsInput label={words.allow} description={words.addressHint} {...form.getInputProps(`${sourceIp}.allow`)} />
+        <TagsInput label={words.deny} description={words.addressHint} {...form.getInputProps(`${sourceIp}.deny`)} />
         <TextInput label={words.secretName} description={words.secretHint} {...header} />
         {header.value !== '' && (
           <PasswordInput
             label={words.secretValue}
             autoComplete="off"
             {...form.getInputProps('restrictions.originSecretHeader.value')}
+            error={errorWithin(form.errors, 'restrictions.originSecretHeader')}
             value={form.getInputProps('restrictions.originSecretHeader.value').value ?? ''}
           />
         )}

@@ -1,13 +1,14 @@
 /** What the distribution as it is edited now would do with a request. */
-import { Button, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { formErrorsOf } from '../../api/problem.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { useForm } from '../../parts/form.ts'
 import { State } from '../../parts/names.tsx'
 import { objectOf, type Pair, PairsInput } from '../../parts/pairs-input.tsx'
+import { Question } from '../../parts/question.tsx'
 import { refusals } from '../../texts/en/refusals.ts'
 import { texts } from '../../texts/index.ts'
 import { usePlaces } from '../publishing/addresses.tsx'
@@ -33,34 +34,41 @@ export function TestRequest({ of }: { of: Distribution }) {
       const body = { ...request, url, headers: objectOf(headers), draft: documentOf(draft.getValues()) }
       return call('testDistribution', { params: { id }, body })
     },
+    onError: error => form.setErrors(formErrorsOf(error)),
   })
   return (
-    <Stack>
-      <Text size="sm" c="dimmed">
-        {words.testHint}
-      </Text>
-      <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <TextInput label={words.url} {...form.getInputProps('url')} value={url} />
-        <NativeSelect
-          label={words.method}
-          data={['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']}
-          {...form.getInputProps('method')}
-        />
-        <TextInput label={words.ip} {...form.getInputProps('ip')} />
-      </SimpleGrid>
-      <PairsInput
-        of={words.header}
-        value={form.values.headers}
-        onChange={headers => form.setFieldValue('headers', headers)}
-      />
-      <div>
-        <Button onClick={() => test.mutate()} loading={test.isPending}>
-          {words.test}
-        </Button>
-      </div>
-      {test.error !== null && <ProblemAlert error={test.error} />}
+    <Question
+      submit={words.test}
+      isAsking={test.isPending}
+      error={test.error}
+      setErrors={form.setErrors}
+      onAsk={form.onSubmit(() => test.mutate())}
+      fields={
+        <>
+          <Text size="sm" c="dimmed">
+            {words.testHint}
+          </Text>
+          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+            <TextInput label={words.url} {...form.getInputProps('url')} value={url} />
+            <NativeSelect
+              label={words.method}
+              data={['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']}
+              {...form.getInputProps('method')}
+            />
+            <TextInput label={words.ip} {...form.getInputProps('ip')} />
+          </SimpleGrid>
+          <PairsInput
+            of={words.header}
+            value={form.values.headers}
+            errors={form.errors}
+            path="headers"
+            onChange={headers => form.setFieldValue('headers', headers)}
+          />
+        </>
+      }
+    >
       {test.data !== undefined && <Result result={test.data} draft={draft.getValues()} />}
-    </Stack>
+    </Question>
   )
 }
 

@@ -1,9 +1,9 @@
 /** A target of events: its kind and name, whether it is enabled, and the settings of its kind. */
 import { NativeSelect, Switch, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Subsystem, Values } from '../settings/settings.tsx'

@@ -1,10 +1,10 @@
 /** Copies or moves objects and folders, within a bucket or to another; of one object it may also be only the name. */
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'

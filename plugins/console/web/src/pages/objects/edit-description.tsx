@@ -1,11 +1,10 @@
 /** What goes along with the bytes of an object: headers, metadata, tags. */
 import { TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
-import { errorWithin } from '../../api/problem.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
@@ -85,7 +84,8 @@ export function EditDescription(props: EditDescriptionProps) {
             label={texts.objects.metadata}
             hint={texts.objects.metadataHint}
             value={form.values.userMetadata}
-            error={errorWithin(form.errors as Record<string, string>, 'userMetadata')}
+            errors={form.errors}
+            path="userMetadata"
             onChange={value => form.setFieldValue('userMetadata', [...value])}
           />
         </>
@@ -95,7 +95,8 @@ export function EditDescription(props: EditDescriptionProps) {
           of={texts.objects.tag}
           label={texts.objects.tags}
           value={form.values.tags}
-          error={errorWithin(form.errors as Record<string, string>, 'tags')}
+          errors={form.errors}
+          path="tags"
           onChange={value => form.setFieldValue('tags', [...value])}
         />
       )}

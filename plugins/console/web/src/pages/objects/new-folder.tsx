@@ -1,7 +1,7 @@
 /** Opens a folder that is not there yet. Nothing is stored: a folder is the beginning of the keys in it. */
 import { Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useNavigate } from '@tanstack/react-router'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
 

@@ -57,6 +57,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
           autoComplete="off"
           data-autofocus
           value={name}
+          data-path="name"
           error={errors.name}
           onChange={event => {
             setName(event.currentTarget.value)

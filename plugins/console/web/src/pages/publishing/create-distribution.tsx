@@ -1,12 +1,12 @@
 /** The questions that have to be answered before a bucket is on a domain; everything else has an editor. */
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
-import { errorWithin, Problem } from '../../api/problem.ts'
+import { Problem } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
@@ -67,23 +67,21 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
   const create = async (): Promise<'stay' | void> => {
     const { origin, aliases, access, tls, id } = form.getValues()
     const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
-    const body = {
+    const bodyOf = (behavior: object) => ({
       id: id.trim(),
       aliases,
       origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
       mode: kind === 's3' ? ('s3' as const) : ('website' as const),
-      ...(kind !== 's3' && {
-        defaultBehavior: {
-          access,
-          ...(access === 'signed' && { signing: { keyGroup: await keyGroupOf(id.trim()) } }),
-          ...behaviors[kind],
-        },
-      }),
+      ...(kind !== 's3' && { defaultBehavior: { access, ...behavior, ...behaviors[kind] } }),
       tls,
-    }
+    })
+    const isNewGroup = asksKeyGroup && form.getValues().keyGroup === ''
+    // What the server would refuse it refuses before a question is asked or a key is made.
+    const { warnings = [] } = await call('createDistribution', {
+      query: { dryRun: true },
+      body: bodyOf(isNewGroup ? { access: 'deny' } : signedBy(form.getValues().keyGroup)),
+    })
     if (kind !== 's3' && access === 'public') {
-      // What the server would refuse it refuses before the question.
-      const { warnings = [] } = await call('createDistribution', { query: { dryRun: true }, body })
       const effect = {
         verbs: opening.presetVerbs['public-read'],
         objects: prefix === '' ? opening.everyObjectOf(origin.bucket) : opening.objectsBelow(`${prefix}/`),
@@ -91,6 +89,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       }
       if (!(await ask([effect], <Warnings warnings={warnings} />))) return 'stay'
     }
+    const body = bodyOf(asksKeyGroup ? signedBy(await keyGroupOf(id.trim())) : {})
     const made = await call('createDistribution', { body })
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })
     await queryClient.invalidateQueries({ queryKey: ['distributions'] })
@@ -118,15 +117,14 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       <TagsInput
         label={words.domains}
         description={words.domainsHint}
+        withAsterisk
         {...form.getInputProps('aliases')}
         onChange={aliases => {
           const { id, aliases: before } = form.getValues()
           form.setFieldValue('aliases', aliases)
-          for (const path of Object.keys(form.errors)) if (path.startsWith('aliases.')) form.clearFieldError(path)
           // As long as nobody has typed another one.
           if (id === nameOf(before[0])) form.setFieldValue('id', nameOf(aliases[0]))
         }}
-        error={errorWithin(form.errors as Record<string, string>, 'aliases')}
       />
       {kind !== 's3' && (
         <NativeSelect
@@ -153,6 +151,8 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     </FormDialog>
   )
 }
+
+const signedBy = (keyGroup: string) => (keyGroup === '' ? {} : { signing: { keyGroup } })
 
 /** `example.test` for `*.example.test`. */
 function nameOf(domain = ''): string {

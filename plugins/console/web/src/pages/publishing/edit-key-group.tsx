@@ -1,8 +1,8 @@
 /** Note, names and switches of a key group and its keys. */
 import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { call, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormModal } from '../../parts/form-modal.tsx'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'

@@ -1,8 +1,8 @@
 /** A DNS provider: new, or changed without showing its credentials. */
 import { Select, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'

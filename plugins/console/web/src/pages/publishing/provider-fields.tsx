@@ -1,7 +1,8 @@
 /** The settings that a kind of DNS provider declares; its secrets are masked. */
-import { NativeSelect, PasswordInput, Stack, Switch, TextInput } from '@mantine/core'
+import { NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Answer } from '../../api/operations.ts'
+import { PasswordInput } from '../../parts/password-input.tsx'
 import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -56,6 +57,7 @@ function Input({ field, isStored, value, error, onChange }: InputProps) {
     ...given,
     value,
     required: required && !isStored,
+    'data-path': `settings.${name}`,
     onChange: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
   }
   if (values.length > 0) return <NativeSelect {...typed} data={[...values]} />

@@ -1,12 +1,12 @@
 /** Which distribution or endpoint answers a host, and why. */
 import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Facts } from '../../parts/facts.tsx'
+import { useForm } from '../../parts/form.ts'
 import { formatDate } from '../../parts/format.ts'
 import { Question, QuestionDrawer } from '../../parts/question.tsx'
 import { texts } from '../../texts/index.ts'
@@ -29,6 +29,7 @@ export function ResolveHost({ onClose }: { onClose: () => void }) {
         submit={words.ask}
         isAsking={asking.isPending}
         error={asking.error}
+        setErrors={form.setErrors}
         onAsk={form.onSubmit(values => asking.mutate(values))}
         fields={
           <SimpleGrid cols={{ base: 1, sm: 3 }}>

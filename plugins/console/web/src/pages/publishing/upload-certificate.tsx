@@ -1,6 +1,6 @@
 import { Textarea, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PemFiles } from '../../parts/pem-files.tsx'
 import { texts } from '../../texts/index.ts'

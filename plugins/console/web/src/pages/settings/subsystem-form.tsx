@@ -1,15 +1,15 @@
 /** The keys of one subsystem with their descriptions and defaults. */
 import { Badge, Button, Code, Group, NativeSelect, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { useUnsaid } from '../../parts/beside-fields.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useForm } from '../../parts/form.ts'
 import { Prose } from '../../parts/prose.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
@@ -54,8 +54,7 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
     },
     onError: error => form.setErrors(keyErrorsOf(error)),
   })
-  const element = useRef<HTMLFormElement>(null)
-  const unsaid = useUnsaid(element, saving.error)
+  const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   const isNamed = name.includes(':')
   const reset = async () => {
     await call('resetConfigSubsystem', { params: { subsys: name } })
@@ -63,7 +62,7 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
     await refresh()
   }
   return (
-    <form ref={element} onSubmit={form.onSubmit(() => saving.mutate())}>
+    <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <Stack>
         {unsaid !== null && <ProblemAlert error={unsaid} />}
         {keys.map(key => (

@@ -1,12 +1,12 @@
 /** A form of HTML by which visitors of a page upload to the S3 API. */
 import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { NumberInput } from '../../parts/number-input.tsx'

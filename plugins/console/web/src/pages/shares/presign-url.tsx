@@ -1,12 +1,12 @@
 /** A URL for one kind of request to the S3 API, for programs and curl. */
 import { NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
