@@ -49,7 +49,8 @@ export function createUrlSigning({ table, keyGroups, http, rules, certificates }
     { domain, secure, resource = '' }: Pick<WantedSignature, 'domain' | 'secure' | 'resource'>,
   ): Promise<string> {
     const host = domain ?? aliases.find(alias => !alias.startsWith('*.'))
-    if (host === undefined) throw invalid('The distribution has only wildcard aliases: name the domain of the path.')
+    if (host === undefined)
+      throw invalid('The distribution has only wildcard aliases: name the domain of the path.', '/domain')
     const isTls =
       secure ||
       tls.certificate !== 'none' ||
@@ -63,12 +64,13 @@ export function createUrlSigning({ table, keyGroups, http, rules, certificates }
   }
 
   async function urlOf(distribution: Distribution, path: string | undefined, wanted: Parameters<typeof originOf>[1]) {
-    if (path?.startsWith('/') !== true) throw invalid('The path begins with a slash.')
+    if (path?.startsWith('/') !== true) throw invalid('The path begins with a slash.', '/path')
     const origin = await originOf(distribution, wanted)
     const host = origin.slice(origin.indexOf('//') + 2)
     // A domain that contains a slash or an at sign would name another host.
-    if (!URL.canParse(origin) || !/^[^/?#@\\]+$/.test(host)) throw invalid(`${JSON.stringify(host)} is no domain.`)
-    return readUrl(`${origin}${path}`)
+    if (!URL.canParse(origin) || !/^[^/?#@\\]+$/.test(host))
+      throw invalid(`${JSON.stringify(host)} is no domain.`, '/domain')
+    return readUrl(`${origin}${path}`, '/path')
   }
 
   return async (distribution, { url: given, path, domain, secure, ...wanted }) => {
@@ -76,19 +78,25 @@ export function createUrlSigning({ table, keyGroups, http, rules, certificates }
     const url = given === undefined ? await urlOf(distribution, path, { domain, secure, resource }) : readUrl(given)
     const match = (await table()).hosts.find(normalizeHost(url.host))
     if (match?.value.distribution.id !== distribution.id) {
-      throw invalid(`${url.host} is no host of the distribution ${distribution.id}.`)
+      throw invalid(
+        `${url.host} is no host of the distribution ${distribution.id}.`,
+        given === undefined ? '/domain' : '/url',
+      )
     }
     const { access, keyGroup = '' } = match.value.server.behaviorOf?.(url.pathname) ?? { access: '' }
     if (access !== 'signed') {
-      throw invalid(`The behavior of ${url.pathname} does not have signed access: there is nothing to sign for.`)
+      throw invalid(
+        `The behavior of ${url.pathname} does not have signed access: there is nothing to sign for.`,
+        given === undefined ? '/path' : '/url',
+      )
     }
     requireOwn(resource, url)
     return { ...(await keyGroups.sign(keyGroup, { ...wanted, url: given ?? url.href })), keyGroup }
   }
 }
 
-function readUrl(text: string): URL {
-  if (!URL.canParse(text)) throw invalid(`${JSON.stringify(text)} is no absolute URL.`)
+function readUrl(text: string, element = '/url'): URL {
+  if (!URL.canParse(text)) throw invalid(`${JSON.stringify(text)} is no absolute URL.`, element)
   return new URL(text)
 }
 
@@ -97,7 +105,11 @@ function requireOwn(resource: string | undefined, url: URL): void {
   if (resource === undefined) return
   const host = /^[^:/]+:\/\/([^/]+)\//.exec(resource)?.[1]
   if (host?.toLowerCase() === url.host) return
-  throw invalid(`/resource: it begins with a scheme and ${url.host}/, as the URL does; that part has no wildcards.`)
+  throw invalid(
+    `The resource begins with a scheme and ${url.host}/, as the URL does; that part has no wildcards.`,
+    '/resource',
+  )
 }
 
-const invalid = (detail: string): Error => adminErrors.invalid_argument(detail)
+const invalid = (message: string, element: string): Error =>
+  adminErrors.invalid_argument(message, { cause: [{ element, message }] })

@@ -52,11 +52,11 @@ function chooseKey(
       : keys.find(({ id }) => id === keyId)
   if (found === undefined && keyId !== undefined) throw noKey(group, keyId)
   if (found === undefined) {
-    throw invalid(`The server has no private key of an enabled key of the key group "${group}": generate one there.`)
+    throw unable(`The server has no private key of an enabled key of the key group "${group}": generate one there.`)
   }
-  if (!found.enabled) throw invalid(`The key ${found.id} is disabled: its signatures are refused.`)
+  if (!found.enabled) throw unable(`The key ${found.id} is disabled: its signatures are refused.`)
   const { privateKey } = found
-  if (privateKey === undefined) throw invalid(`The server does not have the private key of ${found.id}.`)
+  if (privateKey === undefined) throw unable(`The server does not have the private key of ${found.id}.`)
   return { ...found, privateKey }
 }
 
@@ -77,6 +77,8 @@ function readUrl(text: string): SectionedUrl {
   return { scheme: protocol.slice(0, -1) as Scheme, host, path: pathname, query: query === '' ? undefined : query }
 }
 
+const expiry = '/expiresInSeconds'
+
 interface TextToSign {
   readonly text: string
   readonly resource: string
@@ -86,12 +88,12 @@ interface TextToSign {
 
 function textToSign(url: SectionedUrl, { kind, resource, expiresMs, startsMs, ip }: ToSign, nowMs: number): TextToSign {
   const beforeSeconds = Math.floor(expiresMs / 1000)
-  if (beforeSeconds * 1000 <= nowMs) throw invalid('The signature would already be expired.')
-  if (expiresMs - nowMs > lifetimeMsMax) throw invalid('A signature is valid for at most 365 days.')
+  if (beforeSeconds * 1000 <= nowMs) throw invalid('The signature would already be expired.', expiry)
+  if (expiresMs - nowMs > lifetimeMsMax) throw invalid('A signature is valid for at most 365 days.', expiry)
   if (startsMs !== undefined && startsMs >= expiresMs)
-    throw invalid('The signature would expire before it becomes valid.')
+    throw invalid('The signature would expire before it becomes valid.', '/startsAt')
   if (ip !== undefined && parseBlock(ip) === undefined)
-    throw invalid(`${JSON.stringify(ip)} is no address and no CIDR block.`)
+    throw invalid(`${JSON.stringify(ip)} is no address and no CIDR block.`, '/ip')
   // In a URL alone a resource is another one than the URL.
   const own = textOf(url)
   const isCustom = startsMs !== undefined || ip !== undefined || (resource !== undefined && resource !== own)
@@ -101,15 +103,20 @@ function textToSign(url: SectionedUrl, { kind, resource, expiresMs, startsMs, ip
   }
   const pattern = resource ?? (url.query === undefined ? own : `${textOf({ ...url, query: undefined })}\\?${url.query}`)
   if (kind !== 'cookies' && !matchesResource(pattern, url)) {
-    throw invalid(`The resource ${JSON.stringify(pattern)} does not match the URL, which would be refused.`)
+    throw invalid(
+      `The resource ${JSON.stringify(pattern)} does not match the URL, which would be refused.`,
+      '/resource',
+    )
   }
   if (!/^[a-z*?]+:\/\/[^/]/i.test(pattern) && pattern !== '*') {
-    throw invalid(`The resource ${JSON.stringify(pattern)} is no URL: it begins with a scheme and a host, or is "*".`)
+    throw invalid(
+      `The resource ${JSON.stringify(pattern)} is no URL: it begins with a scheme and a host, or is "*".`,
+      '/resource',
+    )
   }
   const afterSeconds = startsMs === undefined ? undefined : Math.floor(startsMs / 1000)
   const text = customPolicy({ resource: pattern, beforeSeconds, afterSeconds, address: ip })
-  if (Buffer.byteLength(text) > policyBytesMax)
-    throw invalid(`The policy would have more than ${policyBytesMax} bytes.`)
+  if (Buffer.byteLength(text) > policyBytesMax) throw unable(`The policy would have more than ${policyBytesMax} bytes.`)
   return { text, resource: pattern, isCustom, beforeSeconds }
 }
 
@@ -137,4 +144,8 @@ function folderOf(resource: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1)
 }
 
-const invalid = (detail: string): Error => keyGroupErrors.invalid_argument(detail)
+/** `element`: the field of the request that is at fault. */
+const invalid = (message: string, element = '/url'): Error =>
+  keyGroupErrors.invalid_argument(message, { cause: [{ element, message }] })
+
+const unable = (message: string): Error => keyGroupErrors.invalid_argument(message)

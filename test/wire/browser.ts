@@ -30,33 +30,40 @@ export async function startBrowser(t: Test, { more = [], program = headlessBrows
   return {
     /**
      * A page of a visitor of its own, closed when this test ends: pages ask their servers again and again. `flaws` grows with whatever
-     * went wrong on it, but for answers that are expected.
+     * went wrong on it, but for answers that are expected. `another` opens one more of the same visitor.
      */
     async open(t: Test, options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
       // What moves costs CPU for each picture of it.
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
       t.teardown(() => context.close())
-      const page = await context.newPage()
-      page.setDefaultTimeout(deadlineMs)
       const flaws: string[] = []
       const note = (flaw: string) => {
         if (!expected.test(flaw)) flaws.push(flaw)
       }
-      page.on('pageerror', error => note(`error: ${error.message}`))
-      page.on('console', message => {
-        // Of a request that failed the answer is noted.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(message.text())
-      })
-      page.on('requestfailed', request => {
-        if (request.failure()?.errorText !== 'net::ERR_ABORTED') note(`no answer: ${request.url()}`)
-      })
-      page.on('response', answer => {
-        if (answer.status() >= 400)
-          note(`${answer.status()} ${answer.request().method()} ${new URL(answer.url()).pathname}`)
-      })
-      return { page, flaws }
+      const another = async () => {
+        const page = await context.newPage()
+        page.setDefaultTimeout(deadlineMs)
+        watch(page, note)
+        return page
+      }
+      return { page: await another(), another, flaws }
     },
   }
+}
+
+function watch(page: Page, note: (flaw: string) => void): void {
+  page.on('pageerror', error => note(`error: ${error.message}`))
+  page.on('console', message => {
+    // Of a request that failed the answer is noted.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(message.text())
+  })
+  page.on('requestfailed', request => {
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') note(`no answer: ${request.url()}`)
+  })
+  page.on('response', answer => {
+    if (answer.status() >= 400)
+      note(`${answer.status()} ${answer.request().method()} ${new URL(answer.url()).pathname}`)
+  })
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -32,7 +32,7 @@ if (withoutBrowser !== false) {
   }
   await call('POST', '/buckets', { name: 'photos' })
   const expected = /no answer|401 GET|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
-  const { page, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
+  const { page, another, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
   await page.goto(`http://127.0.0.1:${line.port}/buckets/photos`)
   await page.getByLabel('Access key').fill(accessKey)
   await page.locator('input[type=password]').fill(secretKey)
@@ -111,40 +111,44 @@ if (withoutBrowser !== false) {
   })
 
   t.test('live pages say that they are cut off, and go on when the line is back', async t => {
-    await openPage(page, '/trace', 'Live requests')
-    for (const [path, heading, shows] of [
-      ['/trace', 'Live requests', page.getByRole('cell', { name: 'GET /photos/after-the-cut' })],
-      ['/logs', 'Log', page.getByRole('cell', { name: 'made a new drive' })],
-    ] as const) {
-      await openPage(page, path, heading)
-      await page.getByText('Live.').waitFor()
-      line.cut()
-      await page.getByText('Live.').waitFor({ state: 'detached' })
-      line.mend()
-      await page.getByText('Live.').waitFor()
-      await fetch(`${server.endpoint}/photos/after-the-cut`)
-      await shows.first().waitFor()
-    }
-
     await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'on', endpoint: 'http://127.0.0.1:9/' } })
-    await openPage(page, '/events', 'Event targets')
-    const target = page.getByRole('row', { name: /webhook:hook/ })
-    await target.waitFor()
-    line.cut()
-    // Of the targets, and of the queues without one.
-    const unreachable = page.getByText('The server cannot be reached')
-    await unreachable.first().waitFor()
-    t.ok(await target.isVisible(), 'what was read stays in view')
-    line.mend()
-    await eventually('both lists are read again', async () => (await unreachable.count()) === 0)
+    const open = async (path: string, heading: string) => {
+      const other = await another()
+      await other.goto(new URL(path, page.url()).href)
+      await other.locator('h1').getByText(heading, { exact: true }).waitFor()
+      return other
+    }
+    const [trace, logs, events, overview] = await Promise.all([
+      open('/trace', 'Live requests'),
+      open('/logs', 'Log'),
+      open('/events', 'Event targets'),
+      open('/', 'Overview'),
+    ])
+    const live = [trace, logs].map(one => one.getByText('Live.'))
+    const target = events.getByRole('row', { name: /webhook:hook/ })
+    const well = overview.getByText('All drives work')
+    const unreachable = [events, overview].map(one => one.getByText('The server cannot be reached'))
+    await Promise.all([...live, target, well].map(one => one.waitFor()))
 
-    await openPage(page, '/', 'Overview')
-    await page.getByText('All drives work').waitFor()
     line.cut()
-    await page.getByText('The server cannot be reached').first().waitFor()
-    t.equal(await page.getByText('All drives work').count(), 0, 'nothing is well that nobody can see')
+    await Promise.all([
+      ...live.map(one => one.waitFor({ state: 'detached' })),
+      ...unreachable.map(one => one.first().waitFor()),
+    ])
+    t.ok(await target.isVisible(), 'what was read stays in view')
+    t.equal(await well.count(), 0, 'nothing is well that nobody can see')
+
     line.mend()
-    await page.getByText('All drives work').waitFor()
+    await Promise.all([...live, well].map(one => one.waitFor()))
+    // Of the targets, and of the queues without one.
+    await eventually('all lists are read again', async () => {
+      const counts = await Promise.all(unreachable.map(one => one.count()))
+      return counts.every(count => count === 0)
+    })
+    await fetch(`${server.endpoint}/photos/after-the-cut`)
+    await trace.getByRole('cell', { name: 'GET /photos/after-the-cut' }).first().waitFor()
+    await logs.getByRole('cell', { name: 'made a new drive' }).first().waitFor()
+    for (const one of [trace, logs, events, overview]) await one.close()
     t.same(flaws, [])
   })
 

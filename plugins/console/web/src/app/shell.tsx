@@ -25,6 +25,7 @@ import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { texts } from '../texts/index.ts'
+import { ClosedPage, useClosedPage } from './closed-page.tsx'
 import { lazyPage } from './lazy-page.ts'
 import { mayOpen, type Page, pageGroups } from './pages.ts'
 import { Search } from './search.tsx'
@@ -33,6 +34,7 @@ import { useSignedIn } from './signed-in.ts'
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
+  const closed = useClosedPage()
   useHarmlessDrops()
   const colours = useColours()
   const signingOut = useSignOut()
@@ -83,7 +85,7 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Container size="xl" p={0}>
-          <Outlet />
+          {closed === undefined ? <Outlet /> : <ClosedPage page={closed} />}
         </Container>
         <div className="toast-room" />
         <Uploads />

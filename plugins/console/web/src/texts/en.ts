@@ -38,6 +38,10 @@ export const en = {
     filters: (set: number) => (set === 0 ? 'Filters' : `Filters: ${set} set`),
     cancel: 'Cancel',
     missing: 'must not be empty',
+    deniedPage: (actions: readonly string[]) =>
+      `You may not see this page. It needs ${actions.length === 1 ? '' : 'one of '}${actions.join(', ')}.`,
+    deniedTab: (actions: readonly string[]) =>
+      `You may not see this tab. It needs ${actions.length === 1 ? '' : 'one of '}${actions.join(', ')}.`,
     close: 'Close',
     create: 'Create',
     delete: 'Delete',

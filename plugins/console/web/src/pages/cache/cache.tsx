@@ -1,4 +1,4 @@
-import { Skeleton, Stack, Tabs, Title } from '@mantine/core'
+import { Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { type CacheTab, cacheTabs, needsOf } from '../../app/cache-tabs.ts'
@@ -25,8 +25,9 @@ export function Cache() {
       <Title order={1} size="h2">
         {texts.cache.title}
       </Title>
-      <Tabs value={tab} onChange={choose} keepMounted={false}>
+      <Tabs value={shown.includes(tab) ? tab : null} onChange={choose} keepMounted={false}>
         <TabRow chosen={tab} tabs={shown.map(name => [name, texts.cache.tabs[name]])} />
+        {!shown.includes(tab) && <Text>{texts.common.deniedTab(needsOf[tab])}</Text>}
         <Suspense fallback={<Skeleton h={240} />}>
           <Tabs.Panel value="statistics">
             <Statistics />

@@ -47,7 +47,7 @@ export const drives = {
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
     whole: 'Everything in this set is stored with full redundancy.',
-    empty: 'Nothing is stored in this set yet.',
+    empty: 'Nothing in this set is stored in shards: objects of up to 512 bytes lie whole on every drive.',
     below: (records: string, bytes: string) => `Still missing: shards of ${records} versions and parts (${bytes}).`,
   },
   sharedFileSystem: (paths: string) =>
