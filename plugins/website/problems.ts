@@ -1,6 +1,6 @@
 /** The problems of a website's document. */
 import { type Behavior, type Distribution, type DistributionProblem, unverifiable } from 'svc/plugins/distributions/api'
-import { redirectProblem } from './redirects.ts'
+import { redirectProblems } from './redirects.ts'
 import { headerProblem } from './response-headers.ts'
 
 export function websiteProblems(distribution: Distribution): readonly DistributionProblem[] {
@@ -15,7 +15,10 @@ export function websiteProblems(distribution: Distribution): readonly Distributi
     add(`${element}/signing/keyGroup`, 'is missing: signed access is verified with the keys of a key group')
   }
   for (const [index, { path }] of errorPages.entries()) add(`/errorPages/${index}/path`, keyProblem(path))
-  for (const [index, redirect] of redirects.entries()) add(`/redirects/${index}`, redirectProblem(redirect, aliases))
+  for (const [index, redirect] of redirects.entries()) {
+    for (const { element, message } of redirectProblems(redirect, aliases))
+      add(`/redirects/${index}${element}`, message)
+  }
   checkHeaders('/headers/response', headers.response, add)
   checkCors('/headers/cors', headers.cors, add)
   return problems

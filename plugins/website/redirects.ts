@@ -2,7 +2,7 @@
  * Redirects of a distribution. A location is absolute and has the host of the request or that of the rule, so the path of a request
  * cannot lead to another host.
  */
-import type { Redirect } from 'svc/plugins/distributions/api'
+import type { DistributionProblem, Redirect } from 'svc/plugins/distributions/api'
 import { encodePath } from './path.ts'
 
 export interface RedirectRequest {
@@ -94,28 +94,43 @@ function fill(to: string, captured: ReadonlyMap<string, string>): string {
 const hostAndPort = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:\d{1,5})?$/i
 const urlText = /^[\x21-\x7e]*$/
 
-/** Why a rule is none: without subject. */
-export function redirectProblem(
-  { from, to, hostFrom, toHost, httpsOnly }: Redirect,
-  aliases: readonly string[],
-): string | undefined {
-  if (to === undefined && toHost === undefined && httpsOnly !== true) return 'has none of to, toHost and httpsOnly'
-  if (from !== undefined) {
-    if (!from.startsWith('/')) return 'has a from that does not begin with a slash'
-    if (from.slice(0, -1).includes('*')) return 'has a * in its from that is not at the end'
-    const names = from.split('/').filter(segment => segment.startsWith(':'))
-    if (new Set(names).size !== names.length) return 'names a segment of its from twice'
-    if (names.some(name => !/^:[A-Za-z_][A-Za-z0-9_]*$/.test(name))) return 'has a name in its from that is none'
+/** Problems of a redirect, at its fields. */
+export function redirectProblems(redirect: Redirect, aliases: readonly string[]): readonly DistributionProblem[] {
+  const { from, to, hostFrom, toHost, httpsOnly } = redirect
+  const problems: DistributionProblem[] = []
+  const add = (element: string, message: string | undefined) => {
+    if (message !== undefined) problems.push({ element, message })
   }
-  if (to !== undefined && !(to.startsWith('/') && urlText.test(to) && !to.includes('\\'))) {
-    return 'has a to that is no path as URLs have it: it begins with a slash and is percent-encoded'
+  if (to === undefined && toHost === undefined && httpsOnly !== true) {
+    add('/to', 'is missing: a redirect has a path or a host to go to, or is for https only')
   }
-  for (const [, name] of to?.matchAll(/:([A-Za-z_][A-Za-z0-9_]*)/g) ?? []) {
+  add('/from', from === undefined ? undefined : fromProblem(from))
+  add('/to', to === undefined ? undefined : toProblem(to, from))
+  if (toHost !== undefined && !hostAndPort.test(toHost)) add('/toHost', 'is no host, perhaps with a port')
+  if (hostFrom !== undefined && !isAmong(hostFrom.toLowerCase(), aliases)) {
+    add('/hostFrom', 'is no alias of the distribution')
+  }
+  return problems
+}
+
+function fromProblem(from: string): string | undefined {
+  if (!from.startsWith('/')) return 'does not begin with a slash'
+  if (from.slice(0, -1).includes('*')) return 'has a * that is not at its end'
+  const names = from.split('/').filter(segment => segment.startsWith(':'))
+  if (new Set(names).size !== names.length) return 'names a segment twice'
+  return names.some(name => !/^:[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    ? 'has a name of a segment that is none'
+    : undefined
+}
+
+function toProblem(to: string, from: string | undefined): string | undefined {
+  if (!(to.startsWith('/') && urlText.test(to) && !to.includes('\\'))) {
+    return 'is no path as URLs have it: it begins with a slash and is percent-encoded'
+  }
+  for (const [, name] of to.matchAll(/:([A-Za-z_][A-Za-z0-9_]*)/g)) {
     const isKnown = name === 'splat' ? from?.endsWith('*') : from?.split('/').includes(`:${name}`)
-    if (!isKnown) return `has :${name} in its to, which its from does not have`
+    if (!isKnown) return `has :${name}, which the path that it is from does not have`
   }
-  if (toHost !== undefined && !hostAndPort.test(toHost)) return 'has a toHost that is no host, perhaps with a port'
-  if (hostFrom !== undefined && !isAmong(hostFrom.toLowerCase(), aliases)) return 'has a hostFrom that is no alias'
   return undefined
 }
 

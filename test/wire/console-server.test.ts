@@ -168,6 +168,31 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('settings that may exist several times are added, and shown to be filled in', async t => {
+    const { page, flaws } = await browser.open(t)
+    const dialog = page.getByRole('dialog')
+    await signIn(page, '/settings')
+    await page.getByRole('button', { name: 'Add target' }).click()
+    await dialog.getByLabel('Kind').selectOption({ value: 'audit_webhook' })
+    const name = dialog.getByLabel('Name')
+    for (const wrong of ['', 'Bad N!']) {
+      await name.fill(wrong)
+      await dialog.getByRole('button', { name: 'Add' }).click()
+      await dialog.locator('.mantine-InputWrapper-error').waitFor()
+      t.equal(await name.getAttribute('aria-invalid'), 'true')
+    }
+    t.same(await accessibilityFlaws(page), [])
+    await name.fill('t1')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^audit_webhook:t1/ }).waitFor()
+    await page
+      .getByRole('region', { name: /^audit_webhook:t1/ })
+      .getByLabel('endpoint', { exact: true })
+      .waitFor()
+    t.same(flaws, [])
+  })
+
   t.test('a target is added, disabled and removed, and what waited for it is discarded', async t => {
     // It takes events until a rule names it: what is sent to it afterwards waits.
     let isTaking = true

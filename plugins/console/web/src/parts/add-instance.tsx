@@ -8,7 +8,8 @@ const words = texts.settings
 
 export interface AddInstanceProps {
   readonly kinds: readonly string[]
-  readonly onChosen: (name: string) => void
+  /** Resolves when it is shown. */
+  readonly onChosen: (name: string) => Promise<void>
   readonly onClose: () => void
 }
 
@@ -19,7 +20,7 @@ export function AddInstance({ kinds, onChosen, onClose }: AddInstanceProps) {
       title={words.addTitle}
       submit={texts.common.add}
       form={form}
-      onSubmit={async () => onChosen(`${form.values.kind}:${form.values.id.trim()}`)}
+      onSubmit={() => onChosen(`${form.values.kind}:${form.values.id.trim()}`)}
       onClose={onClose}
     >
       <NativeSelect

@@ -29,6 +29,8 @@ const labels: Readonly<Record<string, string>> = {
   status: words.status,
   from: words.from,
   to: words.to,
+  hostFrom: words.hostFrom,
+  toHost: words.toHost,
 }
 
 export function inWords(error: unknown): unknown {

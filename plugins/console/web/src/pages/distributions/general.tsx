@@ -33,7 +33,8 @@ export function General({ of }: { of: Distribution }) {
         <Suggestions
           label={words.certificate}
           description={words.certificateHint}
-          data={['none', 'auto', ...names.certificates]}
+          // An older release took these two names for certificates.
+          data={[...new Set(['none', 'auto', ...names.certificates])]}
           {...form.getInputProps('tls.certificate')}
         />
         {tls.certificate === 'auto' && (

@@ -95,7 +95,7 @@ export function Settings() {
       {dialog === 'add' && (
         <AddInstance
           kinds={(schema.data ?? []).filter(({ multiple }) => multiple).map(({ name }) => name)}
-          onChosen={name => void navigate({ to: '/settings', search: { open: name } })}
+          onChosen={name => navigate({ to: '/settings', search: { open: name } })}
           onClose={close}
         />
       )}
