@@ -17,7 +17,7 @@ import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKeyChange, Caller, NewAccessKey, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import type { AccessKeyDocument } from './documents.ts'
-import { noAccessKey, usersErrors } from './errors.ts'
+import { invalidArgument, noAccessKey, usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
 import {
   descriptionCharsMax,
@@ -259,6 +259,6 @@ function requireChange({ name, description, expiresMs }: AccessKeyChange, nowMs:
   if (name != null) requireText('name', name, keyNameCharsMax)
   if (description != null) requireText('description', description, descriptionCharsMax)
   if (expiresMs != null && !(expiresMs > nowMs)) {
-    throw usersErrors.invalid_argument('expiresAt must be in the future.', { extra: { Argument: 'expiresAt' } })
+    throw invalidArgument('expiresAt', 'expiresAt must be in the future.')
   }
 }

@@ -38,3 +38,10 @@ export const noAccessKey = (accessKey: string): Error =>
 
 /** Not 401, because the caller is authenticated. */
 export const wrongOwnSecret = () => usersErrors.access_denied('The current secret key is wrong.')
+
+/** `argument`: the field of the request that is at fault. */
+export const invalidArgument = (argument: string, message: string): Error =>
+  usersErrors.invalid_argument(message, {
+    extra: { Argument: argument },
+    cause: [{ element: `/${argument}`, message }],
+  })

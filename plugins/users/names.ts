@@ -1,7 +1,7 @@
 /** Rules for names and secrets that users choose, and generators for those that they do not choose. Errors never repeat a secret. */
 import { hash } from 'node:crypto'
 import type { Random } from 'svc/kernel'
-import { usersErrors } from './errors.ts'
+import { invalidArgument } from './errors.ts'
 
 const accessKeyPattern = /^[A-Za-z0-9._@+=-]{3,128}$/
 const namePattern = /^[A-Za-z0-9._@+=-]{1,128}$/
@@ -22,7 +22,7 @@ export const descriptionCharsMax = 256
 export const keyNameCharsMax = 64
 
 function refuse(argument: string, rule: string): never {
-  throw usersErrors.invalid_argument(`${argument} ${rule}.`, { extra: { Argument: argument } })
+  throw invalidArgument(argument, `${argument} ${rule}.`)
 }
 
 /** The name of a user or an access key. */

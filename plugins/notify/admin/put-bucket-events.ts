@@ -32,7 +32,14 @@ export default defineAdminOperation({
       throw invalidRules(
         problems.map(problem => {
           const { index, code } = problem
-          return { rule: index, id: rules[index]?.id, code, message: explain(problem) }
+          const field = fieldOf(problem, body.subscriptions[index]!)
+          return {
+            rule: index,
+            id: rules[index]?.id,
+            ...(field !== undefined && { field }),
+            code,
+            message: explain(problem),
+          }
         }),
       )
     }
@@ -45,7 +52,7 @@ export default defineAdminOperation({
         rules.flatMap(({ id, arn }, rule) => {
           const reason = unreachable.find(other => other.arn === arn)?.reason
           const message = `The target ${arn} does not take events now, so no new rule can name it: ${reason}`
-          return reason === undefined ? [] : [{ rule, id, code: 'InvalidArgument', message }]
+          return reason === undefined ? [] : [{ rule, id, field: 'arn', code: 'InvalidArgument', message }]
         }),
       )
     }
@@ -53,6 +60,15 @@ export default defineAdminOperation({
     return replyWith(describeEvents(rules), { etag })
   },
 })
+
+/** By the name of AWS. */
+const fields: Readonly<Record<string, string>> = { Id: 'id', Arn: 'arn', Event: 'events' }
+
+/** The field of the subscription that a problem is about. */
+function fieldOf({ argument }: NotificationProblem, { prefix = '' }: Subscription): string | undefined {
+  if (argument?.name === 'FilterRule.Value') return prefix.startsWith(argument.value) ? 'prefix' : 'suffix'
+  return fields[argument?.name ?? '']
+}
 
 /** The message of AWS, with the value that it is about. */
 function explain({ message, argument, detail }: NotificationProblem): string {

@@ -109,9 +109,14 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
   })
 }
 
-/** The refusal of a name that stands in the path of the request, at the field of the form that has it. */
+/** What the console itself refuses, at the field of the form that has it. */
+export function problemAt(field: string, message: string): Problem {
+  return new Problem({ status: 400, code: 'refused', detail: message, fields: [{ field, message }] })
+}
+
+/** A refusal whose field the server does not name, as of what stands in the path of the request: at the field of the form that has it. */
 export function atField(error: unknown, code: string, field: string): unknown {
-  if (!(error instanceof Problem) || error.code !== code) return error
+  if (!(error instanceof Problem) || error.code !== code || error.fields.length > 0) return error
   const { status, isOfServer, requestId, message } = error
   return new Problem({ status, code, isOfServer, requestId, detail: message, fields: [{ field, message }] })
 }

@@ -35,6 +35,8 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
           allowNegative={false}
           allowDecimal={unit !== 'B'}
           flex={1}
+          // The words stand below both.
+          error={error !== undefined && error !== null}
           value={shown}
           onChange={given => onChange(given === '' ? 0 : Math.round(Number(given) * units[unit]))}
         />

@@ -1,6 +1,7 @@
 /** Names chosen from what the server has, or typed: policies, groups, members. */
 
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { call } from '../api/client.ts'
 import { texts } from '../texts/index.ts'
 import { TagsInput } from './tags-input.tsx'
@@ -17,6 +18,7 @@ export interface NamesInputProps {
   readonly label: string
   readonly of: keyof typeof sources
   readonly value: string[]
+  readonly error?: ReactNode
   readonly onChange: (value: string[]) => void
 }
 
@@ -26,8 +28,8 @@ export function useNames(of: keyof typeof sources, enabled = true): { names: rea
   return { names: data ?? [], isWhole: data !== undefined && data.length < shownMax }
 }
 
-export function NamesInput({ label, of, value, onChange }: NamesInputProps) {
+export function NamesInput({ label, of, ...input }: NamesInputProps) {
   const { names } = useNames(of)
-  const hint = value.length === 0 ? { placeholder: texts.common.chooseOrType } : {}
-  return <TagsInput label={label} data={[...names]} value={value} onChange={onChange} clearable {...hint} />
+  const hint = input.value.length === 0 ? { placeholder: texts.common.chooseOrType } : {}
+  return <TagsInput label={label} data={[...names]} {...input} clearable {...hint} />
 }

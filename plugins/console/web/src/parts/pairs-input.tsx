@@ -2,7 +2,7 @@
 import { Button, Group, Input, Stack, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import { errorWithin, Problem } from '../api/problem.ts'
+import { errorWithin, problemAt } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { focusNewField } from './focus-new.ts'
 import { PasswordInput } from './password-input.tsx'
@@ -22,15 +22,10 @@ export function objectOf(pairs: readonly Pair[], path = ''): Record<string, stri
   for (const [given, value] of pairs) {
     const name = given.trim()
     if (name === '' && value === '') continue
-    if (Object.hasOwn(object, name)) throw twice(name, path)
+    if (Object.hasOwn(object, name)) throw problemAt(`${path}/${name}`, texts.pairs.twice(name))
     object[name] = value
   }
   return object
-}
-
-function twice(name: string, path: string): Problem {
-  const message = texts.pairs.twice(name)
-  return new Problem({ status: 400, code: 'twice', detail: message, fields: [{ field: `${path}/${name}`, message }] })
 }
 
 export interface PairsInputProps {

@@ -1,6 +1,7 @@
 /** The dialog of a user and of a group: policies, who belongs to what, a note, and a switch for those that exist. */
 import { Switch, TextInput } from '@mantine/core'
 import { useRef } from 'react'
+import { atField } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useForm } from './form.ts'
 import { FormDialog } from './form-dialog.tsx'
@@ -31,6 +32,10 @@ export interface PrincipalFormProps {
   readonly onClose: () => void
 }
 
+/** The name of a user is its access key in the body. */
+const fieldOf = (path: string): string =>
+  path === 'accessKey' ? 'name' : path.replace(/^(members|groups|users)(?=\.|$)/, 'related')
+
 export function PrincipalForm({ existing, words, related, onSave, onClose }: PrincipalFormProps) {
   const form = useForm({
     initialValues: {
@@ -43,14 +48,16 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
   })
   const save = () => {
     const { name, isEnabled, ...given } = form.getValues()
-    return onSave({ ...given, name: name.trim(), status: isEnabled ? 'enabled' : 'disabled' })
+    return onSave({ ...given, name: name.trim(), status: isEnabled ? 'enabled' : 'disabled' }).catch(error => {
+      const isRelated = related === 'users' ? 'user_not_found' : 'group_not_found'
+      throw atField(atField(error, 'policy_not_found', '/policyNames'), isRelated, '/related')
+    })
   }
   return (
     <FormDialog
       form={{
-        // The name of a user is its access key in the body.
-        setErrors: ({ accessKey, ...errors }) =>
-          form.setErrors(accessKey === undefined ? errors : { ...errors, name: accessKey }),
+        setErrors: errors =>
+          form.setErrors(Object.fromEntries(Object.entries(errors).map(([path, text]) => [fieldOf(path), text]))),
         isDirty: () => form.isDirty(),
       }}
       title={existing?.name ?? words.create}
@@ -71,15 +78,10 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
       <NamesInput
         label={texts.users.policies}
         of="policies"
+        {...form.getInputProps('policyNames')}
         value={form.values.policyNames}
-        onChange={names => form.setFieldValue('policyNames', names)}
       />
-      <NamesInput
-        label={words.related}
-        of={related}
-        value={form.values.related}
-        onChange={names => form.setFieldValue('related', names)}
-      />
+      <NamesInput label={words.related} of={related} {...form.getInputProps('related')} value={form.values.related} />
       <TextInput label={texts.common.description} {...form.getInputProps('description')} />
       {existing !== undefined && (
         <Switch label={words.isEnabled} {...form.getInputProps('isEnabled', { type: 'checkbox' })} />

@@ -138,7 +138,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
 const ruleErrorsOf = (error: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(formErrorsOf(error)).map(([path, message]) => [
-      path.replace(/^rules\.(\d+)$/, 'subscriptions.$1.arn'),
+      path.replace(/^rules\.(\d+)$/, 'subscriptions.$1.arn').replace(/^rules\.(\d+)\./, 'subscriptions.$1.'),
       message,
     ]),
   )

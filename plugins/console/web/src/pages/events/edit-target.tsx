@@ -3,6 +3,7 @@ import { NativeSelect, Switch, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { atField, problemAt } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
@@ -42,10 +43,12 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
       .map(({ name, default: otherwise }) => [name, settings[name], stored(name, otherwise)] as const)
       .flatMap(([name, value, before]) => (value === undefined || value === before ? [] : [[name, value]]))
     const subsys = existing?.subsystem ?? `${kind}:${form.values.id.trim()}`
-    if (existing === undefined && (await isTaken(subsys))) throw new Error(words.taken(form.values.id.trim()))
+    if (existing === undefined && (await isTaken(subsys))) throw problemAt('/id', words.taken(form.values.id.trim()))
     const { notApplied } = await call('updateConfigSubsystem', {
       params: { subsys },
       body: { settings: { ...Object.fromEntries(changed), enable: isEnabled ? 'on' : 'off' } },
+    }).catch(error => {
+      throw atField(error, 'uri_too_long', '/id')
     })
     const isApplied = notApplied.length === 0
     const message = isApplied ? texts.common.saved : texts.settings.afterRestart(notApplied.join(', '))
@@ -58,7 +61,7 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
       form.setErrors(
         Object.fromEntries(
           Object.entries(errors).map(([path, message]) => [
-            `settings.${path.slice(path.lastIndexOf('.') + 1)}`,
+            path === 'id' ? path : `settings.${path.slice(path.lastIndexOf('.') + 1)}`,
             message,
           ]),
         ),

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { atField, problemAt } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
@@ -50,7 +51,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const run = async () => {
     const steps = one === undefined ? await stepsOf(bucket, entries, place) : [{ ...one, from: one.id, to: place }]
     if (target === bucket && steps.some(({ from, to, versionId }) => from === to && versionId === undefined)) {
-      throw new Error(texts.objects.sameKey)
+      throw problemAt('/place', texts.objects.sameKey)
     }
     try {
       await copyAll({ bucket, target, move, overwrite, steps, onStep: done => setProgress([done, steps.length]) })
@@ -135,6 +136,7 @@ interface CopyAllOptions {
 /** A few at a time. Goes on after a failure, and throws in the end. */
 async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyAllOptions): Promise<void> {
   const failures: string[] = []
+  let last: unknown
   let next = 0
   let done = 0
   const work = async () => {
@@ -144,11 +146,22 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyA
       try {
         await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
       } catch (error) {
+        last = error
         failures.push(`${from}: ${error instanceof Error ? error.message : String(error)}`)
       }
       onStep(++done)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
+  // Of one object the server's words stand at the field.
+  if (failures.length > 0 && steps.length === 1) throw inForm(last)
   if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
+}
+
+function inForm(error: unknown): unknown {
+  const atPlace = ['invalid_object_key', 'invalid_argument', 'precondition_failed'].reduce<unknown>(
+    (given, code) => atField(given, code, '/place'),
+    error,
+  )
+  return atField(atField(atPlace, 'bucket_not_found', '/bucket'), 'uri_too_long', '/bucket')
 }

@@ -1,6 +1,7 @@
 /** Opens a folder that is not there yet. Nothing is stored: a folder is the beginning of the keys in it. */
 import { Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
+import { problemAt } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
@@ -17,7 +18,7 @@ export function NewFolder({ bucket, prefix, onClose }: NewFolderProps) {
   const form = useForm({ initialValues: { name: '' } })
   const open = async () => {
     const name = form.values.name.replace(/^\/+|\/+$/g, '')
-    if (name === '') throw new Error(texts.objects.newFolderNameless)
+    if (name === '') throw problemAt('/name', texts.objects.newFolderNameless)
     await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${name}/` } })
   }
   return (

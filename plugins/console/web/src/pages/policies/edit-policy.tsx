@@ -3,7 +3,7 @@ import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
+import { atField, Problem, problemAt } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -25,7 +25,7 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   const save = async () => {
     if (!isFixed) {
       const params = { name: name.trim() }
-      if (policy === undefined && (await isTaken(params))) throw new Error(texts.policies.taken(params.name))
+      if (policy === undefined && (await isTaken(params))) throw problemAt('/name', texts.policies.taken(params.name))
       requireNoPlaceholder(text)
       await requireNoMistakes(text)
       const ifMatch = stored === undefined ? {} : { ifMatch: stored.etag }
@@ -46,7 +46,11 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       size="xl"
       form={{ setErrors, isDirty: () => !isFixed && (text !== initial || name !== (policy?.name ?? '')) }}
       submit={isFixed ? texts.common.close : texts.common.save}
-      onSubmit={save}
+      onSubmit={() =>
+        save().catch(error => {
+          throw atField(error, 'uri_too_long', '/name')
+        })
+      }
       onConflict={load}
       onClose={onClose}
     >

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { QRCodeSVG } from 'qrcode.react'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { atField } from '../../api/problem.ts'
 import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -34,6 +35,8 @@ export function ShareObject({ bucket, objectKey, versionId, onClose }: ShareObje
         ...(filename !== '' && { filename }),
         ...(description !== '' && { description }),
       },
+    }).catch(error => {
+      throw atField(error, 'invalid_argument', '/filename')
     })
     setUrl(share.url)
     await queryClient.invalidateQueries({ queryKey: ['shares'] })
