@@ -399,6 +399,7 @@ if (withoutBrowser !== false) {
     const policies = dialog.getByRole('combobox', { name: 'Policies' })
     await policies.fill('no-such')
     await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
     await dialog.getByRole('button', { name: 'Create' }).click()
     await dialog.locator('.mantine-InputWrapper-error', { hasText: 'There is no policy "no-such".' }).waitFor()
     t.equal(await policies.getAttribute('aria-invalid'), 'true')
