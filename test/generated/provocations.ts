@@ -447,6 +447,7 @@ export const elsewhere: Readonly<Record<string, Readonly<Record<string, string>>
     BucketAlreadyExists: 'all buckets here have one owner: plugins/objects/test/objects.test.ts',
     BucketAlreadyOwnedByYou: 'in us-east-1 the answer is 200: plugins/buckets/test/buckets.test.ts',
   },
+  DeleteBucket: { BucketInUse: 'needs a distribution: plugins/distributions/test/kept-buckets.test.ts' },
   CompleteMultipartUpload: { EntityTooLarge: 'more than 50 TB: plugins/objects/test/objects.test.ts' },
   PutBucketEncryption: {
     'KMS.NotFoundException': 'there are no keys here: plugins/encryption/test/encryption.slow.test.ts',
