@@ -68,6 +68,9 @@ function nameOf({ lastModified, versionId }: ListedVersion, others: readonly (Li
   return isShared(formatExactMoment) ? `${exact} (…${versionId.slice(-6)})` : exact
 }
 
+/** On a phone a long time of the day goes below its date. */
+const breakable = (name: string): string => name.replace(/,\u00a0(?=\d{1,2}:)/, ', ')
+
 interface RowProps {
   readonly bucket: string
   readonly version: ListedVersion
@@ -83,7 +86,7 @@ function Row({ bucket, version, name, onShow, onDelete }: RowProps) {
     <Table.Tr>
       <Table.Td>
         {isDeleteMarker ? (
-          name
+          breakable(name)
         ) : (
           <Anchor
             component="button"
@@ -92,7 +95,7 @@ function Row({ bucket, version, name, onShow, onDelete }: RowProps) {
             aria-label={texts.objects.showVersion(name)}
             onClick={() => onShow(versionId)}
           >
-            {name}
+            {breakable(name)}
           </Anchor>
         )}
         {/* Below the date: beside it a phone has no room. */}
