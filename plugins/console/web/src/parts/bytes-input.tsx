@@ -32,13 +32,12 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
         <NumberInput
           aria-label={label}
           min={0}
-          allowNegative={false}
           allowDecimal={unit !== 'B'}
           flex={1}
           // The words stand below both.
           error={error !== undefined && error !== null}
           value={shown}
-          onChange={given => onChange(given === '' ? 0 : Math.round(Number(given) * units[unit]))}
+          onChange={given => onChange(given === '' ? 0 : bytesOf(Number(given) * units[unit]))}
         />
         <NativeSelect
           aria-label={texts.common.unit(label)}
@@ -50,6 +49,9 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
     </Input.Wrapper>
   )
 }
+
+/** Whole bytes. A part of one is not nothing, which would be no limit. */
+const bytesOf = (size: number): number => (size > 0 ? Math.max(1, Math.round(size)) : Math.round(size))
 
 /** The largest in which it is a whole number. */
 function unitOf(bytes: number): Unit | undefined {

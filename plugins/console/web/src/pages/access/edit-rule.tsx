@@ -90,7 +90,8 @@ function ruleOf({ id, effect, priority, principals, actions, match, conditions, 
   return {
     id: id.trim(),
     effect,
-    priority: Number(priority),
+    // Nothing is not 0, which would decide before all others: the server refuses it.
+    priority: priority === '' ? Number.NaN : Number(priority),
     principals,
     actions,
     ...(match.type !== '' && {

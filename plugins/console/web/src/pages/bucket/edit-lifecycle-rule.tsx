@@ -1,5 +1,6 @@
 /** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
 import { Checkbox, Fieldset, SimpleGrid, Switch, TextInput } from '@mantine/core'
+import { problemAt } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -68,8 +69,8 @@ function ruleOf(values: Values): LifecycleRule {
   const filter = {
     ...(prefix !== '' && { prefix }),
     ...(Object.keys(tags).length > 0 && { tags }),
-    ...(sizeGreaterThan > 0 && { sizeGreaterThan }),
-    ...(sizeLessThan > 0 && { sizeLessThan }),
+    ...(sizeGreaterThan !== 0 && { sizeGreaterThan }),
+    ...(sizeLessThan !== 0 && { sizeLessThan }),
   }
   const expiration = {
     ...(expireDays !== '' && { days: expireDays }),
@@ -95,6 +96,10 @@ function ruleOf(values: Values): LifecycleRule {
 export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
   const form = useForm<Values>({ initialValues: valuesOf(rule) })
   const save = async () => {
+    const { noncurrentDays, newerNoncurrentVersions } = form.getValues()
+    // A number to keep belongs to the days after which the others go: it would be lost.
+    if (newerNoncurrentVersions !== '' && noncurrentDays === '')
+      throw problemAt('/noncurrentDays', texts.common.missing)
     const outcome = await onSave(ruleOf(form.getValues()))
     if (outcome !== 'stay') await onChanged()
     return outcome

@@ -70,7 +70,7 @@ function Retention({ lock, errors, onChange }: RetentionProps) {
             allowDecimal={false}
             value={period}
             error={errors[unit]}
-            onChange={given => onChange(changed({ mode, unit, period: Number(given) || 1 }))}
+            onChange={given => onChange(changed({ mode, unit, period: Number(given) }))}
           />
           <NativeSelect
             label={words.retentionUnit}
