@@ -10,7 +10,7 @@ export const adminErrors = defineErrors({
   already_exists: { status: 409, title: 'There is one of that name already.' },
   bucket_in_use: {
     status: 409,
-    title: 'The bucket is not deleted, because a distribution publishes it or writes its log into it.',
+    title: 'The bucket is not deleted, because a distribution publishes it.',
   },
   bucket_not_empty: { status: 409, title: 'The bucket is not empty.' },
   bucket_not_found: { status: 404, title: 'The bucket does not exist.' },

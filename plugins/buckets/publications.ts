@@ -33,8 +33,8 @@ export function createPublications(
       const who = `${names.slice(0, namesMax).join(', ')}${others}`
       throw objectErrors.BucketInUse(
         names.length === 1
-          ? `The distribution ${who} publishes the bucket, or writes its log into it: delete the distribution first, or give it another bucket.`
-          : `The distributions ${who} publish the bucket, or write their logs into it: delete them first, or give them another bucket.`,
+          ? `The distribution ${who} publishes the bucket: delete the distribution first, or give it another bucket.`
+          : `The distributions ${who} publish the bucket: delete them first, or give them another bucket.`,
         { extra: { BucketName: bucket } },
       )
     },

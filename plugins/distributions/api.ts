@@ -146,7 +146,7 @@ export interface DistributionsService {
   all(): Promise<readonly Distribution[]>
   /** The buckets of which an enabled distribution shows something to everybody, also while their public access is blocked. */
   publishedBuckets(): Promise<ReadonlySet<string>>
-  /** The distributions that publish a bucket, or write their logs into it: it cannot be deleted. Sorted by id. */
+  /** The distributions that publish a bucket: it cannot be deleted. Sorted by id. */
   needing(bucket: string): Promise<readonly Distribution[]>
   /** Whether the distribution that was created at this time does not exist any more. False if its document cannot be read. */
   isGone(id: string, createdMs: number): MaybePromise<boolean>

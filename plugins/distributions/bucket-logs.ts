@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { Logger, Ports } from 'svc/kernel'
+import type { Logger, MaybePromise, Ports } from 'svc/kernel'
 import { createLossLog } from 'svc/plugins/delivery/api'
 import { createLogObjects, type LogObjects } from 'svc/plugins/log-objects/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
@@ -20,6 +20,8 @@ export interface BucketLogsOptions {
   readonly objects: Pick<ObjectsService, 'putObject'>
   readonly queue: QueueService
   readonly metrics: MetricsService
+  /** Whether the bucket is the one into which the distribution was to write. */
+  readonly mayLog: (distribution: string, bucket: string) => MaybePromise<boolean>
   readonly intervalMs: number
   readonly ports: Ports
   readonly log: Logger
@@ -29,7 +31,7 @@ const compress = promisify(gzip)
 
 /** Declares a topic: during set-up. */
 export function createBucketLogs(options: BucketLogsOptions): LogObjects<LogDestination> {
-  const { objects, queue, metrics, intervalMs, ports, log } = options
+  const { objects, queue, metrics, mayLog, intervalMs, ports, log } = options
   const { clock, random } = ports
   const losses = createLossLog({
     counter: metrics.counter({
@@ -49,6 +51,7 @@ export function createBucketLogs(options: BucketLogsOptions): LogObjects<LogDest
     log,
     partOf: (_destination, eventMs) => new Date(eventMs).toISOString().slice(0, 10),
     keyOf: ({ prefix }, { eventMs }) => keyOfLog(prefix, eventMs, random.bytes(4).toString('hex')),
+    isMeant: (bucket, { distribution }) => mayLog(distribution, bucket),
     system: { contentType: 'application/gzip' },
     encode: text => compress(text),
     onLost: losses.add,

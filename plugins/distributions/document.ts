@@ -175,6 +175,7 @@ const readOnlyFields = {
   etag: Type.Optional(Type.String({ readOnly: true })),
   warnings: Type.Optional(Type.Array(Type.String(), { readOnly: true })),
   blocked: Type.Optional(Type.Boolean({ readOnly: true })),
+  logEnded: Type.Optional(Type.Boolean({ readOnly: true })),
   served: Type.Optional(Type.Unknown({ readOnly: true })),
 }
 
@@ -217,6 +218,10 @@ export const DistributionView = Type.Object(
     ),
     blocked: Type.Boolean({
       description: 'Its public pages answer 403, because public access to its bucket is blocked.',
+    }),
+    logEnded: Type.Boolean({
+      description:
+        'It writes no log any more, because the bucket for it was deleted. Saved again, it writes into the one that is there then.',
     }),
     served: Type.Array(Served, {
       description:

@@ -83,7 +83,16 @@ export default definePlugin({
     const { secretReferences = noSecretReferences } = services
     const resolveSecret = secretReferences.resolve
     const bucketLogs =
-      queue && createBucketLogs({ objects, queue, metrics, intervalMs: config.logIntervalMs, ports, log })
+      queue &&
+      createBucketLogs({
+        objects,
+        queue,
+        metrics,
+        mayLog: (id, bucket) => registry.mayLog(id, bucket),
+        intervalMs: config.logIntervalMs,
+        ports,
+        log,
+      })
     if (bucketLogs !== undefined) background(bucketLogs.worker)
     const modePoint = point('distribution.mode')
     let modes: ReadonlyMap<string, DistributionMode> = new Map()
@@ -158,7 +167,7 @@ export default definePlugin({
       registry,
       save,
       certificates,
-      standingOf: createStanding({ http, certificates, rules, objectOwnership: services.objectOwnership }),
+      standingOf: createStanding({ registry, http, certificates, rules, objectOwnership: services.objectOwnership }),
       rules,
       signUrl,
       isServed: mode => modes.has(mode),
@@ -198,11 +207,11 @@ export default definePlugin({
     )
     contribute('dns.user', 'distributions', { uses: uses.dnsProviders }, { optional: true })
     async function keepBuckets(): Promise<void> {
-      for (const { id, lost } of await registry.keepBuckets()) {
-        log.warn(
-          { distribution: id, buckets: lost },
-          'a bucket of the distribution is not there: the distribution is disabled, or writes no log; make the bucket and set it again',
-        )
+      for (const { id, bucket, isOfLog } of await registry.keepBuckets()) {
+        const flaw = isOfLog
+          ? 'the bucket for the log of the distribution is not there: no log is written'
+          : 'the bucket of the distribution is not there: the distribution is disabled'
+        log.warn({ distribution: id, bucket }, `${flaw}; make the bucket, and save the distribution again`)
       }
     }
     async function reportUnserved(): Promise<void> {

@@ -29,12 +29,6 @@ export function logBucketOf({ logging }: Pick<StoredDistribution, 'logging'>): L
   return logging.accessLog === true ? parseLogTarget(logging.target) : undefined
 }
 
-/** The bucket that a distribution publishes, and that of its log. */
-export function bucketsNamedBy(distribution: Pick<StoredDistribution, 'origin' | 'logging'>): string[] {
-  const log = logBucketOf(distribution)
-  return [distribution.origin.bucket, ...(log === undefined ? [] : [log.bucket])]
-}
-
 export interface LogExposure {
   /** The distribution that writes the log. */
   readonly writer: string

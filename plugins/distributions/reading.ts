@@ -1,7 +1,7 @@
 /** The calls by which other plugins read distributions. */
 import type { DistributionsService } from './api.ts'
 import { normalizeHost } from './hosts.ts'
-import { bucketsNamedBy, isPublicWebsite } from './log-target.ts'
+import { isPublicWebsite } from './log-target.ts'
 import type { Registry } from './registry.ts'
 import { viewOf } from './saving.ts'
 import type { Ready } from './visit.ts'
@@ -26,7 +26,7 @@ export function createDistributions(
       return new Set(shown.map(({ value }) => value.origin.bucket))
     },
     async needing(bucket) {
-      const found = (await registry.all()).filter(({ value }) => bucketsNamedBy(value).includes(bucket))
+      const found = (await registry.all()).filter(({ value }) => value.origin.bucket === bucket)
       return found.map(({ id, value }) => ({ ...value, id }))
     },
     async isGone(id, createdMs) {

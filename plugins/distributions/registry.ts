@@ -5,12 +5,14 @@
  * |---|---|---|
  * | `distribution` | one each | on each change of the distribution |
  * | `distribution-table` | `table` | with every change of any distribution, in the same commit |
- * | `distribution-bucket` | for each bucket that one publishes or writes its log into | in the same commit: with it the bucket is not deleted |
+ * | `distribution-bucket` | for each bucket that one publishes | in the same commit: with it the bucket is not deleted |
+ * | `distribution-log` | for each bucket that logs are written into: whose | in the same commit; it is deleted with the bucket |
  *
  * 1. A change is checked against all distributions: its commit requires that the table is the one that the check has read.
  * 2. An acknowledged change is in force for the next request in every thread: an outdated table is rebuilt before it routes.
  * 3. A distribution that cannot be prepared answers no request, and keeps its aliases.
- * 4. A bucket that a distribution names stays: no distribution publishes the next bucket of that name, nor writes its log into it.
+ * 4. A bucket that a distribution publishes stays: no distribution publishes the next bucket of that name.
+ * 5. A log ends with its bucket: it does not go on in the next bucket of that name, until the distribution is saved again.
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
@@ -22,11 +24,11 @@ import type {
   TransactionBuilder,
   Uses,
 } from 'svc/plugins/store/api'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
 import { createHostTable, type HostTable } from './host-table.ts'
-import { bucketsNamedBy, logBucketOf } from './log-target.ts'
+import { logBucketOf } from './log-target.ts'
 
 export const distributionsMax = 1000
 const triesMax = 16
@@ -71,11 +73,13 @@ export interface Registry<Ready> {
   ): () => Promise<Uses<User>>
   /** Calls this thread's listener soon after each change, and when changes may have been missed. */
   watch(listener: () => void): () => void
+  /** Whether the bucket is the one that was there when the distribution was saved, to write its log into. */
+  mayLog(id: string, bucket: string): MaybePromise<boolean>
   /**
-   * Makes rule 4 hold for distributions of earlier versions: one whose bucket has gone is disabled, and writes no log where that bucket has
-   * gone. Resolves with what was changed.
+   * Makes rules 4 and 5 hold for distributions of earlier versions: one whose bucket has gone is disabled. Resolves with these, and with
+   * those whose log ends so.
    */
-  keepBuckets(): Promise<readonly { readonly id: string; readonly lost: string }[]>
+  keepBuckets(): Promise<readonly LostBucket[]>
   /** All of them at one moment, for changes of many. */
   snapshot(): Promise<{
     readonly all: readonly StoredDocument<StoredDistribution>[]
@@ -91,6 +95,12 @@ export interface Registry<Ready> {
   ): Promise<StoredDocument<StoredDistribution> | undefined>
 }
 
+export interface LostBucket {
+  readonly id: string
+  readonly bucket: string
+  readonly isOfLog: boolean
+}
+
 export interface RegistryOptions<Ready> {
   readonly store: StoreService
   readonly log: Logger
@@ -98,9 +108,21 @@ export interface RegistryOptions<Ready> {
   readonly compile: (distribution: Distribution, etag: string) => Ready
 }
 
+const TableDocument = Type.Object({
+  changes: Type.Integer(),
+  /** There are documents of rule 5. */
+  hasLogs: Type.Optional(Type.Boolean()),
+})
+
+/** The distributions that have begun to write logs into this very bucket. */
+const LogWriters = Type.Object({ writers: Type.Array(Type.String()) })
+type LogWriters = Static<typeof LogWriters>
+
 interface Read {
-  readonly table: StoredDocument<{ changes: number }> | undefined
+  readonly table: StoredDocument<Static<typeof TableDocument>> | undefined
   readonly all: readonly StoredDocument<StoredDistribution>[]
+  /** By bucket. Whoever is in one names the bucket in its own document, too. */
+  readonly logs: ReadonlyMap<string, StoredDocument<LogWriters>>
 }
 
 /** Declares collections: during set-up. */
@@ -114,7 +136,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     name: 'distribution-table',
     version: 1,
     archiveNote: 'not in it: changes with the distributions',
-    schema: Type.Object({ changes: Type.Integer() }),
+    schema: TableDocument,
   })
   const buckets = store.collection({
     name: 'distribution-bucket',
@@ -122,6 +144,13 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     scope: 'bucket-keeper',
     archiveNote: 'not in it: changes with the distributions',
     schema: Type.Object({}),
+  })
+  const logs = store.collection({
+    name: 'distribution-log',
+    version: 1,
+    scope: 'bucket',
+    archiveNote: 'not in it: changes with the distributions',
+    schema: LogWriters,
   })
   let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
@@ -149,7 +178,10 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   /** The table is read first: what changes after that fails the commit. */
   async function readAll(): Promise<Read> {
     const table = await tables.get(tableId)
-    return { table, all: await all() }
+    const found = await all()
+    const targets = new Set(found.flatMap(({ value }) => logBucketOf(value)?.bucket ?? []))
+    const entries = await Promise.all([...targets].map(async bucket => [bucket, await logs.get(bucket)] as const))
+    return { table, all: found, logs: new Map(entries.filter(hasValue)) }
   }
 
   async function make(sequence: number): Promise<Table<Ready>> {
@@ -206,10 +238,11 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   /** Every thread reads the distributions again. Fails the transaction where any has changed since the table was read. */
   function announce(tx: TransactionBuilder, table: Read['table']): void {
     const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
-    tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
+    tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1, hasLogs: true }, seen)
   }
 
-  function applyChanges(tx: TransactionBuilder, { table, all }: Read, changes: readonly Change[]): void {
+  function applyChanges(tx: TransactionBuilder, read: Read, changes: readonly Change[]): void {
+    const { table, all } = read
     announce(tx, table)
     for (const { id, value, ifMatch, ifNoneMatch, also } of changes) {
       if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
@@ -220,6 +253,12 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     const { named, left } = bucketsOf(all, changes)
     for (const bucket of named) tx.put(buckets, bucket, {}, overwrite)
     for (const bucket of left) tx.delete(buckets, bucket, overwrite)
+    for (const { bucket, before, writers } of writersAfter(read, changes)) {
+      // It may have been deleted meanwhile, and made again by somebody else.
+      const isAsRead = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
+      if (writers.length > 0) tx.put(logs, bucket, { writers }, { ...overwrite, ...isAsRead })
+      else tx.delete(logs, bucket, overwrite)
+    }
   }
 
   async function change(decide: (all: Read['all']) => MaybePromise<Change | undefined>) {
@@ -232,10 +271,14 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       try {
         await store.transaction(tx => applyChanges(tx, read, [decided]))
       } catch (error) {
-        if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+        if (!isCatalogError(error) || tries > triesMax) throw error
+        // Deleted a moment ago: what is left of the change then, is for the next try.
+        if (error.code === 'bucket_not_found') continue
+        if (error.code !== 'precondition_failed') throw error
         const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
-        if (!isOvertaken && also === undefined) throw error
-        if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
+        const hasLog = [value, read.all.find(other => other.id === id)?.value].some(one => one && logBucketOf(one))
+        if (!isOvertaken && also === undefined && !hasLog) throw error
+        if (tries === triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
         continue
       }
       return value === undefined ? undefined : await documents.get(id)
@@ -244,9 +287,25 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
 
   /** Whether the bucket is there, and stays. */
   async function keep(bucket: string): Promise<boolean> {
-    if ((await buckets.get(bucket)) !== undefined) return true
+    return (await buckets.get(bucket)) !== undefined || put(buckets, bucket, {})
+  }
+
+  /** Of an earlier version: each log goes on where it goes. Resolves with those whose bucket is not there. */
+  async function adoptLogs(all: readonly StoredDocument<StoredDistribution>[]): Promise<readonly LostBucket[]> {
+    const lost: LostBucket[] = []
+    const writing = all.filter(({ value }) => logBucketOf(value) !== undefined)
+    for (const [bucket, of] of Map.groupBy(writing, ({ value }) => logBucketOf(value)!.bucket)) {
+      const writers = of.map(({ id }) => id)
+      if (await put(logs, bucket, { writers })) continue
+      lost.push(...writers.map(id => ({ id, bucket, isOfLog: true })))
+    }
+    return lost
+  }
+
+  /** False where there is no such bucket. */
+  async function put<T>(collection: Collection<T>, bucket: string, value: T): Promise<boolean> {
     try {
-      await buckets.put(bucket, {}, { overwriteUnreadable: true })
+      await collection.put(bucket, value, { overwriteUnreadable: true })
       return true
     } catch (error) {
       if (!isCatalogError(error) || error.code !== 'bucket_not_found') throw error
@@ -281,25 +340,27 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         unwatch()
       }
     },
+    mayLog(id, bucket) {
+      const found = logs.get(bucket)
+      const has = (document: StoredDocument<LogWriters> | undefined) => document?.value.writers.includes(id) === true
+      return found instanceof Promise ? found.then(has) : has(found)
+    },
     async keepBuckets() {
       const { table, all: found } = await readAll()
-      const changes: { id: string; lost: string; value: StoredDistribution; etag: string }[] = []
-      for (const { id, etag, value } of found) {
-        const lost: string[] = []
-        for (const bucket of bucketsNamedBy(value)) if (!(await keep(bucket))) lost.push(bucket)
-        const { origin, logging } = value
-        const enabled = value.enabled && !lost.includes(origin.bucket)
-        const accessLog = logging.accessLog === true && !lost.includes(logBucketOf(value)?.bucket ?? '')
-        if (enabled === value.enabled && accessLog === (logging.accessLog === true)) continue
-        const rest = accessLog ? logging : { ...logging, accessLog }
-        changes.push({ id, etag, lost: lost.join(', '), value: { ...value, enabled, logging: rest } })
+      const lost: LostBucket[] = []
+      if (found.length > 0 && table?.value.hasLogs !== true) lost.push(...(await adoptLogs(found)))
+      const gone: StoredDocument<StoredDistribution>[] = []
+      for (const document of found) {
+        const { bucket } = document.value.origin
+        if (!(await keep(bucket)) && document.value.enabled) gone.push(document)
       }
-      if (changes.length === 0) return []
-      await store.transaction(tx => {
-        announce(tx, table)
-        for (const { id, value, etag } of changes) tx.put(documents, id, value, { ifMatch: etag })
-      })
-      return changes.map(({ id, lost }) => ({ id, lost }))
+      if (gone.length > 0 || (found.length > 0 && table?.value.hasLogs !== true)) {
+        await store.transaction(tx => {
+          announce(tx, table)
+          for (const { id, etag, value } of gone) tx.put(documents, id, { ...value, enabled: false }, { ifMatch: etag })
+        })
+      }
+      return [...lost, ...gone.map(({ id, value }) => ({ id, bucket: value.origin.bucket, isOfLog: false }))]
     },
     async snapshot() {
       const read = await readAll()
@@ -315,13 +376,33 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   }
 }
 
-/** The buckets that the changed distributions name, and those that no distribution names any more. */
+/** The buckets that the changed distributions publish, and those that no distribution publishes any more. */
 function bucketsOf(all: readonly StoredDocument<StoredDistribution>[], changes: readonly Change[]) {
   const changed = new Set(changes.map(({ id }) => id))
-  const named = new Set(changes.flatMap(({ value }) => (value === undefined ? [] : bucketsNamedBy(value))))
-  const others = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? [] : bucketsNamedBy(value))))
-  const before = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? bucketsNamedBy(value) : [])))
+  const named = new Set(changes.flatMap(({ value }) => value?.origin.bucket ?? []))
+  const others = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? [] : value.origin.bucket)))
+  const before = new Set(all.flatMap(({ id, value }) => (changed.has(id) ? value.origin.bucket : [])))
   return { named, left: [...before].filter(bucket => !named.has(bucket) && !others.has(bucket)) }
+}
+
+/** Who writes into each bucket that a changed distribution wrote its log into, or does from now on. */
+function writersAfter({ all, logs }: Pick<Read, 'all' | 'logs'>, changes: readonly Change[]) {
+  const before = new Map(all.map(({ id, value }) => [id, logBucketOf(value)?.bucket]))
+  const after = new Map(changes.map(({ id, value }) => [id, value && logBucketOf(value)?.bucket]))
+  const changed = [...after.keys()]
+  const buckets = new Set([...changed.map(id => before.get(id)), ...after.values()])
+  return [...buckets]
+    .filter(bucket => bucket !== undefined)
+    .map(bucket => {
+      const stored = logs.get(bucket)
+      const others = stored?.value.writers.filter(id => !after.has(id)) ?? []
+      const now = changed.filter(id => after.get(id) === bucket)
+      return { bucket, before: stored, writers: [...others, ...now].sort() }
+    })
+}
+
+function hasValue<K, V>(entry: readonly [K, V | undefined]): entry is readonly [K, V] {
+  return entry[1] !== undefined
 }
 
 function groupPairs<User>(pairs: readonly (readonly [string, User])[]): ReadonlyMap<string, readonly User[]> {

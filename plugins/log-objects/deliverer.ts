@@ -17,7 +17,7 @@ const batchMax = 1000
 const timeoutMs = 60_000
 
 export function createDeliverer<D extends object>(options: LogObjectsOptions<D>): Deliverer {
-  const { objects, topic, intervalMs, ports, log, partOf, keyOf, system, encode = asItIs } = options
+  const { objects, topic, intervalMs, ports, log, partOf, keyOf, system, isMeant = anyIs, encode = asItIs } = options
   const running = new Map<string, Delivery>()
 
   const end = async (queue: string) => {
@@ -64,13 +64,16 @@ export function createDeliverer<D extends object>(options: LogObjectsOptions<D>)
           bucket: target,
           key: keyOf(destination, { eventMs, deliveryMs: ports.clock.now() }),
           attributes: { system, user: {}, storageClass: 'STANDARD' },
-          body: bodyOf(text),
+          // After the write has begun: a bucket that is deleted since then refuses it, whoever has made the next one.
+          body: bodyOf(text, async () => {
+            if (!(await isMeant(target, destination))) throw new NotMeant()
+          }),
           checksumAlgorithm: undefined,
         })
       } catch (error) {
-        if ((error as { code?: unknown }).code !== 'NoSuchBucket') throw error
+        if (!(error instanceof NotMeant) && (error as { code?: unknown }).code !== 'NoSuchBucket') throw error
         // It was deleted: as on AWS, the lines are dropped.
-        log.warn({ destination, target }, 'lines of logs are dropped: the target bucket does not exist any more')
+        log.warn({ destination, target }, 'lines of logs are dropped: their bucket was deleted')
       }
       for (const { id } of group) written.add(id)
     }
@@ -94,10 +97,15 @@ export function createDeliverer<D extends object>(options: LogObjectsOptions<D>)
 
 const asItIs = (text: Buffer): Promise<Buffer> => Promise.resolve(text)
 
-function bodyOf(bytes: Buffer): Body {
+const anyIs = (): boolean => true
+
+class NotMeant extends Error {}
+
+function bodyOf(bytes: Buffer, check: () => Promise<void>): Body {
   return {
     sizeBytes: bytes.length,
     consume: async sink => {
+      await check()
       await sink(bytes)
     },
     expectedDigests: () => ({ md5: undefined, checksum: undefined }),

@@ -4,7 +4,7 @@
  * loses the lines in memory; a clean stop loses none. Requests never wait: lines that come faster than they can be queued are dropped and
  * counted.
  */
-import type { BackgroundWorker, Logger, Ports } from 'svc/kernel'
+import type { BackgroundWorker, Logger, MaybePromise, Ports } from 'svc/kernel'
 import type { ObjectsService, SystemMetadata } from 'svc/plugins/objects/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { createCollector } from './collector.ts'
@@ -22,6 +22,8 @@ export interface LogObjectsOptions<D extends object> {
   /** A new key each time. `eventMs`: of the first line. */
   keyOf(destination: D, times: { readonly eventMs: number; readonly deliveryMs: number }): string
   readonly system: SystemMetadata
+  /** Whether the bucket of this name is the one that the lines are for: else they are dropped. Default: any is. */
+  isMeant?(target: string, destination: D): MaybePromise<boolean>
   /** Of the whole object. Default: as it is. */
   encode?(text: Buffer): Promise<Buffer>
   onLost(target: string, count: number): void

@@ -20,7 +20,7 @@ export const objectErrors = defineErrors({
   },
   BucketInUse: {
     status: 409,
-    title: 'The bucket is not deleted, because a distribution publishes it or writes its log into it.',
+    title: 'The bucket is not deleted, because a distribution publishes it.',
   },
   BucketNotEmpty: { status: 409, title: 'The bucket you tried to delete is not empty', verbatim: true },
   EntityTooLarge: { status: 400, title: 'Your proposed upload exceeds the maximum allowed size', verbatim: true },

@@ -1,7 +1,14 @@
 /** Access logs of distributions as objects in buckets, read back over S3. */
 import { request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
+import {
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { createClient } from './sdk.ts'
@@ -62,7 +69,7 @@ async function startLogged(t: Test, workers: string) {
     }
     return objects(prefix)
   }
-  return { server, admin, put, objects, linesOf }
+  return { server, s3, admin, put, objects, linesOf }
 }
 
 for (const workers of ['0', '2']) {
@@ -114,6 +121,31 @@ t.test('a clean stop loses no line', async t => {
   t.equal(await server.stop(), 0)
   await server.start(environment('2'))
   t.equal((await linesOf('json/', 40)).lines.length, 40)
+})
+
+t.test('the next bucket of that name gets no line of a log that ended, nor one that waited', async t => {
+  const { server, s3, put, objects, linesOf } = await startLogged(t, '2')
+  const logging = { accessLog: true, target: 'bucket:logs/' }
+  await put('old', { logging })
+  await get(server, 'old.example.test', '/a.txt')
+  await linesOf('old/', 1)
+  const { keys } = await objects('')
+  for (const Key of keys) await s3.send(new DeleteObjectCommand({ Bucket: 'logs', Key }))
+  // Some of them wait when the bucket goes.
+  const visits = Array.from({ length: 40 }, () => get(server, 'old.example.test', '/a.txt'))
+  await s3.send(new DeleteBucketCommand({ Bucket: 'logs' }))
+  await s3.send(new CreateBucketCommand({ Bucket: 'logs' }))
+  await Promise.all(visits)
+  for (let round = 0; round < 3; round++) {
+    await get(server, 'old.example.test', '/a.txt')
+    await put('new', { logging })
+    await get(server, 'new.example.test', '/a.txt')
+    t.equal((await linesOf('new/', round + 1)).lines.length, round + 1, 'a queue is written in its order')
+  }
+  t.same((await objects('old/')).keys, [])
+  await put('old', { logging })
+  await get(server, 'old.example.test', '/a.txt')
+  t.ok((await linesOf('old/', 1)).lines.length > 0, 'saved again it writes into the bucket that is there')
 })
 
 t.test('a log goes only where its writer may write, and where no website shows it', async t => {

@@ -50,6 +50,7 @@ t.test(
       objects: { putObject: () => Promise.reject(new Error('none is written here')) },
       queue: { topic: () => topic } as unknown as QueueService,
       metrics: kernel.services.metrics,
+      mayLog: () => true,
       intervalMs: 60_000,
       ports: kernel.ports,
       log: kernel.log,

@@ -1,4 +1,4 @@
-/** A bucket that a distribution names is not deleted: no distribution publishes the next bucket of that name. */
+/** A bucket that a distribution publishes is not deleted, and a log ends with its bucket: the next bucket of that name has neither. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,20 +89,32 @@ t.test('an import keeps buckets, too, and lets them go', async t => {
   t.equal((await deleteBucket('another')).status, 204)
 })
 
-t.test('so does the bucket of an access log: the next bucket of that name would get it', async t => {
-  await make('shown')
-  await make('logs')
-  const logging = { accessLog: true, target: 'bucket:logs/web/' }
-  await create(site('logged', 'shown', { logging }))
-  t.match(await deleteBucket('logs'), {
-    status: 409,
-    json: { detail: /logged publishes the bucket, or writes its log/ },
-  })
-  await put(site('logged', 'shown', { logging: { ...logging, accessLog: false } }))
-  t.equal((await deleteBucket('logs')).status, 204)
-  await remove('logged')
-  t.equal((await deleteBucket('shown')).status, 204)
-})
+t.test(
+  'the bucket of an access log may be deleted: the log ends, and the next bucket of that name gets none of it',
+  async t => {
+    await make('shown')
+    await make('logs')
+    const logging = { accessLog: true, target: 'bucket:logs/web/' }
+    await create(site('logged', 'shown', { logging }))
+    await create(site('other', 'shown', { logging: { ...logging, target: 'bucket:logs/other/' } }))
+    const ended = async (id: string) => (await signed({ path: `/api/v1/distributions/${id}` })).json.logEnded
+    t.same([await ended('logged'), await ended('other')], [false, false])
+    t.equal((await deleteBucket('logs')).status, 204)
+    t.same([await ended('logged'), await ended('other')], [true, true])
+    t.match(await put(site('logged', 'shown', { logging, comment: 'new' })), {
+      status: 404,
+      json: { code: 'bucket_not_found' },
+    })
+    await make('logs')
+    t.same([await ended('logged'), await ended('other')], [true, true], 'nobody has said that it goes there')
+    t.equal((await put(site('logged', 'shown', { logging }))).status, 200)
+    t.same([await ended('logged'), await ended('other')], [false, true], 'only that one was saved')
+    t.equal((await remove('other')).status, 204)
+    t.equal((await deleteBucket('logs')).status, 204)
+    t.equal((await remove('logged')).status, 204, 'it is deleted although its log has ended')
+    t.equal((await deleteBucket('shown')).status, 204)
+  },
+)
 
 t.test('of a deletion and a new distribution at once one is refused', async t => {
   const outcomes = new Set<string>()
@@ -133,18 +145,24 @@ t.test('a distribution of an earlier version whose bucket has gone is disabled a
   const first = await start()
   const { objects, iam, storage } = first.kernel.services
   const logging = { accessLog: true, target: 'bucket:journal/' }
-  for (const bucket of ['gone', 'there', 'journal']) {
+  for (const bucket of ['gone', 'there', 'journal', 'diary']) {
     await objects.createBucket(bucket, { region: 'us-east-1', owner: iam.owner })
   }
-  for (const document of [site('lost', 'gone'), site('kept', 'there'), site('silent', 'there', { logging })]) {
+  const documents = [
+    site('lost', 'gone'),
+    site('kept', 'there'),
+    site('silent', 'there', { logging }),
+    site('loud', 'there', { logging: { ...logging, target: 'bucket:diary/' } }),
+  ]
+  for (const document of documents) {
     t.equal((await create(document, first)).status, 201)
   }
   // As they were stored before buckets were kept.
-  for (const id of ['gone', 'there', 'journal']) {
-    await storage.execute('store.commit', [
-      { kind: 'delete', scope: 'bucket-keeper', collection: 'distribution-bucket', id },
-    ])
-  }
+  const erase = (scope: string, collection: string, id: string) =>
+    storage.execute('store.commit', [{ kind: 'delete', scope, collection, id }])
+  for (const id of ['gone', 'there']) await erase('bucket-keeper', 'distribution-bucket', id)
+  for (const id of ['journal', 'diary']) await erase('bucket', 'distribution-log', id)
+  await erase('global', 'distribution-table', 'table')
   await objects.deleteBucket('gone')
   await objects.deleteBucket('journal')
   await first.stop()
@@ -154,11 +172,13 @@ t.test('a distribution of an earlier version whose bucket has gone is disabled a
   const get = async (id: string) => (await second.signed({ path: `/api/v1/distributions/${id}` })).json
   t.match(await get('lost'), { enabled: false, origin: { bucket: 'gone' } })
   t.match(await get('kept'), { enabled: true })
-  t.match(await get('silent'), { enabled: true, logging: { accessLog: false } })
+  t.match(await get('silent'), { enabled: true, logEnded: true })
+  t.match(await get('loud'), { enabled: true, logEnded: false })
   const deletion = await second.signed({ method: 'DELETE', path: '/api/v1/buckets/there' })
   t.match(deletion, { status: 409, json: { code: 'bucket_in_use' } })
   for (const bucket of ['gone', 'journal']) {
     await second.kernel.services.objects.createBucket(bucket, { region: 'us-east-1', owner: iam.owner })
   }
   t.match(await get('lost'), { enabled: false }, 'the next bucket of that name is not published')
+  t.match(await get('silent'), { logEnded: true }, 'nor does it get the log')
 })

@@ -3,7 +3,7 @@ import type { Answer } from '../../api/operations.ts'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs-input.tsx'
 
 export type Distribution = Answer<'getDistribution'>
-type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'served'>
+type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'logEnded' | 'served'>
 type Cors = NonNullable<Document['headers']['cors']>
 
 export type Behavior = Omit<
@@ -77,7 +77,8 @@ export function draftOf(distribution: Distribution): Draft {
     etag: ___,
     warnings: ____,
     blocked: _____,
-    served: ______,
+    logEnded: ______,
+    served: _______,
     ...given
   } = distribution
   const { headers, restrictions } = given

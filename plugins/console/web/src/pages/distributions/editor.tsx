@@ -171,6 +171,11 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
           <Unsaved isDirty={form.isDirty()} />
           <Conflict error={spoken} onLoad={() => onSaved()} />
           {stored.enabled && stored.blocked && <Blocked bucket={stored.origin.bucket} />}
+          {stored.logEnded && (
+            <Alert color="orange" icon={<IconAlertTriangle aria-hidden />}>
+              {words.logEnded(stored.logging.target ?? '')}
+            </Alert>
+          )}
           <Warnings warnings={warnings} />
           <div ref={panels}>
             <Sections

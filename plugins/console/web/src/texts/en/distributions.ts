@@ -31,6 +31,8 @@ export const distributions = {
   certificateHint: 'none: none of its own. auto: ordered by itself (ACME). Or the name of an uploaded one.',
   served: 'Certificate served now',
   blocked: (bucket: string) => `Public access to the bucket ${bucket} is blocked: what is public here answers 403.`,
+  logEnded: (target: string) =>
+    `No access log is written: ${target} was deleted since this was saved. Save it again to write into a new bucket of that name, or give the log another one.`,
   blockedState: 'enabled, but its bucket is blocked: 403',
   toBlock: 'Show the block',
   id: 'Name of the distribution',
