@@ -32,6 +32,7 @@ export {
 } from './object-fields.ts'
 export { BucketParameters, ObjectKey, objectParameters, readObjectParameters, VersionId } from './object-parameters.ts'
 export { decodeCursor, encodeCursor, pageOf, pageParameters, placeOf, readPlace } from './paging.ts'
+export { placeIn } from './pointers.ts'
 export { type AdminBytes, AdminReply, replyWith, replyWithBytes } from './reply.ts'
 export { invalidRules, type RuleProblem, withProblems } from './rule-problems.ts'
 export { StreamDropped } from './stream-schema.ts'

@@ -3,10 +3,11 @@
  * requests.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { asHeaderValue } from 'svc/plugins/payload/api'
+import { asHeaderValue, headerFlaw } from 'svc/plugins/payload/api'
 import { type Static, Type } from 'typebox'
 import type { ConditionFacts } from './api.ts'
-import { invalidFields } from './errors.ts'
+import { type FieldProblem, invalidFields } from './errors.ts'
+import { placeIn } from './pointers.ts'
 
 const Text = Type.String({ maxLength: 2048 })
 /** Metadata of 2 KB has no more names, and an object has 10 tags. */
@@ -56,28 +57,37 @@ const metadataHeaders = [
   ['storageClass', 'x-amz-storage-class'],
 ] as const
 
-/** Throws `invalid_argument` (as InvalidArgument) for values that a header cannot represent. */
+/** Throws `invalid_argument`, which names each field that no header can hold. */
 export function headersOfFields(fields: ObjectFields): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {}
-  const set = (name: string, value: string | undefined) => {
+  const problems: FieldProblem[] = []
+  const set = (name: string, value: string | undefined, element = '') => {
     if (value === undefined || value === '') return
-    headers[name] = asHeaderValue(name, value)
+    const flaw = headerFlaw(name, value)
+    if (flaw === undefined) headers[name] = asHeaderValue(name, value)
+    else problems.push({ element, message: flaw })
   }
-  for (const [field, name] of metadataHeaders) set(name, fields[field])
+  for (const [field, name] of metadataHeaders) set(name, fields[field], `/${field}`)
+  const names = new Set<string>()
   for (const [name, value] of Object.entries(fields.userMetadata ?? {})) {
-    const header = `x-amz-meta-${name.toLowerCase()}`
-    if (headers[header] !== undefined) {
-      throw invalidFields([{ element: '/userMetadata', message: 'has names that differ only in case' }])
-    }
-    headers[header] = asHeaderValue(header, value)
+    const lower = name.toLowerCase()
+    const header = `x-amz-meta-${lower}`
+    const element = placeIn('/userMetadata', name)
+    const flaw = names.has(lower)
+      ? 'is there twice: names that differ only in case are the same'
+      : headerFlaw(header, value)
+    if (flaw === undefined) headers[header] = asHeaderValue(header, value)
+    else problems.push({ element, message: flaw })
+    names.add(lower)
   }
   const { tags, encryption, retention, legalHold } = fields
   if (tags !== undefined) set('x-amz-tagging', new URLSearchParams(tags).toString())
   set('x-amz-server-side-encryption', encryption?.algorithm)
-  set('x-amz-server-side-encryption-aws-kms-key-id', encryption?.kmsKeyId)
+  set('x-amz-server-side-encryption-aws-kms-key-id', encryption?.kmsKeyId, '/encryption/kmsKeyId')
   set('x-amz-object-lock-mode', retention?.mode)
   set('x-amz-object-lock-retain-until-date', retention?.retainUntil)
   if (legalHold !== undefined) set('x-amz-object-lock-legal-hold', legalHold.enabled ? 'ON' : 'OFF')
+  if (problems.length > 0) throw invalidFields(problems)
   return headers
 }
 

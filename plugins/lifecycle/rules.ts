@@ -77,9 +77,11 @@ export interface LifecycleRuleProblem {
   readonly code: 'InvalidArgument' | 'InvalidRequest' | 'MalformedXML' | 'NotImplemented'
   /** A sentence, in AWS's words if AWS refuses the same. */
   readonly message: string
+  /** Of the rule as the Admin API has it: `expiration.days`. Absent where the rule as a whole is at fault. */
+  readonly field?: string
 }
 
-type Problem = readonly [code: LifecycleRuleProblem['code'], message: string]
+type Problem = readonly [code: LifecycleRuleProblem['code'], message: string, field?: string]
 
 const rulesMax = 1000
 const idLengthMax = 255
@@ -101,11 +103,12 @@ export function checkLifecycleRules(rules: readonly LifecycleRule[]): readonly L
   }
   const ids = new Set<string>()
   for (const [index, rule] of rules.entries()) {
-    for (const [code, message] of problemsOf(rule)) problems.push({ index, code, message })
+    for (const [code, message, field] of problemsOf(rule))
+      problems.push({ index, code, message, ...(field !== undefined && { field }) })
     // Rules without an id get different ones.
     if (rule.id !== '' && ids.has(rule.id)) {
       const message = 'Rule ID must be unique. Found same ID for more than one rule'
-      problems.push({ index, code: 'InvalidArgument', message })
+      problems.push({ index, code: 'InvalidArgument', message, field: 'id' })
     }
     ids.add(rule.id)
   }
@@ -114,7 +117,7 @@ export function checkLifecycleRules(rules: readonly LifecycleRule[]): readonly L
 
 function* problemsOf(rule: LifecycleRule): Generator<Problem> {
   if (rule.id.length > idLengthMax) {
-    yield ['InvalidArgument', `ID length should not exceed allowed limit of ${idLengthMax}`]
+    yield ['InvalidArgument', `ID length should not exceed allowed limit of ${idLengthMax}`, 'id']
   }
   yield* filterProblems(rule)
   const { expiration, noncurrentExpiration, abortIncompleteUpload } = rule
@@ -126,25 +129,27 @@ function* problemsOf(rule: LifecycleRule): Generator<Problem> {
   if (noncurrentExpiration !== undefined) {
     const { noncurrentDays, newerNoncurrentVersions = 1 } = noncurrentExpiration
     if (!isDays(noncurrentDays)) {
-      yield ['InvalidArgument', "'NoncurrentDays' for NoncurrentVersionExpiration action must be a positive integer"]
+      const message = positive("'NoncurrentDays' for NoncurrentVersionExpiration action", noncurrentDays)
+      yield ['InvalidArgument', message, 'noncurrentExpiration.noncurrentDays']
     }
     if (newerNoncurrentVersions < 1 || newerNoncurrentVersions > newerVersionsMax) {
-      yield ['InvalidArgument', `'NewerNoncurrentVersions' must be an integer from 1 to ${newerVersionsMax}`]
+      const message = `'NewerNoncurrentVersions' must be an integer from 1 to ${newerVersionsMax}`
+      yield ['InvalidArgument', message, 'noncurrentExpiration.newerNoncurrentVersions']
     }
   }
   if (abortIncompleteUpload !== undefined) {
-    if (!isDays(abortIncompleteUpload.daysAfterInitiation)) {
-      yield [
-        'InvalidArgument',
-        "'DaysAfterInitiation' for AbortIncompleteMultipartUpload action must be a positive integer",
-      ]
+    const field = 'abortIncompleteUpload.daysAfterInitiation'
+    const { daysAfterInitiation } = abortIncompleteUpload
+    if (!isDays(daysAfterInitiation)) {
+      const what = "'DaysAfterInitiation' for AbortIncompleteMultipartUpload action"
+      yield ['InvalidArgument', positive(what, daysAfterInitiation), field]
     }
     // An upload has no size, and its tags are not stored separately.
     if (predicates.tags.length > 0) {
-      yield ['InvalidRequest', 'AbortIncompleteMultipartUpload cannot be specified with Tags']
+      yield ['InvalidRequest', 'AbortIncompleteMultipartUpload cannot be specified with Tags', field]
     }
     if (hasSize(predicates)) {
-      yield ['InvalidRequest', 'AbortIncompleteMultipartUpload cannot be specified with ObjectSize']
+      yield ['InvalidRequest', 'AbortIncompleteMultipartUpload cannot be specified with ObjectSize', field]
     }
   }
 }
@@ -163,24 +168,28 @@ function* filterProblems({ prefix, filter, ...rule }: LifecycleRule): Generator<
   }
   const { tags, sizeGreaterThan, sizeLessThan, ...rest } = predicatesOf({ prefix, filter, ...rule })
   if (Buffer.byteLength(rest.prefix) > prefixBytesMax) {
-    yield ['InvalidRequest', `The maximum size of a prefix is ${prefixBytesMax}`]
+    yield ['InvalidRequest', `The maximum size of a prefix is ${prefixBytesMax}`, 'filter.prefix']
   }
-  if (tags.length > tagsMax) yield ['InvalidRequest', `A rule has at most ${tagsMax} tags.`]
+  if (tags.length > tagsMax) yield ['InvalidRequest', `A rule has at most ${tagsMax} tags.`, 'filter.tags']
   if (new Set(tags.map(tag => tag.key)).size < tags.length)
-    yield ['InvalidRequest', 'Duplicate Tag Keys are not allowed.']
+    yield ['InvalidRequest', 'Duplicate Tag Keys are not allowed.', 'filter.tags']
   for (const { key, value } of tags) {
     if (key === '' || key.length > 128 || value.length > 256) {
-      yield ['InvalidRequest', 'The key of a tag has 1 to 128 characters, its value at most 256.']
+      yield ['InvalidRequest', 'The key of a tag has 1 to 128 characters, its value at most 256.', `filter.tags.${key}`]
     }
   }
   if (sizeGreaterThan !== undefined && !isSize(sizeGreaterThan, 0)) {
-    yield ['InvalidRequest', "'ObjectSizeGreaterThan' must be a number of bytes from 0"]
+    yield ['InvalidRequest', "'ObjectSizeGreaterThan' must be a number of bytes from 0", 'filter.sizeGreaterThan']
   }
   if (sizeLessThan !== undefined && !isSize(sizeLessThan, 1)) {
-    yield ['InvalidRequest', "'ObjectSizeLessThan' must be a number of bytes from 1"]
+    yield ['InvalidRequest', "'ObjectSizeLessThan' must be a number of bytes from 1", 'filter.sizeLessThan']
   }
   if (sizeGreaterThan !== undefined && sizeLessThan !== undefined && sizeGreaterThan >= sizeLessThan) {
-    yield ['InvalidRequest', "'ObjectSizeLessThan' has to be a value greater than 'ObjectSizeGreaterThan'"]
+    yield [
+      'InvalidRequest',
+      "'ObjectSizeLessThan' has to be a value greater than 'ObjectSizeGreaterThan'",
+      'filter.sizeLessThan',
+    ]
   }
 }
 
@@ -188,18 +197,30 @@ function* expirationProblems(
   { days, dateMs, expiredObjectDeleteMarker }: NonNullable<LifecycleRule['expiration']>,
   predicates: Predicates,
 ): Generator<Problem> {
-  const given = [days, dateMs, expiredObjectDeleteMarker].filter(one => one !== undefined).length
-  if (given !== 1)
-    yield ['MalformedXML', 'Expiration must have exactly one of Days, Date and ExpiredObjectDeleteMarker.']
-  if (days !== undefined && !isDays(days)) {
-    yield ['InvalidArgument', "'Days' for Expiration action must be a positive integer"]
+  const given = { days, date: dateMs, expiredObjectDeleteMarker }
+  const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : name))
+  if (names.length !== 1) {
+    const message = 'Expiration must have exactly one of Days, Date and ExpiredObjectDeleteMarker.'
+    yield ['MalformedXML', message, ['expiration', ...names.slice(-1)].join('.')]
   }
-  if (dateMs !== undefined && dateMs % dayMs !== 0) yield ['InvalidArgument', "'Date' must be at midnight GMT"]
+  if (days !== undefined && !isDays(days)) {
+    yield ['InvalidArgument', positive("'Days' for Expiration action", days), 'expiration.days']
+  }
+  if (dateMs !== undefined && dateMs % dayMs !== 0)
+    yield ['InvalidArgument', "'Date' must be at midnight GMT", 'expiration.date']
   if (expiredObjectDeleteMarker === undefined) return
   if (predicates.tags.length > 0 || hasSize(predicates)) {
-    yield ['InvalidRequest', 'ExpiredObjectDeleteMarker cannot be specified with Tags or ObjectSize']
+    yield [
+      'InvalidRequest',
+      'ExpiredObjectDeleteMarker cannot be specified with Tags or ObjectSize',
+      'expiration.expiredObjectDeleteMarker',
+    ]
   }
 }
+
+/** AWS says no more of one that is too large. */
+const positive = (what: string, days: number): string =>
+  `${what} must be a positive integer${days > daysMax ? `, at most ${daysMax}` : ''}`
 
 function isDays(days: number): boolean {
   return Number.isInteger(days) && days > 0 && days <= daysMax

@@ -19,6 +19,6 @@ export {
 } from './content-coding.ts'
 export { payloadErrors } from './errors.ts'
 export { checksumBytes, type ExpectedPayload, readExpectedPayload } from './expected-payload.ts'
-export { asHeaderValue } from './header-value.ts'
+export { asHeaderValue, headerFlaw } from './header-value.ts'
 export { openPayload, type Payload } from './payload.ts'
 export { readAway } from './read-away.ts'

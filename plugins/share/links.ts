@@ -1,8 +1,8 @@
 /** URLs of objects, and their signers. */
-import { type AdminRequest, adminErrors } from 'svc/plugins/admin/api'
+import { type AdminRequest, adminErrors, invalidFields } from 'svc/plugins/admin/api'
 import type { AuthSigv4Service, Signer } from 'svc/plugins/auth-sigv4/api'
 import type { IamService } from 'svc/plugins/iam/api'
-import { asHeaderValue } from 'svc/plugins/payload/api'
+import { headerFlaw } from 'svc/plugins/payload/api'
 import type { S3Service } from 'svc/plugins/s3/api'
 
 /** The URL of an object as S3 accepts it: everything but letters, digits, `-._~` and slashes is encoded. */
@@ -28,8 +28,9 @@ function encode(text: string): string {
 
 /** `Content-Disposition` that makes a browser save it under this name. */
 export function attachment(fileName: string): string {
-  // A value that a header cannot have is refused before it is in a link.
-  asHeaderValue('content-disposition', fileName)
+  // Refused before it is in a link.
+  const flaw = headerFlaw('content-disposition', fileName)
+  if (flaw !== undefined) throw invalidFields([{ element: '/fileName', message: flaw }])
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(fileName)}`
 }

@@ -15,13 +15,40 @@ const keyLengthMax = 128
 const valueLengthMax = 256
 const allowed = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u
 
+export interface TagProblem {
+  readonly key: string
+  readonly message: string
+}
+
+/** What is wrong with each tag, in sentences without a subject. */
+export function tagProblems(pairs: Iterable<readonly [key: string, value: string]>): readonly TagProblem[] {
+  const problems: TagProblem[] = []
+  for (const [key, value] of pairs) {
+    const flaw = (part: string, text: string, max: number) =>
+      text.length > max
+        ? `has a ${part} of more than ${max} characters`
+        : `has a ${part} with other characters than ${inWords}`
+    if (key === '') problems.push({ key, message: 'has no key' })
+    else if (isSystemTag(key))
+      problems.push({ key, message: 'has a key that begins with aws:, which is for AWS itself' })
+    else if (!isKey(key)) problems.push({ key, message: flaw('key', key, keyLengthMax) })
+    else if (!isValue(value)) problems.push({ key, message: flaw('value', value, valueLengthMax) })
+  }
+  return problems
+}
+
+const inWords = 'letters, digits, spaces and _ . : / = + - @'
+const isKey = (key: string): boolean => key !== '' && key.length <= keyLengthMax && allowed.test(key)
+const isValue = (value: string): boolean => value.length <= valueLengthMax && allowed.test(value)
+const isSystemTag = (key: string): boolean => key.toLowerCase().startsWith('aws:')
+
 /** The tags from key and value in turn. Throws InvalidTag, and BadRequest for too many. */
 export function collectTags(pairs: Iterable<readonly [key: string, value: string]>, owner: TagOwner): Tags {
   const tags = new Map<string, string>()
   for (const [key, value] of pairs) {
-    if (key === '' || key.length > keyLengthMax || !allowed.test(key)) throw invalid('Key', key)
-    if (value.length > valueLengthMax || !allowed.test(value)) throw invalid('Value', value)
-    if (key.toLowerCase().startsWith('aws:')) {
+    if (!isKey(key)) throw invalid('Key', key)
+    if (!isValue(value)) throw invalid('Value', value)
+    if (isSystemTag(key)) {
       throw taggingErrors.InvalidTag('System tags cannot be added/updated by requester', { extra: { TagKey: key } })
     }
     if (tags.has(key)) {

@@ -11,7 +11,9 @@
  *
  * So no caller gains a right through a key: limited credentials create no unlimited ones, and only root gets keys of root.
  */
+
 import type { Random } from 'svc/kernel'
+import { passAll } from 'svc/plugins/admin/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKeyChange, Caller, NewAccessKey, UsersService } from './api.ts'
@@ -131,9 +133,13 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     getAccessKey: async (caller, accessKey) => show(await requireKey(caller, accessKey, 'read')),
 
     async createAccessKey(caller, input) {
-      requireNewKey(input, clock.now())
-      const document =
-        input.policy === undefined ? undefined : requireCompiled(context, input.policy, 'session').document
+      let document: ReturnType<typeof requireCompiled>['document'] | undefined
+      await passAll([
+        ...newKeyChecks(input, clock.now()),
+        () => {
+          if (input.policy !== undefined) document = requireCompiled(context, input.policy, 'session').document
+        },
+      ])
       const secretKey = input.secretKey ?? newSecretKey(random)
       let accessKey = input.accessKey ?? newAccessKey(random)
       const { identity } = caller
@@ -180,7 +186,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     },
 
     async updateAccessKey(caller, accessKey, given) {
-      requireChange(given, clock.now())
+      await passAll(changeChecks(given, clock.now()))
       const document = given.policy == null ? undefined : requireCompiled(context, given.policy, 'session').document
       const stored = await change(caller, accessKey, ({ expiresMs, policy, ...key }) => {
         const nextExpiresMs = given.expiresMs === undefined ? expiresMs : (given.expiresMs ?? undefined)
@@ -249,16 +255,20 @@ export function isOwnedByRoot(identity: Identity): boolean {
   return identity.isRoot || DirectoryIdentity.policiesOf(identity)?.isOwnedByRoot === true
 }
 
-function requireNewKey({ accessKey, secretKey, name, description, expiresMs }: NewAccessKey, nowMs: number): void {
-  if (accessKey !== undefined) requireAccessKey(accessKey)
-  if (secretKey !== undefined) requireSecretKey(secretKey)
-  requireChange({ name, description, expiresMs }, nowMs)
+function newKeyChecks({ accessKey, secretKey, ...rest }: NewAccessKey, nowMs: number): readonly (() => void)[] {
+  return [
+    () => accessKey !== undefined && requireAccessKey(accessKey),
+    () => secretKey !== undefined && requireSecretKey(secretKey),
+    ...changeChecks(rest, nowMs),
+  ]
 }
 
-function requireChange({ name, description, expiresMs }: AccessKeyChange, nowMs: number): void {
-  if (name != null) requireText('name', name, keyNameCharsMax)
-  if (description != null) requireText('description', description, descriptionCharsMax)
-  if (expiresMs != null && !(expiresMs > nowMs)) {
-    throw invalidArgument('expiresAt', 'expiresAt must be in the future.')
-  }
+function changeChecks({ name, description, expiresMs }: AccessKeyChange, nowMs: number): readonly (() => void)[] {
+  return [
+    () => name != null && requireText('name', name, keyNameCharsMax),
+    () => description != null && requireText('description', description, descriptionCharsMax),
+    () => {
+      if (expiresMs != null && !(expiresMs > nowMs)) throw invalidArgument('expiresAt', 'must be in the future')
+    },
+  ]
 }

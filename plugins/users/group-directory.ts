@@ -1,4 +1,5 @@
 /** Groups. The documents of users say which groups they are in. */
+import { checkField, passAll } from 'svc/plugins/admin/api'
 import type { UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import type { GroupDocument } from './documents.ts'
@@ -22,6 +23,12 @@ export function createGroupDirectory(context: Context): GroupMethods {
   const getGroup: GroupMethods['getGroup'] = async name => {
     const group = await requireGroup(documents, name)
     return describeGroup(group, await membersByGroup(documents))
+  }
+
+  const requireFree = async (name: string): Promise<void> => {
+    if ((await groups.get(name)) !== undefined) {
+      throw usersErrors.already_exists(`There is a group "${name}" already.`, { extra: { Group: name } })
+    }
   }
 
   /** The change that makes users members; users that are already members need none. */
@@ -53,14 +60,18 @@ export function createGroupDirectory(context: Context): GroupMethods {
     getGroup,
 
     async createGroup({ name, description = '', members = [] }) {
-      requireGroupName(name)
-      requireText('description', description, descriptionCharsMax)
       const wanted = nameSet(members)
       await changes.commit(async () => {
-        if ((await groups.get(name)) !== undefined) {
-          throw usersErrors.already_exists(`There is a group "${name}" already.`, { extra: { Group: name } })
-        }
-        const joining = await addMembers(name, wanted)
+        let joining: Awaited<ReturnType<typeof addMembers>> = []
+        await passAll([
+          () => requireGroupName(name),
+          () => requireText('description', description, descriptionCharsMax),
+          () => checkField('/name', () => requireFree(name)),
+          () =>
+            checkField('/members', async () => {
+              joining = await addMembers(name, wanted)
+            }),
+        ])
         const group: GroupDocument = { status: 'enabled', description, policyNames: [], createdMs: clock.now() }
         return tx => {
           tx.put(groups, name, group)

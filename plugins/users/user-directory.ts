@@ -1,6 +1,7 @@
 /** Users. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Random } from 'svc/kernel'
+import { checkField, passAll } from 'svc/plugins/admin/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { NewUser, UsersService } from './api.ts'
 import type { Context } from './context.ts'
@@ -56,9 +57,14 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
     const policyNames = nameSet(input.policyNames ?? [])
     const uid = newUid(random)
     await changes.commit(async () => {
-      await requireFreeName(context, accessKey)
-      await requireGroups(context, groups)
-      await requirePolicies(context, policyNames)
+      await passAll([
+        () => requireAccessKey(accessKey),
+        () => requireSecretKey(secretKey),
+        () => requireText('description', description, descriptionCharsMax),
+        () => checkField('/accessKey', () => requireFreeName(context, accessKey)),
+        () => checkField('/groups', () => requireGroups(context, groups)),
+        () => checkField('/policyNames', () => requirePolicies(context, policyNames)),
+      ])
       const createdMs = clock.now()
       const user = { uid, secretKey, status, description, groups, policyNames, createdMs }
       return tx => tx.put(users, accessKey, user)
@@ -88,9 +94,6 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
     getUser,
 
     async createUser(input) {
-      requireAccessKey(input.accessKey)
-      if (input.secretKey !== undefined) requireSecretKey(input.secretKey)
-      requireText('description', input.description ?? '', descriptionCharsMax)
       const made = input.secretKey === undefined ? newSecretKey(random) : undefined
       await create(input, input.secretKey ?? made!)
       return { user: await getUser(input.accessKey), secretKey: made }

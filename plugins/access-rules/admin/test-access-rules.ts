@@ -1,5 +1,5 @@
 import { type Clock, suggest } from 'svc/kernel'
-import { type AdminRequest, adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { type AdminRequest, adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import {
   type DisclosedSimulation,
@@ -116,13 +116,13 @@ async function identityOf(
   if (principal === undefined || principal === '*') return undefined
   if (principal === identity?.accessKey) return identity
   requireAllowed('admin:SimulatePolicy')
-  const found = await iam.credentials(principal)
-  if (found === undefined) {
+  return checkField('/principal', async () => {
+    const found = await iam.credentials(principal)
+    if (found !== undefined) return found.identity
     throw accessRuleErrors.user_not_found(
       `Nobody has the access key ${JSON.stringify(principal)}, or it is disabled or expired. A user's name is an access key, too; a group's is none.`,
     )
-  }
-  return found.identity
+  })
 }
 
 /** How the tested caller is related to this one, who may read its own policies. An anonymous caller has none. */

@@ -1,6 +1,7 @@
 import { isCatalogError } from 'svc/kernel'
 import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { requireNewBucketName } from 'svc/plugins/objects/api'
+import { readTags } from 'svc/plugins/tagging/api'
 import { Type } from 'typebox'
 import type {} from '../publications.ts'
 import { Bucket, describeBucket } from './bucket-schema.ts'
@@ -14,6 +15,9 @@ const CreateBucket = Type.Object(
     quotaBytes: Type.Optional(
       Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: '0: no quota.' }),
     ),
+    tags: Type.Optional(
+      Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 1024 }), { maxProperties: 500 }),
+    ),
     created: Type.Optional(Type.String({ readOnly: true })),
   },
   { $id: 'CreateBucket' },
@@ -24,14 +28,15 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/buckets',
   tag: 'buckets',
-  summary: 'Creates a bucket. Versioning, object lock and quota need their own actions on top.',
+  summary: 'Creates a bucket. Versioning, object lock, quota and tags need their own actions on top.',
   authorize: ['s3:CreateBucket'],
-  authorizeRequest: ({ body: { name, versioning, objectLock, quotaBytes = 0 } }) => ({
+  authorizeRequest: ({ body: { name, versioning, objectLock, quotaBytes = 0, tags = {} } }) => ({
     bucket: name,
     actions: [
       's3:CreateBucket',
       ...(versioning === true || objectLock === true ? ['s3:PutBucketVersioning'] : []),
       ...(objectLock === true ? ['s3:PutBucketObjectLockConfiguration'] : []),
+      ...(Object.keys(tags).length > 0 ? ['s3:PutBucketTagging'] : []),
       ...(quotaBytes > 0 ? ['admin:SetBucketQuota'] : []),
     ],
   }),
@@ -48,8 +53,9 @@ export default defineAdminOperation({
     if (body.region !== undefined && body.region !== region) {
       throw invalidFields([{ element: '/region', message: `is not that of this server, ${region}` }])
     }
+    const tags = body.tags && readTags(body.tags, 'bucket')
     // One commit: there is no bucket without what it was to have.
-    const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes }
+    const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes, tags }
     const bucket = await checkField('/name', () =>
       objects.createBucket(name, wanted).catch(error => refuse(error, name)),
     )

@@ -70,7 +70,7 @@ export function readRules(rules: readonly AdminRule[]): readonly LifecycleRule[]
   const wanted = rules.map(readRule)
   const problems = [...transitionProblems(rules), ...checkLifecycleRules(wanted)]
   if (problems.length === 0) return wanted
-  throw invalidRules(problems.map(({ index, code, message }) => ({ rule: index, id: rules[index]?.id, code, message })))
+  throw invalidRules(problems.map(({ index, ...problem }) => ({ rule: index, id: rules[index]?.id, ...problem })))
 }
 
 /** The stored form of a rule from a request. A missing id becomes the empty text. */

@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { checkField, defineAdminOperation, invalidFields, passAll } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { TargetParameters } from './notify-schema.ts'
 
@@ -26,10 +26,14 @@ export default defineAdminOperation({
   errors: ['bucket_not_found', 'conflict', 'notify_outbox_disabled', 'notify_queue_full', 'notify_target_not_found'],
   uses: ['notify', 'objects'],
   async handle({ params: { id }, body: { bucket, prefix, from, to } }, { notify, objects }) {
-    await objects.getBucket(bucket)
     const fromMs = from === undefined ? 0 : Date.parse(from)
     const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)
-    if (!(fromMs < toMs)) throw adminErrors.invalid_argument('body/from: must be before `to`.')
+    await passAll([
+      () => checkField('/bucket', async () => void (await objects.getBucket(bucket))),
+      () => {
+        if (!(fromMs < toMs)) throw invalidFields([{ element: '/from', message: 'must be before `to`' }])
+      },
+    ])
     return { target: id, queued: await notify.replay({ target: id, bucket, prefix, fromMs, toMs }) }
   },
 })

@@ -1,6 +1,7 @@
 import { isCatalogError } from 'svc/kernel'
 import {
   BucketParameters,
+  checkField,
   defineAdminOperation,
   headersOfFields,
   metadataFields,
@@ -48,7 +49,9 @@ export default defineAdminOperation({
     const { ifMatch, origin } = request
     const headers = headersOfFields(request.body)
     const isAllowed = (action: string) => request.isAllowed(action, bucket, key)
-    const { system, user } = s3.readAttributes({ bucket, key, headers, isAllowed })
+    const { system, user } = checkField('/userMetadata', () => s3.readAttributes({ bucket, key, headers, isAllowed }), [
+      'MetadataTooLarge',
+    ])
     for (let attempt = 1; ; attempt++) {
       const source = await objects.getObject(bucket, key)
       if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)

@@ -1,5 +1,5 @@
-import { BucketParameters, checkField, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
-import { collectTags } from '../tag-set.ts'
+import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { readTags } from '../admin-tags.ts'
 import { etagOfTags, expectTags } from '../tags-etag.ts'
 import { Tags } from './tags-schema.ts'
 
@@ -21,7 +21,7 @@ export default defineAdminOperation({
   errors: ['bucket_not_found', 'precondition_failed'],
   uses: ['objects'],
   async handle({ params: { bucket }, body, ifMatch }, { objects }) {
-    const tags = checkField('/tags', () => collectTags(Object.entries(body.tags), 'bucket'))
+    const tags = readTags(body.tags, 'bucket')
     const expected = expectTags((await objects.getBucket(bucket)).tags, ifMatch)
     const stored = await objects.changeBucket(bucket, { tags, ...expected })
     return replyWith({ tags: Object.fromEntries(stored.tags) }, { etag: etagOfTags(stored.tags) })

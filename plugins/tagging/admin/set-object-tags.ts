@@ -1,13 +1,12 @@
 import {
   BucketParameters,
-  checkField,
   defineAdminOperation,
   objectParameters,
   readObjectParameters,
   replyWith,
 } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { collectTags } from '../tag-set.ts'
+import { readTags } from '../admin-tags.ts'
 import { etagOfTags, expectTags } from '../tags-etag.ts'
 import { Tags } from './tags-schema.ts'
 
@@ -39,7 +38,7 @@ export default defineAdminOperation({
   uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, versionId } = readObjectParameters(request)
-    const tags = checkField('/tags', () => collectTags(Object.entries(request.body.tags), 'object'))
+    const tags = readTags(request.body.tags, 'object')
     const { ifMatch, origin } = request
     const present = ifMatch === undefined ? undefined : (await objects.getObject(bucket, key, versionId)).tags
     await objects.changeVersion(bucket, key, versionId, { tags, ...expectTags(present, ifMatch) }, origin)

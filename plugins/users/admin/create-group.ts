@@ -1,4 +1,4 @@
-import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
+import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { describeGroup, Group, groupMadeByServer, membersPerChangeMax } from './group-schema.ts'
 import { Description, Name } from './user-schema.ts'
@@ -34,6 +34,5 @@ export default defineAdminOperation({
   location: ({ name }) => `/groups/${encodeURIComponent(name)}`,
   errors: ['already_exists', 'user_not_found'],
   uses: ['users'],
-  handle: async ({ body }, { users }) =>
-    describeGroup(await checkField('/name', () => users.createGroup(body), ['already_exists'])),
+  handle: async ({ body }, { users }) => describeGroup(await users.createGroup(body)),
 })

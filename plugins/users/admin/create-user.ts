@@ -1,4 +1,4 @@
-import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
+import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { SecretKey } from './secret-schema.ts'
 import { AccessKeyName, Description, describeUser, madeByServer, Names, Status, User } from './user-schema.ts'
@@ -44,7 +44,7 @@ export default defineAdminOperation({
   errors: ['already_exists', 'group_not_found', 'policy_not_found'],
   uses: ['users'],
   async handle({ body }, { users }) {
-    const { user, secretKey } = await checkField('/accessKey', () => users.createUser(body), ['already_exists'])
+    const { user, secretKey } = await users.createUser(body)
     return { ...describeUser(user), ...(secretKey === undefined ? {} : { secretKey }) }
   },
 })

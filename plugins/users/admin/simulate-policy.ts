@@ -1,8 +1,9 @@
 import { type Clock, suggest } from 'svc/kernel'
-import { adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import type { Identity } from 'svc/plugins/iam/api'
 import { disclose, type EvaluatedStatement, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
-import { noUser } from '../api.ts'
+import { noUser, type UsersService } from '../api.ts'
 import { userNameOf } from '../user-directory.ts'
 import { ownUserOf } from './caller.ts'
 
@@ -107,8 +108,8 @@ export default defineAdminOperation({
     const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
     // Also for the caller's own user, if the credentials are restricted: they must not learn more than their own rights.
     if (isOther || (body.user !== undefined && identity!.isRestricted === true)) requireAllowed('admin:SimulatePolicy')
-    const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
-    if (simulated === undefined) throw noUser(body.user!)
+    const simulated =
+      body.user === undefined ? identity! : await checkField('/user', () => identityOf(body.user!, users))
     if (bucket !== '') await policy.prepare(bucket)
     const conditions = conditionsOf(body, exchange, clock)
     const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
@@ -136,6 +137,12 @@ export default defineAdminOperation({
     }
   },
 })
+
+async function identityOf(user: string, users: UsersService): Promise<Identity> {
+  const found = await users.describeIdentity(user)
+  if (found === undefined) throw noUser(user)
+  return found
+}
 
 /** Refuses an unknown action: otherwise it would simply be denied, without a reason. */
 function requireKnown(action: string, policy: PolicyService): void {

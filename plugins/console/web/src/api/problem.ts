@@ -93,7 +93,7 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
     // A setting is named with its subsystem: `notify_webhook:name.endpoint`.
     const [, key, flaw] = /^\w+(?::[\w-]+)?\.(\w+) (.+)$/s.exec(detail) ?? []
     if (key !== undefined) return [{ field: `/settings/${key}`, message: flaw as string }]
-    const [, field, message] = /^((?:query)?\/[\w/~.-]+):? (.+)$/s.exec(detail) ?? []
+    const [, field, message] = /^((?:query|path)?\/[\w/~.-]+):? (.+)$/s.exec(detail) ?? []
     return field === undefined ? [] : [{ field, message: message as string }]
   }
   return (lists.flat() as GivenError[]).flatMap(({ element, line, column, rule, field, message }) => {
@@ -124,20 +124,34 @@ export function atField(error: unknown, code: string, field: string): unknown {
 /** Errors for `setErrors` of a form whose values are the body or the query. `/origin/bucket` becomes `origin.bucket`. */
 export function formErrorsOf(error: unknown): Record<string, string> {
   if (!(error instanceof Problem)) return {}
-  return Object.fromEntries(
-    error.fields.filter(({ field }) => field !== '').map(({ field, message }) => [pathOf(field), message]),
+  const byPath = Map.groupBy(
+    error.fields.filter(({ field }) => field !== ''),
+    ({ field }) => pathOf(field),
   )
+  return Object.fromEntries(
+    [...byPath].map(([path, problems]) => [path, sentences(problems.map(({ message }) => message))]),
+  )
+}
+
+/** Several as one text, each once. */
+const sentences = (messages: readonly string[]): string => {
+  const [first = '', ...others] = new Set(messages)
+  return others.reduce((text, message) => `${text}${/[.!?;]$/.test(text) ? '' : ';'} ${message}`, first)
 }
 
 /** A JSON Pointer as a path of a form. */
 const pathOf = (field: string): string =>
   field
-    .replace(/^(query)?\//, '')
+    .replace(/^(query|path)?\//, '')
     .replaceAll('/', '.')
     .replaceAll('~1', '/')
     .replaceAll('~0', '~')
 
-/** The first of the errors that are of this field, or of a part of it. */
+/** The errors that are of this field, or of a part of it. */
 export function errorWithin<Text>(errors: Readonly<Record<string, Text>>, field: string): Text | undefined {
-  return Object.entries(errors).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
+  const found = Object.entries(errors).flatMap(([path, text]) =>
+    path === field || path.startsWith(`${field}.`) ? [text] : [],
+  )
+  const texts = found.filter(text => typeof text === 'string')
+  return texts.length > 1 ? (sentences(texts) as Text) : found[0]
 }

@@ -33,6 +33,7 @@ export function AddInstance({ kinds, onChosen, onClose }: AddInstanceProps) {
         description={words.idHint}
         required
         pattern="[A-Za-z0-9_\-]+"
+        title={texts.settings.idHint}
         autoComplete="off"
         {...form.getInputProps('id')}
       />

@@ -29,8 +29,8 @@ export function useUnsaid(form: RefObject<HTMLElement | null>, error: unknown): 
   const isKnown = found !== undefined && found.error === error
   useLayoutEffect(() => {
     if (isKnown || form.current === null || !(error instanceof Problem) || error.fields.length === 0) return
-    const said = new Set([...form.current.querySelectorAll('.mantine-InputWrapper-error')].map(one => one.textContent))
-    const rest = error.fields.filter(({ message }) => !said.has(message))
+    const said = [...form.current.querySelectorAll('.mantine-InputWrapper-error')].map(one => one.textContent)
+    const rest = error.fields.filter(({ message }) => !said.some(text => text.includes(message)))
     // The words come to the fields with one of the next renders.
     if (rest.length === error.fields.length) return
     setFound({ error, unsaid: rest.length === 0 ? null : restOf(error, rest) })
@@ -58,5 +58,8 @@ function sayAtFields(event: FormEvent<HTMLFormElement>, setErrors: SetErrors): v
   inputs[0].focus()
 }
 
-const wordsOf = ({ validity, validationMessage }: HTMLInputElement): string =>
-  validity.valueMissing ? texts.common.missing : validationMessage
+/** The title of a field with a pattern says what fits. */
+const wordsOf = ({ validity, validationMessage, title }: HTMLInputElement): string => {
+  if (validity.valueMissing) return texts.common.missing
+  return validity.patternMismatch && title !== '' ? title : validationMessage
+}

@@ -20,11 +20,19 @@ export interface BytesInputProps {
 
 export function BytesInput({ label, description, error, value, onChange, usualUnit = 'GiB' }: BytesInputProps) {
   const [unit, setUnit] = useState<Unit>(() => unitOf(value) ?? usualUnit)
+  // As it was typed: as bytes and back, 1.23456789012 would be another number while one types.
+  const [typed, setTyped] = useState<{ readonly number: number | string; readonly bytes: number }>()
   // What is stored may have been changed by others to what the unit cannot say.
-  const shown = value === 0 ? '' : Number((value / units[unit]).toPrecision(12))
+  const stored = value === 0 ? '' : Number((value / units[unit]).toPrecision(12))
+  const shown = typed?.bytes === value ? typed.number : stored
+  const change = (number: number | string, of: Unit) => {
+    const bytes = number === '' ? 0 : bytesOf(Number(number) * units[of])
+    setTyped({ number, bytes })
+    onChange(bytes)
+  }
   const choose = (next: Unit) => {
     setUnit(next)
-    if (shown !== '') onChange(Math.round(shown * units[next]))
+    change(shown, next)
   }
   return (
     <Input.Wrapper label={label} description={description} error={error}>
@@ -37,7 +45,7 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
           // The words stand below both.
           error={error !== undefined && error !== null}
           value={shown}
-          onChange={given => onChange(given === '' ? 0 : bytesOf(Number(given) * units[unit]))}
+          onChange={given => change(given, unit)}
         />
         <NativeSelect
           aria-label={texts.common.unit(label)}

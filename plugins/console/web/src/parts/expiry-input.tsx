@@ -17,6 +17,8 @@ export interface ExpiryInputProps {
   readonly onChange: (value: string) => void
   /** The server's words. */
   readonly error?: ReactNode
+  /** Of `getInputProps`. */
+  readonly 'data-path'?: string
 }
 
 /** What the API is asked for. */
@@ -25,7 +27,7 @@ export function secondsOf(value: string): number {
   return Math.round((new Date(value.slice(until.length)).getTime() - Date.now()) / 1000)
 }
 
-export function ExpiryInput({ label, value = '', onChange, error }: ExpiryInputProps) {
+export function ExpiryInput({ label, value = '', onChange, error, 'data-path': path }: ExpiryInputProps) {
   const isDate = value.startsWith(until)
   const now = Date.now()
   return (
@@ -46,6 +48,7 @@ export function ExpiryInput({ label, value = '', onChange, error }: ExpiryInputP
           label={words.expiryDate}
           description={words.expiryBounds(expiryMaxSeconds / 86_400)}
           required
+          data-path={path}
           error={error}
           min={localInput(now + 60_000)}
           max={localInput(now + expiryMaxSeconds * 1000)}

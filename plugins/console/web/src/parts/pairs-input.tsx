@@ -35,7 +35,7 @@ export interface PairsInputProps {
   readonly hint?: string
   readonly value: readonly Pair[]
   readonly error?: ReactNode
-  /** The server's words of a form, by path, and the path of the pairs: stands at the name where a pair is at fault. */
+  /** The server's words of a form, by path, and the path of the pairs: stands at the pair that is at fault. */
   readonly errors?: Readonly<Record<string, ReactNode>>
   readonly path?: string
   readonly onChange: (value: readonly Pair[]) => void
@@ -72,36 +72,40 @@ export function PairsInput(props: PairsInputProps) {
       <Stack gap="xs" mt={label === undefined ? 0 : 4}>
         {value.map(([name, text], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a pair has no identity but its place while it is typed
-          <Group key={index} gap="xs" wrap="nowrap" align="flex-start">
-            <TextInput
-              aria-label={texts.pairs.name(of, index + 1)}
-              placeholder={texts.common.name}
-              value={name}
-              flex={1}
-              // It would be left out.
-              required={text !== ''}
-              error={flawOf(index)}
-              onInvalid={event => {
-                event.preventDefault()
-                const { currentTarget } = event
-                if (currentTarget.form?.querySelector('input:invalid') === currentTarget) currentTarget.focus()
-                setRefused(known => new Map(known).set(index, texts.common.missing))
-              }}
-              onChange={event => change(value.with(index, [event.currentTarget.value, text]))}
-            />
-            <Value
-              aria-label={texts.pairs.value(of, index + 1)}
-              placeholder={texts.pairs.placeholder}
-              value={text}
-              flex={1}
-              onChange={event => change(value.with(index, [name, event.currentTarget.value]))}
-            />
-            <Tool
-              label={texts.pairs.remove(of, index + 1)}
-              icon={IconX}
-              onClick={() => change(value.toSpliced(index, 1))}
-            />
-          </Group>
+          <Input.Wrapper key={index} error={flawOf(index)}>
+            <Group gap="xs" wrap="nowrap" align="flex-start">
+              <TextInput
+                aria-label={texts.pairs.name(of, index + 1)}
+                placeholder={texts.common.name}
+                value={name}
+                flex={1}
+                // It would be left out.
+                required={text !== ''}
+                // The words stand below both.
+                error={flawOf(index) !== undefined}
+                onInvalid={event => {
+                  event.preventDefault()
+                  const { currentTarget } = event
+                  if (currentTarget.form?.querySelector('input:invalid') === currentTarget) currentTarget.focus()
+                  setRefused(known => new Map(known).set(index, texts.common.missing))
+                }}
+                onChange={event => change(value.with(index, [event.currentTarget.value, text]))}
+              />
+              <Value
+                aria-label={texts.pairs.value(of, index + 1)}
+                placeholder={texts.pairs.placeholder}
+                value={text}
+                flex={1}
+                error={flawOf(index) !== undefined && text !== ''}
+                onChange={event => change(value.with(index, [name, event.currentTarget.value]))}
+              />
+              <Tool
+                label={texts.pairs.remove(of, index + 1)}
+                icon={IconX}
+                onClick={() => change(value.toSpliced(index, 1))}
+              />
+            </Group>
+          </Input.Wrapper>
         ))}
         <Group>
           <Button variant="default" size="compact-sm" onClick={add}>

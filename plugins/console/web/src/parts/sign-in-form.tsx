@@ -2,9 +2,10 @@
 import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Problem } from '../api/problem.ts'
+import { formErrorsOf, Problem } from '../api/problem.ts'
 import { hadSession, type SignedIn, sessionEnd, signIn } from '../api/session.ts'
 import { texts } from '../texts/index.ts'
+import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
 import { useForm } from './form.ts'
 import { PasswordInput } from './password-input.tsx'
@@ -24,9 +25,12 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
   const entry = useMutation({
     mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
     onSuccess: onSignedIn,
+    onError: error => form.setErrors(formErrorsOf(error)),
   })
+  const { element, unsaid } = useBesideFields(entry.error, form.setErrors)
   return (
     <form
+      {...element}
       onSubmit={event => {
         // Above a form of the page it is none of its parts.
         event.stopPropagation()
@@ -38,7 +42,7 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
         {(isInterrupted || reason !== undefined) && entry.error === null && (
           <Alert color="gray">{reasonText(reason)}</Alert>
         )}
-        <Failure error={entry.error} />
+        <Failure error={unsaid} />
         <TextInput
           label={texts.signIn.accessKey}
           autoComplete="username"

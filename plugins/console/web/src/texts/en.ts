@@ -38,6 +38,7 @@ export const en = {
     filters: (set: number) => (set === 0 ? 'Filters' : `Filters: ${set} set`),
     cancel: 'Cancel',
     missing: 'must not be empty',
+    noTime: 'is no time that a calendar has',
     deniedPage: (actions: readonly string[]) =>
       `You may not see this page. It needs ${actions.length === 1 ? '' : 'one of '}${actions.join(', ')}.`,
     deniedTab: (actions: readonly string[]) =>

@@ -4,7 +4,7 @@ import { lazy, Suspense } from 'react'
 import { call } from '../../api/client.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
-import { localInput } from '../../parts/local-time.ts'
+import { isoTime, localInput } from '../../parts/local-time.ts'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { requireNoMistakes } from '../../parts/policy-mistakes.ts'
 import { policyTemplate } from '../../parts/policy-template.ts'
@@ -52,7 +52,7 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       policy: isLimited ? policy : null,
       // Minutes are all that is shown: what is unchanged is not sent.
       ...(expiresAt !== localOf(existing?.expiresAt) && {
-        expiresAt: expiresAt === '' ? null : new Date(expiresAt).toISOString(),
+        expiresAt: expiresAt === '' ? null : isoTime(expiresAt, '/expiresAt'),
       }),
     }
     if (props.accessKey === undefined) {

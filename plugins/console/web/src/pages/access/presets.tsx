@@ -3,6 +3,8 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { errorWithin, formErrorsOf } from '../../api/problem.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -43,6 +45,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const [prefix, setPrefix] = useState(current.prefix)
   const isSame = preset === current.preset && (preset !== 'public-prefix' || prefix === current.prefix)
   const removed = rules.filter(rule => rule.id.startsWith(presetPrefix) || (preset === 'private' && isPublic(rule)))
+  const [flaw, setFlaw] = useState<string>()
   const [isClosing, setClosing] = useState(false)
   const { ask, question } = useOpenQuestion()
   const apply = (confirm: boolean): Promise<Answer<'setAccessPreset'>> =>
@@ -58,7 +61,9 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const applying = useMutation({
     mutationFn: (isConfirmed: boolean) => apply(isConfirmed),
     onSuccess: onChanged,
+    onError: error => setFlaw(errorWithin(formErrorsOf(error), 'match')),
   })
+  const { element, unsaid } = useBesideFields(applying.error, errors => setFlaw(errors.prefix))
   const open = async () => {
     const effect = {
       verbs: words.presetVerbs[preset as keyof typeof words.presetVerbs],
@@ -74,21 +79,40 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   }
   return (
     <Section title={words.presetTitle} hint={words.presetHint}>
-      <Conflict error={applying.error} onLoad={onChanged} />
-      <Group align="flex-end">
-        <NativeSelect
-          label={words.choose}
-          data={choicesOf(words.presets)}
-          value={preset}
-          onChange={event => setPreset(event.currentTarget.value as Preset)}
-        />
-        {preset === 'public-prefix' && (
-          <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
-        )}
-        <Button onClick={choose} loading={applying.isPending} disabled={isSame}>
-          {words.apply}
-        </Button>
-      </Group>
+      <form
+        {...element}
+        onSubmit={event => {
+          event.preventDefault()
+          choose()
+        }}
+      >
+        <Conflict error={unsaid} onLoad={onChanged} />
+        <Group align="flex-end">
+          <NativeSelect
+            label={words.choose}
+            data={choicesOf(words.presets)}
+            value={preset}
+            onChange={event => setPreset(event.currentTarget.value as Preset)}
+          />
+          {preset === 'public-prefix' && (
+            <TextInput
+              label={words.prefix}
+              required
+              data-path="prefix"
+              value={prefix}
+              error={flaw}
+              inputWrapperOrder={['label', 'error', 'input']}
+              onChange={event => {
+                setPrefix(event.currentTarget.value)
+                setFlaw(undefined)
+              }}
+            />
+          )}
+          <Button type="submit" loading={applying.isPending} disabled={isSame}>
+            {words.apply}
+          </Button>
+        </Group>
+      </form>
       <Text size="sm" c="dimmed">
         {words.presetHints[preset]}
       </Text>

@@ -57,6 +57,8 @@ const isWrongSecret = (error: unknown): error is Problem => error instanceof Pro
 function SecretForm() {
   const form = useForm({
     initialValues: { currentSecretKey: '', newSecretKey: '', again: '' },
+    // It may be the other one of the two that is mended.
+    onValuesChange: ({ newSecretKey, again }) => newSecretKey === again && form.clearFieldError('again'),
     validate: { again: (again, { newSecretKey }) => (again === newSecretKey ? null : words.differs) },
   })
   const changing = useMutation({

@@ -65,7 +65,7 @@ function valuesOf(rule: LifecycleRule | undefined): Values {
 function ruleOf(values: Values): LifecycleRule {
   const { id, enabled, prefix, sizeGreaterThan, sizeLessThan, expireDays, expireDate, uploadDays } = values
   const { expiredObjectDeleteMarker, noncurrentDays, newerNoncurrentVersions } = values
-  const tags = objectOf(values.tags)
+  const tags = objectOf(values.tags, '/filter/tags')
   const filter = {
     ...(prefix !== '' && { prefix }),
     ...(Object.keys(tags).length > 0 && { tags }),
@@ -127,6 +127,8 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
             of={texts.bucket.tag}
             label={texts.bucket.tags}
             value={form.values.tags}
+            errors={form.errors}
+            path="filter.tags"
             onChange={tags => form.setFieldValue('tags', tags)}
           />
           <BytesInput
@@ -181,8 +183,11 @@ const DaysInput = (props: { readonly label: string; readonly placeholder?: strin
 
 const names: Readonly<Record<string, keyof Values>> = {
   'filter.prefix': 'prefix',
+  'filter.sizeGreaterThan': 'sizeGreaterThan',
+  'filter.sizeLessThan': 'sizeLessThan',
   'expiration.days': 'expireDays',
   'expiration.date': 'expireDate',
+  'expiration.expiredObjectDeleteMarker': 'expiredObjectDeleteMarker',
   'noncurrentExpiration.noncurrentDays': 'noncurrentDays',
   'noncurrentExpiration.newerNoncurrentVersions': 'newerNoncurrentVersions',
   'abortIncompleteUpload.daysAfterInitiation': 'uploadDays',

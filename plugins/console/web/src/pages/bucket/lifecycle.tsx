@@ -55,12 +55,13 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   /** All rules at once, and only if they are still those that are shown. */
   const save = async (next: LifecycleRules): Promise<'stay' | undefined> => {
     const deleting = deletingRules(next, rules)
-    if (deleting.length > 0 && !(await ask(deletionQuestion(deleting)))) return 'stay'
-    await call('putBucketLifecycle', {
-      params: { bucket },
-      body: { rules: next },
-      ...(etag !== undefined && { ifMatch: etag }),
-    })
+    const request = { params: { bucket }, body: { rules: next }, ...(etag !== undefined && { ifMatch: etag }) }
+    if (deleting.length > 0) {
+      // Nobody is asked about what is refused.
+      await call('putBucketLifecycle', { ...request, query: { dryRun: true } })
+      if (!(await ask(deletionQuestion(deleting)))) return 'stay'
+    }
+    await call('putBucketLifecycle', request)
     notifications.show({ color: 'teal', message: texts.common.saved })
     return undefined
   }

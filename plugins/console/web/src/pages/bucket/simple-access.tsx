@@ -5,6 +5,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { formErrorsOf } from '../../api/problem.ts'
+import { useBesideFields } from '../../parts/beside-fields.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -97,25 +99,43 @@ function Allow({ bucket, onChanged }: SimpleAccessProps) {
     },
     onSuccess: () => setPrefix(''),
   })
+  const { element, unsaid } = useBesideFields(applying.error)
   const open = async () => {
     const objects = prefix === '' ? opening.everyObject : opening.objectsBelow(prefix)
     if (await ask([{ verbs: words.verbs[preset], objects }])) applying.mutate()
   }
   return (
     <>
-      {applying.error !== null && <ProblemAlert error={applying.error} />}
-      <Group align="flex-end">
-        <TextInput label={words.prefix} value={prefix} onChange={event => setPrefix(event.currentTarget.value)} />
-        <NativeSelect
-          label={words.preset}
-          data={choicesOf(words.presets)}
-          value={preset}
-          onChange={event => setPreset(event.currentTarget.value as Preset)}
-        />
-        <Button variant="default" loading={applying.isPending} onClick={() => void open()}>
-          {words.apply}
-        </Button>
-      </Group>
+      <form
+        {...element}
+        onSubmit={event => {
+          event.preventDefault()
+          void open()
+        }}
+      >
+        {unsaid !== null && <ProblemAlert error={unsaid} />}
+        <Group align="flex-end">
+          <TextInput
+            label={words.prefix}
+            value={prefix}
+            error={formErrorsOf(applying.error).prefix}
+            inputWrapperOrder={['label', 'error', 'input']}
+            onChange={event => {
+              setPrefix(event.currentTarget.value)
+              applying.reset()
+            }}
+          />
+          <NativeSelect
+            label={words.preset}
+            data={choicesOf(words.presets)}
+            value={preset}
+            onChange={event => setPreset(event.currentTarget.value as Preset)}
+          />
+          <Button type="submit" variant="default" loading={applying.isPending}>
+            {words.apply}
+          </Button>
+        </Group>
+      </form>
       {question}
     </>
   )

@@ -1,4 +1,4 @@
-/** Name, versions, lock and quota are one request; encryption and tags are requests of their own, behind it. */
+/** All but the encryption is one request; without its encryption the bucket is taken back. */
 import { Alert, Checkbox, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
@@ -43,6 +43,7 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   const create = async () => {
     if (made === undefined) {
       await call('createBucket', { body: bodyOf(form.getValues()) })
+      tried.current.tags = tags.length > 0
       // With its encryption, or not at all.
       try {
         await setEncryption(name.trim(), encryption, tried.current)
@@ -51,10 +52,9 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
         await queryClient.invalidateQueries({ queryKey: ['buckets'] })
         throw error
       }
-      setMade(name.trim())
-      await queryClient.invalidateQueries({ queryKey: ['buckets'] })
+    } else {
+      await setRest(name.trim(), encryption, tags, tried.current)
     }
-    await setRest(name.trim(), encryption, tags, tried.current)
     notifications.show({ color: 'teal', message: words.created(name.trim()) })
     await queryClient.invalidateQueries({ queryKey: ['buckets'] })
   }
@@ -120,12 +120,14 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   )
 }
 
-function bodyOf({ name, versioning, objectLock, quotaBytes }: typeof initialValues) {
+function bodyOf({ name, versioning, objectLock, quotaBytes, tags: pairs }: typeof initialValues) {
+  const tags = objectOf(pairs, '/tags')
   return {
     name: name.trim(),
     ...((versioning || objectLock) && { versioning: true }),
     ...(objectLock && { objectLock }),
     ...(quotaBytes !== 0 && { quotaBytes }),
+    ...(Object.keys(tags).length > 0 && { tags }),
   }
 }
 

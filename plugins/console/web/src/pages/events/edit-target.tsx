@@ -61,7 +61,7 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
       form.setErrors(
         Object.fromEntries(
           Object.entries(errors).map(([path, message]) => [
-            path === 'id' ? path : `settings.${path.slice(path.lastIndexOf('.') + 1)}`,
+            path === 'id' || path === 'subsys' ? 'id' : `settings.${path.slice(path.lastIndexOf('.') + 1)}`,
             message,
           ]),
         ),
@@ -89,6 +89,7 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
             description={texts.settings.idHint}
             required
             pattern="[A-Za-z0-9_\-]+"
+            title={texts.settings.idHint}
             autoComplete="off"
             data-autofocus
             {...form.getInputProps('id')}

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { isoTime } from '../../parts/local-time.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.events
@@ -16,8 +17,8 @@ export function Replay({ id, onClose }: { id: string; onClose: () => void }) {
     const body = {
       bucket: bucket.trim(),
       prefix,
-      ...(from !== '' && { from: new Date(from).toISOString() }),
-      ...(to !== '' && { to: new Date(to).toISOString() }),
+      ...(from !== '' && { from: isoTime(from, '/from') }),
+      ...(to !== '' && { to: isoTime(to, '/to') }),
     }
     const { queued } = await call('replayNotifyTarget', { params: { id }, body })
     notifications.show({ color: 'teal', message: words.replayed(queued) })

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { atField, problemAt } from '../../api/problem.ts'
+import { atField, Problem, problemAt } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
@@ -65,7 +65,10 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   }
   return (
     <FormDialog
-      form={form}
+      form={{
+        setErrors: ({ key, ...errors }) => form.setErrors({ ...errors, ...(key !== undefined && { place: key }) }),
+        isDirty: () => form.isDirty(),
+      }}
       title={one === undefined ? texts.objects.copyTitle(entries.length) : texts.objects.copyOne(one.id)}
       submit={texts.objects.copy}
       onSubmit={run}
@@ -158,8 +161,11 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyA
   if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
 }
 
+/** The server's conditions are those of programs. */
 function inForm(error: unknown): unknown {
-  const atPlace = ['invalid_object_key', 'invalid_argument', 'precondition_failed'].reduce<unknown>(
+  if (error instanceof Problem && error.code === 'precondition_failed')
+    return problemAt('/place', texts.objects.keyTaken)
+  const atPlace = ['invalid_object_key', 'invalid_argument'].reduce<unknown>(
     (given, code) => atField(given, code, '/place'),
     error,
   )

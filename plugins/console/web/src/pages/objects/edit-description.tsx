@@ -1,7 +1,8 @@
 /** What goes along with the bytes of an object: headers, metadata, tags. */
 import { TextInput } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
 import { useForm } from '../../parts/form.ts'
@@ -36,6 +37,8 @@ export function EditDescription(props: EditDescriptionProps) {
   const form = useForm({ initialValues: before })
   // Of the tags that the form began with, even if the object is read again meanwhile.
   const [tagsEtag] = useState(details.tagsEtag)
+  /** What an attempt has stored, before its tags were refused: again it would be one more version. */
+  const described = useRef('')
   const canDescribe = mayWrite && versionId === undefined
   const save = async () => {
     const { tags, userMetadata, ...given } = form.values
@@ -44,22 +47,28 @@ export function EditDescription(props: EditDescriptionProps) {
     const description = {
       ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
       ...(details.expires !== undefined && { expires: details.expires }),
-      userMetadata: objectOf(userMetadata),
+      userMetadata: objectOf(userMetadata, '/userMetadata'),
     }
+    const wantedTags = objectOf(tags, '/tags')
     const isDescribed = canDescribe && (form.isDirty('userMetadata') || headers.some(name => form.isDirty(name)))
     try {
-      if (isDescribed) {
+      const wanted = JSON.stringify(description)
+      if (isDescribed && described.current !== wanted) {
         await call('setObjectMetadata', { params, query: { key }, body: description, ifMatch: details.etag })
+        described.current = wanted
       }
       if (mayTag && form.isDirty('tags')) {
         const query = { key, ...(!isDescribed && versionId !== undefined && { versionId }) }
         await call('setObjectTags', {
           params,
           query,
-          body: { tags: objectOf(tags) },
+          body: { tags: wantedTags },
           ...(tagsEtag !== undefined && { ifMatch: tagsEtag }),
         })
       }
+    } catch (error) {
+      if (described.current !== '') notifications.show({ color: 'orange', message: texts.objects.describedInPart })
+      throw error
     } finally {
       // Where the tags alone have failed, the next attempt has to name the new ETag.
       await queryClient.invalidateQueries({ queryKey: ['object', bucket, key] })

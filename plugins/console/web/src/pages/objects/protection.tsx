@@ -42,9 +42,10 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
                 label={texts.objects.retainUntil}
                 value={(retainUntil ?? '').slice(0, 10)}
                 error={errors.retainUntil}
+                required
                 onChange={event => {
                   const date = event.currentTarget.value
-                  if (date !== '') change({ mode, retainUntil: `${date}T00:00:00.000Z` })
+                  change({ mode, retainUntil: date === '' ? null : `${date}T00:00:00.000Z` })
                 }}
               />
             )}

@@ -58,7 +58,13 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       title={words.title}
       size="lg"
       {...(made === undefined && { submit: words.make })}
-      form={form}
+      form={{
+        setErrors: errors =>
+          form.setErrors(
+            Object.fromEntries(Object.entries(errors).map(([path, text]) => [fieldNames[path] ?? path, text])),
+          ),
+        isDirty: () => form.isDirty(),
+      }}
       onSubmit={make}
       onClose={onClose}
     >
@@ -86,6 +92,14 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       )}
     </FormDialog>
   )
+}
+
+/** Fields of the body that have other names here. */
+const fieldNames: Readonly<Record<string, string>> = {
+  keyPrefix: 'key',
+  'contentLengthRange.min': 'sizeMin',
+  'contentLengthRange.max': 'sizeMaxMiB',
+  contentTypePrefix: 'contentType',
 }
 
 const typeOf = (type: string) =>

@@ -102,6 +102,8 @@ export const objects = {
   copied: (count: number) => `${formatCount(count)} done.`,
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
+  keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
+  describedInPart: 'The headers and the metadata are stored, the tags are not.',
   sameKey: 'That is where it is already.',
   openFolder: 'Open a folder',
   openFolderHint: 'With the folders above it. You may list a part of a bucket without the rest.',
