@@ -67,7 +67,7 @@ export function invalidFields(problems: readonly FieldProblem[]): Error {
   return error
 }
 
-const fieldProblems = new WeakMap<Error, readonly FieldProblem[]>()
+const fieldProblems = new WeakMap<Error, readonly object[]>()
 
 /** The list of problems of a document, for the client. Also found in the cause of an error, if that is a list or has one. */
 export function problemsOf(error: Error): readonly object[] | undefined {
@@ -109,7 +109,9 @@ export async function passAll(checks: readonly (() => MaybePromise<void>)[]): Pr
   }
   const [first, ...others] = refusals
   if (first === undefined) return
-  if (others.length > 0)
-    first.cause = refusals.flatMap(error => problemsOf(error) ?? [{ element: '', message: error.message }])
+  if (others.length > 0) {
+    const problems = refusals.flatMap(error => problemsOf(error) ?? [{ element: '', message: error.message }])
+    fieldProblems.set(first, problems)
+  }
   throw first
 }

@@ -30,7 +30,7 @@ function encode(text: string): string {
 export function attachment(fileName: string): string {
   // Refused before it is in a link.
   const flaw = headerFlaw('content-disposition', fileName)
-  if (flaw !== undefined) throw invalidFields([{ element: '/fileName', message: flaw }])
+  if (flaw !== undefined) throw invalidFields([{ element: '/filename', message: flaw }])
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(fileName)}`
 }

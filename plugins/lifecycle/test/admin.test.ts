@@ -66,6 +66,45 @@ t.test('all problems are reported, by rule', async t => {
   t.same((await signed({ path })).json, { rules: [] }, 'nothing was stored')
 })
 
+t.test('each problem names the field of its rule', async t => {
+  const fields = async (rule: object) => {
+    const { json } = await put([{ enabled: true, ...rule }])
+    return (json.ruleErrors ?? json.errors).map(({ field }: { field?: string }) => field)
+  }
+  const expiration = { days: 1 }
+  t.same(await fields({ id: 'x'.repeat(300), expiration: { days: 0 } }), ['id', 'expiration.days'])
+  t.same(await fields({ expiration: { days: 1, date: '2030-01-01T00:00:00Z' } }), ['expiration.date'])
+  t.same(await fields({ expiration: { days: 1, expiredObjectDeleteMarker: true } }), [
+    'expiration.expiredObjectDeleteMarker',
+  ])
+  t.same(await fields({ noncurrentExpiration: { noncurrentDays: 0, newerNoncurrentVersions: 101 } }), [
+    'noncurrentExpiration.noncurrentDays',
+    'noncurrentExpiration.newerNoncurrentVersions',
+  ])
+  t.same(await fields({ filter: { sizeGreaterThan: 9, sizeLessThan: 9, prefix: 'x'.repeat(1025) }, expiration }), [
+    'filter.prefix',
+    'filter.sizeLessThan',
+  ])
+  t.same(await fields({ filter: { tags: { [`${'k'.repeat(200)}`]: 'v' } }, expiration }), [
+    `filter.tags.${'k'.repeat(200)}`,
+  ])
+  const abortIncompleteUpload = { daysAfterInitiation: 2 ** 31 }
+  t.same(await fields({ abortIncompleteUpload }), ['abortIncompleteUpload.daysAfterInitiation'])
+  const large = await put([{ enabled: true, abortIncompleteUpload }])
+  t.match(large.json.detail, /positive integer, at most 2147483647/)
+  t.same(await fields({}), [undefined], 'a rule that does nothing is wrong as a whole')
+})
+
+t.test('a dry run checks and stores nothing', async t => {
+  const dry = (rules: readonly object[], headers?: Record<string, string>) =>
+    signed({ method: 'PUT', path: `${path}?dryRun=true`, body: { rules }, ...(headers && { headers }) })
+  const rule = { enabled: true, expiration: { days: 1 } }
+  t.match(await dry([rule]), { status: 200, json: { rules: [{ enabled: true, expiration: { days: 1 } }] } })
+  t.equal((await dry([{ ...rule, expiration: { days: 0 } }])).json.code, 'invalid_configuration')
+  t.equal((await dry([rule], { 'if-match': '"0"' })).json.code, 'precondition_failed')
+  t.same((await signed({ path })).json, { rules: [] })
+})
+
 t.test('rules are applied on demand', async t => {
   const run = () => signed({ method: 'POST', path: `${path}/run` })
   const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }

@@ -41,13 +41,16 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
   })
-  const { element, unsaid } = useBesideFields(saving.error)
+  /** What the browser has refused, at inputs with `data-path`. */
+  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
+  const { element, unsaid } = useBesideFields(saving.error, setRefused)
   // Whoever may not read a setting need not see that there is one.
   if (stored.error instanceof Problem && stored.error.status === 403) return null
   const change = (next: Value) => {
     setChanged({ value: next })
-    // They were about what was sent.
+    // They were about what was sent, or was to be.
     saving.reset()
+    setRefused({})
   }
   const value = changed === undefined ? stored.data : changed.value
   return (
@@ -67,7 +70,7 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
           {stored.isPending && <Skeleton h={36} />}
           {value !== undefined &&
             stored.data !== undefined &&
-            children(value, change, stored.data, formErrorsOf(saving.error))}
+            children(value, change, stored.data, { ...formErrorsOf(saving.error), ...refused })}
           <Unsaved isDirty={changed !== undefined} />
           {changed !== undefined && (
             <Group>
@@ -80,6 +83,7 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
                 onClick={() => {
                   setChanged(undefined)
                   saving.reset()
+                  setRefused({})
                 }}
               >
                 {texts.common.cancel}

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { errorWithin, formErrorsOf } from '../../api/problem.ts'
+import { formErrorsOf } from '../../api/problem.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -37,6 +37,10 @@ function currentOf(rules: readonly Rule[]) {
   return { preset, prefix: own?.match?.pattern ?? '' }
 }
 
+/** The server speaks of the rules that the choice would be. */
+const patternFlaw = (errors: Readonly<Record<string, string>>): string | undefined =>
+  Object.entries(errors).find(([path]) => /\bmatch\b/.test(path))?.[1]
+
 const isPublic = ({ effect, principals }: Rule) => effect === 'allow' && principals.includes('*')
 
 export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
@@ -61,7 +65,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const applying = useMutation({
     mutationFn: (isConfirmed: boolean) => apply(isConfirmed),
     onSuccess: onChanged,
-    onError: error => setFlaw(errorWithin(formErrorsOf(error), 'match')),
+    onError: error => setFlaw(patternFlaw(formErrorsOf(error))),
   })
   const { element, unsaid } = useBesideFields(applying.error, errors => setFlaw(errors.prefix))
   const open = async () => {

@@ -6,6 +6,8 @@ import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
 
+const keyBytesMax = 1024
+
 export interface NewFolderProps {
   readonly bucket: string
   /** The folder that it is in; empty or with a slash at its end. */
@@ -19,6 +21,8 @@ export function NewFolder({ bucket, prefix, onClose }: NewFolderProps) {
   const open = async () => {
     const name = form.values.name.replace(/^\/+|\/+$/g, '')
     if (name === '') throw problemAt('/name', texts.objects.newFolderNameless)
+    if (new TextEncoder().encode(`${prefix}${name}/`).length > keyBytesMax)
+      throw problemAt('/name', texts.objects.newFolderLong)
     await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${name}/` } })
   }
   return (

@@ -43,6 +43,7 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
                 value={(retainUntil ?? '').slice(0, 10)}
                 error={errors.retainUntil}
                 required
+                data-path="retainUntil"
                 onChange={event => {
                   const date = event.currentTarget.value
                   change({ mode, retainUntil: date === '' ? null : `${date}T00:00:00.000Z` })

@@ -102,6 +102,7 @@ export const objects = {
   copied: (count: number) => `${formatCount(count)} done.`,
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
+  newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
   describedInPart: 'The headers and the metadata are stored, the tags are not.',
   sameKey: 'That is where it is already.',
