@@ -175,9 +175,17 @@ function policyPage({ actions, operations, adminCatalogue }: Declarations): stri
     const rows = actions
       .filter(holds)
       .sort((a, b) => byName(a.action, b.action))
-      .map(({ action, description, status, isBucketScoped }) => [
+      .map(({ action, description, status, isBucketScoped, isOfServerToo }) => [
         code(action),
-        cell([description, statusWords[status], isBucketScoped ? 'for a bucket, too' : ''].filter(Boolean).join('; ')),
+        cell(
+          [
+            description,
+            statusWords[status],
+            isOfServerToo ? 'without a bucket, and for the bucket' : isBucketScoped ? 'for a bucket, too' : '',
+          ]
+            .filter(Boolean)
+            .join('; '),
+        ),
         operationsOf(action).sort(byName).map(code).join(' '),
         own(action).map(keyName).map(code).join(' '),
       ])

@@ -1,6 +1,6 @@
 /**
  * TypeBox is 700 modules, which each of hundreds of test processes would find, read and link. It is bundled once, into the cache beside the
- * packages; a new version gets a folder of its own.
+ * packages; a new version, or another list of entries, gets a folder of its own.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,14 +8,14 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const root = resolve(import.meta.dirname, '..')
-const entries = ['typebox', 'typebox/compile', 'typebox/schema', 'typebox/value']
+const entries = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/schema', 'typebox/value']
 const nameOf = entry => entry.replace('/', '-')
 
 /** The URL of each entry of the package that the project uses. */
 export function typeBoxUrls() {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules/typebox/package.json'), 'utf8'))
   const cache = join(root, 'node_modules/.cache')
-  const folder = join(cache, `typebox-${version}`)
+  const folder = join(cache, `typebox-${version}-${entries.length}`)
   if (!existsSync(folder)) bundle(cache, folder)
   return new Map(entries.map(entry => [entry, pathToFileURL(join(folder, `${nameOf(entry)}.mjs`)).href]))
 }

@@ -3,6 +3,7 @@
  */
 
 import { type TObject, type TSchema, Type } from 'typebox'
+import { Format } from 'typebox/format'
 import { Value } from 'typebox/value'
 import { type FieldProblem, invalidFields } from './errors.ts'
 import { placeIn } from './pointers.ts'
@@ -21,6 +22,9 @@ interface SchemaNode {
   readonly default?: unknown
   readonly anyOf?: readonly SchemaNode[]
 }
+
+// A leap second is a time by its form, and none that there is a number for: compared with any it would be neither before nor after.
+Format.Set('date-time', text => Format.IsDateTime(text) && !Number.isNaN(Date.parse(text)))
 
 const problemsMax = 20
 

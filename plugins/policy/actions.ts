@@ -18,6 +18,8 @@ export interface ActionRow {
   readonly description: string
   /** An Admin action that may be requested for one bucket. */
   readonly isBucketScoped: boolean
+  /** Such an action is needed without a bucket first, which only a statement for `*` allows: one for the bucket alone opens nothing. */
+  readonly isOfServerToo: boolean
 }
 
 type Rows = readonly (readonly [name: string, description: string])[]
@@ -171,6 +173,7 @@ function rowsOf(rows: Rows, level: ActionLevel, status: ActionStatus = 'active')
     status,
     description,
     isBucketScoped: false,
+    isOfServerToo: false,
   }))
 }
 
@@ -187,6 +190,7 @@ export const actionTable: readonly ActionRow[] = Object.freeze([
     status: 'active' as const,
     description,
     isBucketScoped: adminOfBucket.has(name) || adminOfOrigin.has(name),
+    isOfServerToo: adminOfOrigin.has(name),
   })),
 ])
 

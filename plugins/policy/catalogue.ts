@@ -65,6 +65,7 @@ export function createCatalogue(
       status: value.status ?? 'active',
       description: value.description,
       isBucketScoped: value.isBucketScoped ?? false,
+      isOfServerToo: false,
       conditionKeys: conditionKeysOf(id),
       plugin,
     })

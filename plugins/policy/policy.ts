@@ -201,9 +201,11 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
         if (!isOffered(action, bucket !== undefined)) continue
         // A star as the key: only statements that cover everything under the prefix match it.
         const key = action.level === 'object' ? `${prefix}*` : ''
-        const list = ask({ identity, action: action.action, bucket, key, conditions }, false, undefined)
-          ? allowed
-          : denied
+        const asked = { identity, action: action.action, conditions }
+        const isAllowed =
+          ask({ ...asked, bucket, key }, false, undefined) &&
+          (!action.isOfServerToo || bucket === undefined || ask({ ...asked, key: '' }, false, undefined))
+        const list = isAllowed ? allowed : denied
         list.push(action.action)
       }
       return { allowed, denied }

@@ -63,7 +63,7 @@ export function createShareDirectory(context: Context): ShareMethods {
         if (value === undefined || value.kind !== 'share') {
           throw noShare(id)
         }
-        requireRevocable(caller, value)
+        requireRevocable(caller, value, id)
         if (value.revokedMs !== undefined) return undefined
         const next: AccessKeyDocument = { ...value, status: 'disabled', secretKey: '', revokedMs: clock.now() }
         revoked = next
@@ -94,12 +94,13 @@ export function createShareDirectory(context: Context): ShareMethods {
   }
 }
 
-function requireRevocable({ identity, isAllowed }: Caller, share: AccessKeyDocument): void {
+function requireRevocable({ identity, isAllowed }: Caller, share: AccessKeyDocument, id: string): void {
   if (identity.kind === 'share') throw usersErrors.access_denied()
   if (isOwnKey(identity, share)) {
     if (identity.isRestricted !== true || share.parent === identity.accessKey) return
     throw usersErrors.access_denied(limited)
   }
   const mayOfOthers = share.owner === undefined ? identity.isRoot : isAllowed('admin:RemoveServiceAccount')
-  if (!mayOfOthers) throw usersErrors.access_denied()
+  // As if there were none: whoever holds a link must not learn whether it was revoked.
+  if (!mayOfOthers) throw noShare(id)
 }

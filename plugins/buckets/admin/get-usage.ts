@@ -46,7 +46,7 @@ export default defineAdminOperation({
   summary: 'Returns what is stored, in all and by bucket.',
   authorize: ['admin:DataUsageInfo'],
   query: Type.Object({
-    bucket: Type.Optional(Type.Array(Type.String(), { maxItems: 1000, description: 'Only these.' })),
+    bucket: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 1000, description: 'Only these.' })),
   }),
   response: Usage,
   errors: ['bucket_not_found'],

@@ -91,6 +91,10 @@ t.test('a full queue is reported and blocks no writes, and a replay queues the m
   t.match(await replay({ bucket: 'full', from: new Date(Date.now() + 60_000).toISOString() }), { json: { queued: 0 } })
   const backwards = { bucket: 'full', from: '2020-01-02T00:00:00Z', to: '2020-01-01T00:00:00Z' }
   t.match(await replay(backwards), { status: 400, json: { code: 'invalid_argument' } })
+  t.match((await replay({ ...backwards, bucket: 'missing' })).json.errors, [
+    { element: '/bucket' },
+    { element: '/from', message: 'must be before `to`' },
+  ])
   t.match(await replay({ bucket: 'full' }, 'http:x'), { status: 404, json: { code: 'notify_target_not_found' } })
   t.match(await replay({ bucket: 'missing' }), { status: 404, json: { code: 'bucket_not_found' } })
 })

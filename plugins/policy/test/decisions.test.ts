@@ -605,6 +605,16 @@ t.test('permissions: actions on the server without a bucket, actions on a whole 
   const under = (prefix: string) => engine.permissions({ identity: ada, bucket: 'photos', prefix }).allowed
   assert.deepEqual(under('2026/05/'), ['s3:CreateBucket', 's3:ListBucket', 's3:GetObject', 'admin:SetBucketQuota'])
   assert.deepEqual(under('20'), ['s3:CreateBucket', 's3:ListBucket', 'admin:SetBucketQuota'])
+  const publisher = (...statements: object[]) => {
+    const engine = createPolicy()
+    engine.open([{ identityPolicies: () => ({ granted: setOf(statements as never) }) }], createCatalogue())
+    return engine.permissions({ identity: ada, bucket: 'photos' }).allowed.includes('admin:ManageDistributions')
+  }
+  const manage = { Action: 'admin:ManageDistributions' }
+  const photos = { ...manage, Resource: 'arn:aws:s3:::photos' }
+  assert.equal(publisher(photos), false, 'it is needed without a bucket first')
+  assert.equal(publisher({ ...manage, Resource: '*' }), true)
+  assert.equal(publisher({ ...manage, Resource: '*' }, { ...photos, Effect: 'Deny' }), false)
   const ofRoot = engine.permissions({ identity: root, bucket: 'photos' })
   assert.deepEqual([ofRoot.allowed.length, ofRoot.denied.length], [33 + 24 + 7, 0])
 })

@@ -45,6 +45,15 @@ t.test('tags of a bucket', async t => {
   for (const bad of [manyTags(51), { '': 'x' }, { 'aws:x': 'y' }, { a: '\u0007' }, { a: 1 }]) {
     t.equal(outcome(await set('/tags', bad)), '400 invalid_argument')
   }
+  const several = await set('/tags', { 'aws:x': 'y', 'a/b': 'x'.repeat(257), 'k<': 'v', fine: 'v' })
+  t.same(several.json.errors, [
+    { element: '/tags/aws:x', message: 'has a key that begins with aws:, which is for AWS itself' },
+    { element: '/tags/a~1b', message: 'has a value of more than 256 characters' },
+    {
+      element: '/tags/k<',
+      message: 'has a key with other characters than letters, digits, spaces and _ . : / = + - @',
+    },
+  ])
   t.same((await set('/tags', {})).json, { tags: {} })
   const missing = '/api/v1/buckets/missing/tags'
   t.equal(outcome(await signed({ path: missing })), '404 bucket_not_found')

@@ -1,7 +1,14 @@
 import { type Clock, suggest } from 'svc/kernel'
 import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import { disclose, type EvaluatedStatement, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
+import {
+  disclose,
+  type EvaluatedStatement,
+  type PolicyService,
+  requestConditions,
+  type SimulatedRequest,
+  type Simulation,
+} from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 import { noUser, type UsersService } from '../api.ts'
 import { userNameOf } from '../user-directory.ts'
@@ -112,7 +119,7 @@ export default defineAdminOperation({
       body.user === undefined ? identity! : await checkField('/user', () => identityOf(body.user!, users))
     if (bucket !== '') await policy.prepare(bucket)
     const conditions = conditionsOf(body, exchange, clock)
-    const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
+    const result = simulate(policy, { identity: simulated, action, bucket, key: object, conditions })
     const told = disclose(result, {
       bucket,
       isAllowed,
@@ -142,6 +149,16 @@ async function identityOf(user: string, users: UsersService): Promise<Identity> 
   const found = await users.describeIdentity(user)
   if (found === undefined) throw noUser(user)
   return found
+}
+
+/** Operations on distributions ask for their action without a bucket first: what a bucket alone allows opens nothing. */
+function simulate(policy: PolicyService, request: SimulatedRequest): Simulation {
+  const name = request.action.toLowerCase()
+  const isOfServerToo = policy.actions().some(known => known.isOfServerToo && known.action.toLowerCase() === name)
+  const onServer = isOfServerToo ? policy.simulate({ ...request, bucket: '', key: '' }) : undefined
+  if (onServer === undefined || onServer.allowed) return policy.simulate(request)
+  const reason = `${onServer.reason} ${request.action} is needed without a bucket, too: a statement with the resource * allows it, others can deny it for buckets.`
+  return { ...onServer, reason }
 }
 
 /** Refuses an unknown action: otherwise it would simply be denied, without a reason. */

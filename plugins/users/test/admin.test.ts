@@ -74,6 +74,13 @@ t.test('users: created, listed, read, changed, deleted', async t => {
   t.match((await call('updateUser', '/users/ada%40example.com', { description: null })).json, { description: '' })
   t.equal(await outcomeOf('createUser', '/users', { accessKey: 'ada@example.com' }), '409 already_exists')
   t.equal(await outcomeOf('createUser', '/users', { accessKey: rootUser }), '409 already_exists')
+  const allWrong = { accessKey: 'ada@example.com', description: 'x\u0007', groups: ['none'], policyNames: ['no'] }
+  const { json } = await signed({ method: 'POST', path: '/api/v1/users', body: allWrong })
+  t.same(
+    json.errors.map(({ element }: { element: string }) => element),
+    ['/description', '/accessKey', '/groups', '/policyNames'],
+    'all that is wrong is told at once',
+  )
   t.equal(await outcomeOf('createUser', '/users', { accessKey: 'bob', groups: ['none'] }), '404 group_not_found')
   t.equal(await outcomeOf('createUser', '/users', { accessKey: 'bob', policyNames: ['no'] }), '404 policy_not_found')
   const wrong: [object, string][] = [

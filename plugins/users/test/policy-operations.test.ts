@@ -57,6 +57,15 @@ t.test('a simulation names the decision, its statement, and the reasons why othe
   t.match(await simulate({ ...reading, user: 'admin' }), { allowed: true, source: 'root' })
   t.match(await simulate({ action: 's3:GetObject' }), { user: 'admin', source: 'root', bucket: '', object: '' })
 
+  await users.putPolicy('publisher', {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: 'admin:ManageDistributions', Resource: 'arn:aws:s3:::photos' }],
+  })
+  await users.createUser({ accessKey: 'publisher', policyNames: ['publisher'] })
+  t.match(await simulate({ user: 'publisher', action: 'admin:ManageDistributions', bucket: 'photos' }), {
+    allowed: false,
+    reason: /is needed without a bucket, too/,
+  })
   const listing = { user: 'ada', action: 's3:ListBucket', bucket: 'photos' }
   t.match(await simulate(listing), { allowed: false })
   t.match(await simulate({ ...listing, conditions: { 'S3:Prefix': ['abc'] } }), { allowed: true })
