@@ -9,6 +9,7 @@
  * | `<`, `>`, `"`, `|`, `?`, `*`, and a dot or space at the end of a part, which Windows refuses | `_` |
  * | devices of Windows, with any extension: `CON`, `nul.txt` | `CON_`, `nul_.txt` |
  * | lone surrogates | U+FFFD |
+ * | a part of more than 240 bytes, which with a number no file system would take | its beginning, with its extension |
  *
  * A number distinguishes keys with the same name, versions of one key, and a file from a folder of the same name: `a (2).txt`. Names are the same
  * if they differ only by case or by the composition of their letters: so do macOS and Windows compare them.
@@ -27,7 +28,21 @@ export function safeName(key: string, skip: number): string {
 function safePart(part: string): string {
   if (part === '' || part === '.') return '_'
   if (part === '..') return '__'
-  return part.replace(/[. ]$/, '_').replace(device, name => `${name}_`)
+  const short = Buffer.byteLength(part) > partBytesMax ? shortened(part) : part
+  return short.replace(/[. ]$/, '_').replace(device, name => `${name}_`)
+}
+
+/** Linux, macOS and Windows take 255; a number needs some. */
+const partBytesMax = 240
+const extensionBytesMax = 16
+
+function shortened(part: string): string {
+  const dot = part.lastIndexOf('.')
+  const own = dot > 0 ? part.slice(dot) : ''
+  const extension = Buffer.byteLength(own) > extensionBytesMax ? '' : own
+  const bytes = Buffer.from(part).subarray(0, partBytesMax - Buffer.byteLength(extension))
+  // A character that was cut in the middle is left out.
+  return bytes.toString().replace(/\ufffd+$/, '') + extension
 }
 
 /** Length of the longest folder that contains all of these: keys count with their folder, prefixes with themselves. */

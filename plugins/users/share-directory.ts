@@ -100,7 +100,7 @@ function requireRevocable({ identity, isAllowed }: Caller, share: AccessKeyDocum
     if (identity.isRestricted !== true || share.parent === identity.accessKey) return
     throw usersErrors.access_denied(limited)
   }
-  const mayOfOthers = share.owner === undefined ? identity.isRoot : isAllowed('admin:RemoveServiceAccount')
   // As if there were none: whoever holds a link must not learn whether it was revoked.
-  if (!mayOfOthers) throw noShare(id)
+  if (!isAllowed('admin:RemoveServiceAccount')) throw noShare(id)
+  if (share.owner === undefined && !identity.isRoot) throw usersErrors.access_denied()
 }

@@ -159,6 +159,8 @@ t.test('names stay below the folder, and are unique', t => {
   ]
   for (const [key, name] of cases) t.equal(safeName(key, 0), name)
   t.equal(safeName('photos/2026/../x', 7), '2026/__/x')
+  t.equal(safeName(`${'n'.repeat(300)}.tar.gz/b`, 0), `${'n'.repeat(237)}.gz/b`, 'a part that no file system takes')
+  t.equal(safeName(`a${'ü'.repeat(200)}.${'x'.repeat(40)}`, 0), `a${'ü'.repeat(119)}`, 'no half of a character')
   const nameOf = createNames()
   t.same(['a/b.txt', 'a/b.txt', 'a/b (2).txt', 'a/b.txt', '.x', '.x'].map(nameOf), [
     'a/b.txt',
