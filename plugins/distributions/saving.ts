@@ -40,7 +40,10 @@ export function createSaving({ registry, checks, warningsOf }: SavingOptions): S
     const document = await registry.change(async all => {
       const before = all.find(({ id }) => id === input.id)
       isNew = before === undefined
-      if (before !== undefined && ifNoneMatch !== undefined) throw adminErrors.already_exists()
+      if (before !== undefined && ifNoneMatch !== undefined) {
+        const message = `There is a distribution "${input.id}" already.`
+        throw adminErrors.already_exists(message, { cause: [{ element: '/id', message }] })
+      }
       if (ifMatch !== undefined && (before === undefined || (ifMatch !== '*' && before.etag !== ifMatch))) {
         throw adminErrors.precondition_failed()
       }

@@ -245,7 +245,8 @@ export function createDirectory({
       const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, addition)
       await changeKeys(id, options, keys => {
         if (keys.some(other => other.id === key.id)) {
-          throw keyGroupErrors.already_exists(`The key group "${id}" has the key ${key.id} already.`)
+          const message = `The key group "${id}" has the key ${key.id} already.`
+          throw keyGroupErrors.already_exists(message, { cause: [{ element: '/publicKey', message }] })
         }
         if (keys.length >= keysMax) {
           throw keyGroupErrors.invalid_key_group(`A key group has at most ${keysMax} keys: remove one first.`)

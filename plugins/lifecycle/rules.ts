@@ -122,7 +122,7 @@ function* problemsOf(rule: LifecycleRule): Generator<Problem> {
   yield* filterProblems(rule)
   const { expiration, noncurrentExpiration, abortIncompleteUpload } = rule
   if (expiration === undefined && noncurrentExpiration === undefined && abortIncompleteUpload === undefined) {
-    yield ['InvalidRequest', 'At least one action needs to be specified in a rule']
+    yield ['InvalidRequest', 'At least one action needs to be specified in a rule', 'expiration']
   }
   const predicates = predicatesOf(rule)
   if (expiration !== undefined) yield* expirationProblems(expiration, predicates)

@@ -39,9 +39,9 @@ export const noAccessKey = (accessKey: string): Error =>
 /** Not 401, because the caller is authenticated. */
 export const wrongOwnSecret = () => usersErrors.access_denied('The current secret key is wrong.')
 
-/** `argument`: the field of the request that is at fault. */
-export const invalidArgument = (argument: string, message: string): Error =>
-  usersErrors.invalid_argument(message, {
+/** `argument`: the field of the request that is at fault. `flaw`: a sentence without subject and full stop. */
+export const invalidArgument = (argument: string, flaw: string): Error =>
+  usersErrors.invalid_argument(`${argument} ${flaw}.`, {
     extra: { Argument: argument },
-    cause: [{ element: `/${argument}`, message }],
+    cause: [{ element: `/${argument}`, message: flaw }],
   })

@@ -22,7 +22,7 @@ export const descriptionCharsMax = 256
 export const keyNameCharsMax = 64
 
 function refuse(argument: string, rule: string): never {
-  throw invalidArgument(argument, `${argument} ${rule}.`)
+  throw invalidArgument(argument, rule)
 }
 
 /** The name of a user or an access key. */

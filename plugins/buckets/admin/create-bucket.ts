@@ -1,6 +1,6 @@
 import { isCatalogError } from 'svc/kernel'
-import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
-import { requireNewBucketName } from 'svc/plugins/objects/api'
+import { adminErrors, checkField, defineAdminOperation, invalidFields, passAll } from 'svc/plugins/admin/api'
+import { requireNewBucketName, type Tags } from 'svc/plugins/objects/api'
 import { readTags } from 'svc/plugins/tagging/api'
 import { Type } from 'typebox'
 import type {} from '../publications.ts'
@@ -12,9 +12,7 @@ const CreateBucket = Type.Object(
     region: Type.Optional(Type.String({ maxLength: 256, description: 'The region of the server, and no other.' })),
     versioning: Type.Optional(Type.Boolean({ description: 'Implied by `objectLock`.' })),
     objectLock: Type.Optional(Type.Boolean()),
-    quotaBytes: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: '0: no quota.' }),
-    ),
+    quotaBytes: Type.Optional(Type.Integer({ description: `0 to ${Number.MAX_SAFE_INTEGER}; 0: no quota.` })),
     tags: Type.Optional(
       Type.Record(Type.String({ maxLength: 1024 }), Type.String({ maxLength: 1024 }), { maxProperties: 500 }),
     ),
@@ -49,11 +47,21 @@ export default defineAdminOperation({
     const { objects, authSigv4 } = services
     const { region } = authSigv4
     const { name, objectLock = false, versioning = false, quotaBytes = 0 } = body
-    checkField('/name', () => requireNewBucketName(name))
+    let tags: Tags | undefined
+    await passAll([
+      () => checkField('/name', () => requireNewBucketName(name)),
+      () => {
+        if (quotaBytes < 0) throw invalidFields([{ element: '/quotaBytes', message: 'must be >= 0' }])
+        if (quotaBytes > Number.MAX_SAFE_INTEGER)
+          throw invalidFields([{ element: '/quotaBytes', message: `must be <= ${Number.MAX_SAFE_INTEGER}` }])
+      },
+      () => {
+        tags = body.tags && readTags(body.tags, 'bucket')
+      },
+    ])
     if (body.region !== undefined && body.region !== region) {
       throw invalidFields([{ element: '/region', message: `is not that of this server, ${region}` }])
     }
-    const tags = body.tags && readTags(body.tags, 'bucket')
     // One commit: there is no bucket without what it was to have.
     const wanted = { region, owner: iam.owner, versioning, objectLock, quotaBytes, tags }
     const bucket = await checkField('/name', () =>

@@ -100,6 +100,7 @@ function requireConsistent(request: Static<typeof SignRequest>): void {
   }
   if ((url === undefined) === (path === undefined)) refuse('/url', 'or /path must be given, and not both')
   if (domain !== undefined && path === undefined) refuse('/domain', 'is for /path')
+  if (Date.parse(request.startsAt ?? '1970-01-01') < 0) refuse('/startsAt', 'must not be before 1970')
   if (expiresAt !== undefined && expiresInSeconds !== undefined) refuse('/expiresAt', 'excludes /expiresInSeconds')
 }
 

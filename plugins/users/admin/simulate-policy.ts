@@ -1,6 +1,8 @@
+import { isIP } from 'node:net'
 import { type Clock, suggest } from 'svc/kernel'
-import { adminErrors, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { adminErrors, checkField, defineAdminOperation, invalidFields, passAll } from 'svc/plugins/admin/api'
 import type { Identity } from 'svc/plugins/iam/api'
+import { requireNewBucketName } from 'svc/plugins/objects/api'
 import {
   disclose,
   type EvaluatedStatement,
@@ -110,8 +112,19 @@ export default defineAdminOperation({
   async handle(request, { policy, users, ports: { clock } }) {
     const { body, identity, exchange, requireAllowed, isAllowed } = request
     const { action, bucket = '', object = '' } = body
-    requireKnown(action, policy)
-    if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
+    await passAll([
+      () => requireKnown(action, policy),
+      () => {
+        if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
+      },
+      () => {
+        if (body.sourceIp !== undefined && isIP(body.sourceIp) === 0)
+          throw invalidFields([{ element: '/sourceIp', message: 'is no address' }])
+      },
+      () => {
+        if (bucket !== '') checkField('/bucket', () => requireNewBucketName(bucket))
+      },
+    ])
     const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
     // Also for the caller's own user, if the credentials are restricted: they must not learn more than their own rights.
     if (isOther || (body.user !== undefined && identity!.isRestricted === true)) requireAllowed('admin:SimulatePolicy')

@@ -161,6 +161,7 @@ t.test('curl gets URLs that the server signed', async t => {
     [{ path: '/films/a', expiresInSeconds: 31_536_001 }, 400, /expiresInSeconds/],
     [{ path: '/films/a', expiresAt: '2040-01-01T00:00:00Z', expiresInSeconds: 1 }, 400, /excludes/],
     [{ path: '/films/a', expiresAt: '2030-12-31T23:59:60Z' }, 400, /^\/expiresAt must match format/],
+    [{ path: '/films/a', startsAt: '0001-01-01T00:00:00Z' }, 400, /^\/startsAt must not be before 1970/],
     [{ path: '/films/a', startsAt: '2030-12-31T23:59:60Z' }, 400, /^\/startsAt must match format/],
   ]
   for (const [body, status, detail] of refusals) {

@@ -20,14 +20,14 @@ export function Names({ names }: { names: readonly string[] }) {
 /** A name, and below it in small letters what somebody has noted about it. */
 export function Titled({ name, note, isBad = false }: { name: ReactNode; note: string; isBad?: boolean }) {
   return (
-    <>
+    <div className="titled">
       {named(name)}
       {note !== '' && (
         <Text size="xs" c={isBad ? 'red' : 'dimmed'}>
           <Name>{note}</Name>
         </Text>
       )}
-    </>
+    </div>
   )
 }
 

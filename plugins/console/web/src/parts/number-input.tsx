@@ -18,5 +18,14 @@ export function NumberInput(props: NumberInputProps) {
     else notifications.show({ color: 'orange', message: texts.common.noNumber(text, allowDecimal) })
   }
   // What is wrong is told, and not made right: of 0 requests a second would be 1.
-  return <MantineNumberInput onPasteCapture={paste} clampBehavior="none" {...props} />
+  // A part is told by the server where it takes none: without its point 1.5 would be 15.
+  return (
+    <MantineNumberInput
+      onPasteCapture={paste}
+      clampBehavior="none"
+      {...props}
+      allowDecimal
+      allowedDecimalSeparators={['.', ',']}
+    />
+  )
 }

@@ -18,6 +18,8 @@ export interface SettingProps<Value> {
   readonly stale?: readonly QueryKey[]
   readonly load: (signal: AbortSignal) => Promise<Value>
   readonly save: (value: Value) => Promise<unknown>
+  /** Shown, and not to be changed. */
+  readonly isReadOnly?: boolean
   readonly children: (
     value: Value,
     change: (value: Value) => void,
@@ -27,7 +29,16 @@ export interface SettingProps<Value> {
   ) => ReactNode
 }
 
-export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, children }: SettingProps<Value>) {
+export function Setting<Value>({
+  title,
+  hint,
+  queryKey,
+  stale = [],
+  load,
+  save,
+  isReadOnly = false,
+  children,
+}: SettingProps<Value>) {
   const queryClient = useQueryClient()
   const [changed, setChanged] = useState<{ readonly value: Value }>()
   const stored = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) })
@@ -68,9 +79,13 @@ export function Setting<Value>({ title, hint, queryKey, stale = [], load, save, 
           )}
           {unsaid !== null && <ProblemAlert error={unsaid} />}
           {stored.isPending && <Skeleton h={36} />}
-          {value !== undefined &&
-            stored.data !== undefined &&
-            children(value, change, stored.data, { ...formErrorsOf(saving.error), ...refused })}
+          {value !== undefined && stored.data !== undefined && (
+            <fieldset className="plain-fieldset" disabled={isReadOnly}>
+              <Stack gap="sm">
+                {children(value, change, stored.data, { ...formErrorsOf(saving.error), ...refused })}
+              </Stack>
+            </fieldset>
+          )}
           <Unsaved isDirty={changed !== undefined} />
           {changed !== undefined && (
             <Group>

@@ -24,7 +24,7 @@ export function RuleCard({ rule, onEdit, onRemove }: RuleCardProps) {
   return (
     <Paper withBorder p="sm">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
-        <div>
+        <div style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
           <Group gap="xs">
             <State text={words.effects[effect]} is={effect === 'allow' ? 'good' : 'bad'} />
             <Text fw={600} style={{ overflowWrap: 'anywhere' }}>

@@ -14,6 +14,7 @@ export function BlockPublic({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="block-public"
+      needs={['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']}
       title={texts.bucket.block}
       hint={texts.bucket.blockHint}
       stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}

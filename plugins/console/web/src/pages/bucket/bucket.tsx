@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react'
 import { Problem } from '../../api/problem.ts'
 import { type BucketTab, bucketTabs } from '../../app/bucket-tabs.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Name } from '../../parts/name.tsx'
 import { useKnownRights } from '../../parts/rights.ts'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { texts } from '../../texts/index.ts'
@@ -73,7 +74,7 @@ export function Bucket() {
   return (
     <Stack>
       <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-        {bucket}
+        <Name>{bucket}</Name>
       </Title>
       {isMissing(error) ? (
         <>

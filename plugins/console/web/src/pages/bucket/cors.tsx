@@ -29,6 +29,7 @@ export function CorsRules({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="cors"
+      needs={['s3:PutBucketCORS']}
       title={words.cors}
       hint={words.corsHint}
       load={signal => callTagged('getBucketCors', { params, signal })}

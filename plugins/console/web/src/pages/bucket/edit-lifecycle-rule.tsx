@@ -185,6 +185,8 @@ const names: Readonly<Record<string, keyof Values>> = {
   'filter.prefix': 'prefix',
   'filter.sizeGreaterThan': 'sizeGreaterThan',
   'filter.sizeLessThan': 'sizeLessThan',
+  // The first of the actions, where there is none.
+  expiration: 'expireDays',
   'expiration.days': 'expireDays',
   'expiration.date': 'expireDate',
   'expiration.expiredObjectDeleteMarker': 'expiredObjectDeleteMarker',

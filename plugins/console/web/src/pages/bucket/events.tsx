@@ -10,6 +10,7 @@ import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { useForm } from '../../parts/form.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
+import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
@@ -44,6 +45,7 @@ interface EditorProps {
 }
 
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
+  const mayChange = useRights(bucket).has('s3:PutBucketNotification')
   const form = useForm({ initialValues: { subscriptions } })
   const targets = useQuery({
     queryKey: ['notify-targets', 'of-rules'],
@@ -79,57 +81,61 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     })
   return (
     <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
-      <Stack>
-        <Conflict error={unsaid} onLoad={onChanged} />
-        {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
-        {targets.isSuccess && arns.length === 0 && <Text c="dimmed">{words.noTargets}</Text>}
-        {rules.map(({ arn }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a new rule has no id before it is saved
-          <Paper key={index} withBorder p="md">
-            <SimpleGrid cols={{ base: 1, sm: 2 }}>
-              <NativeSelect
-                label={words.ruleTarget}
-                data={[...new Set([arn, ...arns])].map(value => ({
-                  value,
-                  label: refusals.get(value)?.label(nameOf(value)) ?? nameOf(value),
-                }))}
-                description={refusals.get(arn)?.hint}
-                {...form.getInputProps(`subscriptions.${index}.arn`)}
-              />
-              <TagsInput
-                label={words.ruleEvents}
-                data={commonEvents}
-                {...form.getInputProps(`subscriptions.${index}.events`)}
-              />
-              <TextInput label={words.prefix} {...form.getInputProps(`subscriptions.${index}.prefix`)} />
-              <TextInput label={words.suffix} {...form.getInputProps(`subscriptions.${index}.suffix`)} />
-            </SimpleGrid>
-            <Group justify="flex-end" mt="xs">
-              <MoveButtons
-                nameOf={at => words.rule(at + 1)}
-                index={index}
-                count={rules.length}
-                onMove={to => form.reorderListItem('subscriptions', { from: index, to })}
-                onRemove={() => form.removeListItem('subscriptions', index)}
-              />
+      <fieldset className="plain-fieldset" disabled={!mayChange}>
+        <Stack>
+          <Conflict error={unsaid} onLoad={onChanged} />
+          {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
+          {targets.isSuccess && arns.length === 0 && <Text c="dimmed">{words.noTargets}</Text>}
+          {rules.map(({ arn }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a new rule has no id before it is saved
+            <Paper key={index} withBorder p="md">
+              <SimpleGrid cols={{ base: 1, sm: 2 }}>
+                <NativeSelect
+                  label={words.ruleTarget}
+                  data={[...new Set([arn, ...arns])].map(value => ({
+                    value,
+                    label: refusals.get(value)?.label(nameOf(value)) ?? nameOf(value),
+                  }))}
+                  description={refusals.get(arn)?.hint}
+                  {...form.getInputProps(`subscriptions.${index}.arn`)}
+                />
+                <TagsInput
+                  label={words.ruleEvents}
+                  data={commonEvents}
+                  {...form.getInputProps(`subscriptions.${index}.events`)}
+                />
+                <TextInput label={words.prefix} {...form.getInputProps(`subscriptions.${index}.prefix`)} />
+                <TextInput label={words.suffix} {...form.getInputProps(`subscriptions.${index}.suffix`)} />
+              </SimpleGrid>
+              <Group justify="flex-end" mt="xs">
+                <MoveButtons
+                  nameOf={at => words.rule(at + 1)}
+                  index={index}
+                  count={rules.length}
+                  onMove={to => form.reorderListItem('subscriptions', { from: index, to })}
+                  onRemove={() => form.removeListItem('subscriptions', index)}
+                />
+              </Group>
+            </Paper>
+          ))}
+          {mayChange && (
+            <Group>
+              <Button
+                variant="default"
+                leftSection={<IconPlus size={16} aria-hidden />}
+                onClick={add}
+                disabled={arns.length === 0}
+              >
+                {words.addRule}
+              </Button>
+              <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
+                {texts.common.save}
+              </Button>
+              <Unsaved isDirty={form.isDirty()} />
             </Group>
-          </Paper>
-        ))}
-        <Group>
-          <Button
-            variant="default"
-            leftSection={<IconPlus size={16} aria-hidden />}
-            onClick={add}
-            disabled={arns.length === 0}
-          >
-            {words.addRule}
-          </Button>
-          <Button type="submit" loading={saving.isPending} disabled={!form.isDirty()}>
-            {texts.common.save}
-          </Button>
-          <Unsaved isDirty={form.isDirty()} />
-        </Group>
-      </Stack>
+          )}
+        </Stack>
+      </fieldset>
     </form>
   )
 }

@@ -17,6 +17,7 @@ export function ObjectLock({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="object-lock"
+      needs={['s3:PutBucketObjectLockConfiguration']}
       title={words.lock}
       load={signal => call('getBucketObjectLock', { params, signal })}
       save={body => call('setBucketObjectLock', { params, body })}
@@ -68,9 +69,12 @@ function Retention({ lock, errors, onChange }: RetentionProps) {
             label={words.retentionPeriod}
             min={1}
             allowDecimal={false}
-            value={period}
+            required
+            data-path={unit}
+            value={Number.isNaN(period) ? '' : period}
             error={errors[unit]}
-            onChange={given => onChange(changed({ mode, unit, period: Number(given) }))}
+            // Emptied it is no number, rather than 0, into which one would go on typing.
+            onChange={given => onChange(changed({ mode, unit, period: given === '' ? Number.NaN : Number(given) }))}
           />
           <NativeSelect
             label={words.retentionUnit}

@@ -42,6 +42,7 @@ function Versioning({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="versioning"
+      needs={['s3:PutBucketVersioning']}
       title={texts.bucket.versioning}
       load={signal => call('getBucketVersioning', { params, signal })}
       save={body => call('setBucketVersioning', { params, body })}
@@ -70,6 +71,7 @@ function Quota({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="quota"
+      needs={['admin:SetBucketQuota']}
       title={texts.bucket.quota}
       load={signal => call('getBucketQuota', { params, signal })}
       save={body => call('setBucketQuota', { params, body })}
@@ -103,6 +105,7 @@ function Encryption({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="encryption"
+      needs={['s3:PutEncryptionConfiguration']}
       title={texts.bucket.encryption}
       load={load}
       save={value => saveEncryption(bucket, value)}
@@ -118,6 +121,7 @@ function Tags({ bucket }: { bucket: string }) {
     <BucketSetting
       bucket={bucket}
       id="tags"
+      needs={['s3:PutBucketTagging']}
       title={texts.bucket.tags}
       load={async signal => {
         const { document, etag } = await callTagged('getBucketTags', { params, signal })

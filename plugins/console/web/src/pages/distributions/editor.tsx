@@ -11,6 +11,7 @@ import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { useSaving } from '../../parts/saved-form.tsx'
 import { TabRow } from '../../parts/tab-row.tsx'
@@ -27,13 +28,13 @@ import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
 import { openedBy } from './opened.ts'
 import { Restrictions } from './restrictions.tsx'
-import { SignLink } from './sign-link.tsx'
 import { TestRequest } from './test-request.tsx'
 
 const words = texts.distributions
 const DistributionSettings = lazy(async () => ({
   default: (await import('../cache/distribution-settings.tsx')).DistributionSettings,
 }))
+const SignLink = lazy(async () => ({ default: (await import('./sign-link.tsx')).SignLink }))
 const Purge = lazy(async () => ({ default: (await import('../cache/purge.tsx')).Purge }))
 const WarmUp = lazy(async () => ({ default: (await import('../cache/warm-up.tsx')).WarmUp }))
 const Statistics = lazy(async () => ({ default: (await import('../cache/statistics.tsx')).Statistics }))
@@ -68,7 +69,7 @@ function StoredDistribution({ id }: { id: string }) {
     return (
       <Stack align="flex-start">
         <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
-          {id}
+          <Name>{id}</Name>
         </Title>
         {failure}
         <Anchor component={Link} to="/distributions" underline="always">
@@ -190,7 +191,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
         </Stack>
       </StaysInTabs>
       {question}
-      {isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}
+      <Suspense>{isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}</Suspense>
     </DraftProvider>
   )
 }

@@ -83,7 +83,8 @@ export function Events() {
       notifyFailure(error)
     }
   }
-  const mayAdd = [useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(may => may)
+  const mayUpdate = useMay('admin:ConfigUpdate')
+  const mayAdd = [useMay('admin:GetConfig'), mayUpdate].every(may => may)
   const maySeeServer = useMay('admin:ServerInfo')
   const schema = useQuery({
     queryKey: ['config-schema'],
@@ -112,7 +113,7 @@ export function Events() {
         refetchInterval={5000}
         load={({ signal }) => call('listNotifyTargets', { signal })}
         columns={columnsOf(startedAt, {
-          test: target => void test(target),
+          ...(mayUpdate && { test: target => void test(target) }),
           open: (dialog, target) => setOpen({ dialog, target }),
           ...(kinds.length > 0 && {
             edit: target => void edit(target),
@@ -169,9 +170,9 @@ type Open =
   | { readonly dialog: 'edit'; readonly target: Target; readonly values: Values }
 
 interface Deeds {
-  readonly test: (target: Target) => void
   readonly open: (dialog: Asked, target: Target) => void
   /** Absent for callers who may not change the settings. */
+  readonly test?: (target: Target) => void
   readonly edit?: (target: Target) => void
   readonly enable?: (target: Target) => void
 }
@@ -198,12 +199,16 @@ function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: 
       isActions: true,
       render: target => (
         <>
-          <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => test(target)} />
-          <Tool
-            label={`${texts.events.replayTo} ${target.id}`}
-            icon={IconHistory}
-            onClick={() => open('replay', target)}
-          />
+          {test !== undefined && (
+            <>
+              <Tool label={`${texts.events.test} ${target.id}`} icon={IconSend} onClick={() => test(target)} />
+              <Tool
+                label={`${texts.events.replayTo} ${target.id}`}
+                icon={IconHistory}
+                onClick={() => open('replay', target)}
+              />
+            </>
+          )}
           {target.deadLetters > 0 && (
             <Tool
               label={`${texts.events.show} ${target.id}`}

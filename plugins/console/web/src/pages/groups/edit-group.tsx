@@ -4,6 +4,7 @@ import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
 import { changedFields, type Principal, PrincipalForm, useNoteCheck } from '../../parts/principal-form.tsx'
+import { requireKnown } from '../../parts/require-known.ts'
 import { texts } from '../../texts/index.ts'
 import type { Group } from './groups.tsx'
 
@@ -27,6 +28,7 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
   const made = useRef<Principal>(undefined)
   const create = async (given: Principal) => {
     if (made.current?.name !== given.name) {
+      await requireKnown([{ of: 'policies', field: '/policyNames', before: [], after: given.policyNames }])
       const { name, description, related } = given
       await call('createGroup', { body: { name, description, members: [...related] } })
       made.current = { ...given, policyNames: [] }
@@ -46,6 +48,10 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
     const params = { group: existing.name }
     const body = changedFields(existing, given)
     await requireNote(existing, body, async () => (await call('getGroup', { params })).description)
+    await requireKnown([
+      { of: 'policies', field: '/policyNames', before: existing.policyNames, after: given.policyNames },
+      { of: 'users', field: '/related', before: existing.related, after: given.related },
+    ])
     if (Object.keys(body).length > 0) await call('updateGroup', { params, body })
     await changePolicies(params, existing.policyNames, given.policyNames)
     const members = given.related.filter(member => !existing.related.includes(member))

@@ -40,6 +40,7 @@ export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
   const mayWrite = rights.has('s3:PutObject')
   const emptyText = mayWrite ? texts.objects.empty : texts.objects.emptyForReaders
   useRefreshAfterUploads(bucket)
+  const isDenied = listing.error instanceof Problem && listing.error.status === 403
   return (
     <DropZone bucket={bucket} prefix={prefix} isOpen={mayWrite}>
       <Stack gap="sm">
@@ -63,11 +64,15 @@ export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
             onSelect={setSelected}
           />
         </Group>
-        {listing.error !== null && (
-          <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
-        )}
-        {listing.error instanceof Problem && listing.error.status === 403 && (
-          <OpenFolder bucket={bucket} prefix={prefix} />
+        {isDenied ? (
+          <>
+            <Text>{(listing.error as Problem).message}</Text>
+            <OpenFolder bucket={bucket} prefix={prefix} />
+          </>
+        ) : (
+          listing.error !== null && (
+            <ProblemAlert error={listing.error} onRetry={listing.refetch} isStale={listing.isStale} />
+          )
         )}
         {!listing.isPending && listing.error === null && listing.count === 0 && (
           <Stack align="center" py="xl">

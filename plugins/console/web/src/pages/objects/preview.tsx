@@ -8,6 +8,7 @@ import type { ObjectDetails } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
+import { shownLines } from '../../parts/shown-text.ts'
 import { texts } from '../../texts/index.ts'
 
 const textBytesMax = 64 * 1024
@@ -97,7 +98,7 @@ function TextPreview({ bucket, query, details, label }: LoadedProps & { readonly
         role="region"
         aria-label={label}
       >
-        {data.text}
+        {shownLines(data.text)}
       </Code>
     </Stack>
   )

@@ -3,6 +3,7 @@ import { Group, NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer, ObjectDetails } from '../../api/operations.ts'
+import { atField } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from '../bucket/bucket-setting.tsx'
 import { bucketQuery } from './queries.ts'
@@ -22,7 +23,11 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
         id={`retention ${versionId} ${key}`}
         title={texts.objects.retention}
         load={signal => call('getObjectRetention', { params, query, signal })}
-        save={(body: Retention) => call('setObjectRetention', { params, query, body })}
+        save={(body: Retention) =>
+          call('setObjectRetention', { params, query, body }).catch(error => {
+            throw atField(error, 'object_locked', '/retainUntil')
+          })
+        }
       >
         {({ mode, retainUntil }, change, _, errors) => (
           <Group grow align="flex-end">

@@ -3,7 +3,7 @@ import { Drawer, Stack } from '@mantine/core'
 import type { Answer } from '../../api/operations.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { shownText } from '../../parts/shown-text.ts'
+import { shownJson, shownText } from '../../parts/shown-text.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.operate
@@ -27,7 +27,7 @@ export function AuditEntry({ entry, onClose }: AuditEntryProps) {
       {entry !== undefined && (
         <Stack>
           <Facts facts={factsOf(entry)} />
-          <Copyable label={words.asJson} text={JSON.stringify(entry, undefined, 2)} />
+          <Copyable label={words.asJson} text={shownJson(entry)} />
         </Stack>
       )}
     </Drawer>

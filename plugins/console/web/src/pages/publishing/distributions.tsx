@@ -9,6 +9,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Name } from '../../parts/name.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -140,9 +141,10 @@ function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribu
         <Anchor
           component={Link}
           to="/buckets/$bucket"
+          className="long-name"
           {...({ params: { bucket }, search: pathPrefix === '' ? {} : { prefix: pathPrefix } } as object)}
         >
-          {bucket}/{pathPrefix}
+          <Name>{`${bucket}/${pathPrefix}`}</Name>
         </Anchor>
       ),
     },

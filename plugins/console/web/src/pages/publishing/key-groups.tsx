@@ -12,6 +12,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { Name } from '../../parts/name.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { Tool } from '../../parts/tool.tsx'
@@ -99,8 +100,8 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
           <Stack gap={4}>
             {group.keys.map(key => (
               <Group key={key.id} gap={6} wrap="nowrap">
-                <Text size="sm">
-                  {key.name || key.id} · {key.algorithm}
+                <Text size="sm" className="titled">
+                  <Name>{key.name || key.id}</Name> · {key.algorithm}
                 </Text>
                 {!key.enabled && <State text={texts.common.disabled} is="neutral" />}
                 {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}

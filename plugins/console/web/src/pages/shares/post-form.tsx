@@ -97,6 +97,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
 /** Fields of the body that have other names here. */
 const fieldNames: Readonly<Record<string, string>> = {
   keyPrefix: 'key',
+  contentLengthRange: 'sizeMaxMiB',
   'contentLengthRange.min': 'sizeMin',
   'contentLengthRange.max': 'sizeMaxMiB',
   contentTypePrefix: 'contentType',

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
 import { changedFields, type Principal, PrincipalForm, useNoteCheck } from '../../parts/principal-form.tsx'
+import { requireKnown } from '../../parts/require-known.ts'
 import { texts } from '../../texts/index.ts'
 import type { User } from './users.tsx'
 
@@ -34,6 +35,10 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
         const { items } = await call('listUsers', { query: { prefix: existing.name, limit: 1 } })
         return items[0]?.description ?? existing.description
       })
+      await requireKnown([
+        { of: 'policies', field: '/policyNames', before: existing.policyNames, after: given.policyNames },
+        { of: 'groups', field: '/related', before: existing.related, after: given.related },
+      ])
       if (Object.keys(body).length > 0) await call('updateUser', { params, body })
       await changePolicies(params, existing.policyNames, given.policyNames)
       await changeGroups(existing, given)

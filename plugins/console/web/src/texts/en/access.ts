@@ -4,6 +4,7 @@ import { formatCount } from '../../parts/format.ts'
 export const users = {
   title: 'Users',
   create: 'Create user',
+  noUser: (name: string) => `There is no user "${name}".`,
   none: 'There is no user yet. The root user needs none; everybody else, and every program, should have one of their own.',
   name: 'User',
   nameHint: 'The name is also the access key that the user signs in with. A secret key is made for it.',
