@@ -55,8 +55,10 @@ export function createProviderTests({ publications, clock, random }: ProviderTes
   return {
     async run(provider, text, signal) {
       const domain = domainOf(text)
-      if (domain === undefined)
-        throw dnsErrors.invalid_argument('domain must be a domain name, such as www.example.com.')
+      if (domain === undefined) {
+        const message = 'must be a domain name, such as www.example.com'
+        throw dnsErrors.invalid_argument(`domain ${message}.`, { cause: [{ element: '/domain', message }] })
+      }
       if (underWay.size >= testsMax)
         throw dnsErrors.too_many_requests(`${testsMax} tests of DNS providers run already.`)
       const running = test(provider, domain, signal)

@@ -74,8 +74,10 @@ if (withoutBrowser !== false) {
       (await admin.call('GET', '/buckets')).items.map(({ name }: { name: string }) => name),
       ['photos'],
     )
+    await pair(dialog, 'tag', 2).last().fill('v')
+    await dialog.getByText(words[1]!).waitFor({ state: 'detached' })
+    for (const index of [0, 2]) await dialog.getByText(words[index]!).waitFor()
     for (const index of [3, 1]) await dialog.getByRole('button', { name: `Remove tag ${index}` }).click()
-    await pair(dialog, 'tag', 1).last().fill('v')
     await dialog.getByRole('button', { name: 'Create' }).click()
     await dialog.waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/buckets/tagged/tags')).tags, { fine: 'v' })

@@ -133,6 +133,12 @@ export function formErrorsOf(error: unknown): Record<string, string> {
   )
 }
 
+/** The same at other paths; what comes to one field stands there together. */
+export function movedErrors(errors: Readonly<Record<string, string>>, pathOf: (path: string) => string) {
+  const byPath = Map.groupBy(Object.entries(errors), ([path]) => pathOf(path))
+  return Object.fromEntries([...byPath].map(([path, all]) => [path, sentences(all.map(([, text]) => text))]))
+}
+
 /** Several as one text, each once. */
 const sentences = (messages: readonly string[]): string => {
   const [first = '', ...others] = new Set(messages)

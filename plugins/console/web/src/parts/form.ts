@@ -29,13 +29,26 @@ export function useFormOf<Values extends object>(
   return form
 }
 
-/** What is at `aliases.3`, or the last thing on the way there: a list that is shorter by now, an object whose names have dots. */
-function valueAt(values: unknown, path: string): unknown {
+/**
+ * What is at `aliases.3`, or the last thing on the way there: a list that is shorter by now, an object whose names have dots. Of names with values,
+ * which are typed as a list of pairs, the pairs of this name.
+ */
+export function valueAt(values: unknown, path: string): unknown {
   let found = values
-  for (const name of path.split('.')) {
+  const names = path.split('.')
+  for (const [index, name] of names.entries()) {
+    if (isPairs(found)) {
+      const wanted = names.slice(index).join('.')
+      return found.filter(([given]) => given.trim() === wanted)
+    }
     const next = typeof found === 'object' && found !== null ? (found as Record<string, unknown>)[name] : undefined
     if (next === undefined) break
     found = next
   }
   return found === values ? undefined : found
 }
+
+const isPairs = (value: unknown): value is readonly (readonly [string, string])[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every(one => Array.isArray(one) && one.length === 2 && one.every(part => typeof part === 'string'))

@@ -2,6 +2,7 @@
 import { Switch, TextInput } from '@mantine/core'
 import { useRef } from 'react'
 import { atField } from '../api/problem.ts'
+import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
 import { useForm } from './form.ts'
 import { FormDialog } from './form-dialog.tsx'
@@ -46,6 +47,8 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
       related: [...(existing?.related ?? [])],
     },
   })
+  const mayAttach = useMay('admin:AttachUserOrGroupPolicy')
+  const mayJoin = useMay('admin:AddUserToGroup')
   const save = () => {
     const { name, isEnabled, ...given } = form.getValues()
     return onSave({ ...given, name: name.trim(), status: isEnabled ? 'enabled' : 'disabled' }).catch(error => {
@@ -75,13 +78,17 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
           {...form.getInputProps('name')}
         />
       )}
-      <NamesInput
-        label={texts.users.policies}
-        of="policies"
-        {...form.getInputProps('policyNames')}
-        value={form.values.policyNames}
-      />
-      <NamesInput label={words.related} of={related} {...form.getInputProps('related')} value={form.values.related} />
+      {mayAttach && (
+        <NamesInput
+          label={texts.users.policies}
+          of="policies"
+          {...form.getInputProps('policyNames')}
+          value={form.values.policyNames}
+        />
+      )}
+      {mayJoin && (
+        <NamesInput label={words.related} of={related} {...form.getInputProps('related')} value={form.values.related} />
+      )}
       <TextInput label={texts.common.description} {...form.getInputProps('description')} />
       {existing !== undefined && (
         <Switch label={words.isEnabled} {...form.getInputProps('isEnabled', { type: 'checkbox' })} />

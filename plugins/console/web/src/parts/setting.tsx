@@ -7,6 +7,7 @@ import { formErrorsOf, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
+import { valueAt } from './form.ts'
 import { Section } from './section.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -57,19 +58,23 @@ export function Setting<Value>({
   const { element, unsaid } = useBesideFields(saving.error, setRefused)
   // Whoever may not read a setting need not see that there is one.
   if (stored.error instanceof Problem && stored.error.status === 403) return null
+  const value = changed === undefined ? stored.data : changed.value
   const change = (next: Value) => {
     setChanged({ value: next })
-    // They were about what was sent, or was to be.
+    // What was said of other parts of what was sent, or was to be, holds still.
+    const said = Object.entries({ ...formErrorsOf(saving.error), ...refused })
+    const isAsBefore = ([path]: readonly [string, string]) =>
+      JSON.stringify(valueAt(next, path)) === JSON.stringify(valueAt(value, path))
+    setRefused(Object.fromEntries(said.filter(isAsBefore)))
     saving.reset()
-    setRefused({})
   }
-  const value = changed === undefined ? stored.data : changed.value
   return (
     <Section title={title} hint={hint}>
       <form
         {...element}
         onSubmit={event => {
           event.preventDefault()
+          setRefused({})
           if (changed !== undefined) saving.mutate(changed.value)
         }}
       >

@@ -1,6 +1,7 @@
 import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
+import { movedErrors } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { type UseFormReturnType, useForm } from '../../parts/form.ts'
@@ -161,14 +162,13 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
     isDirty: () => form.isDirty(),
     setErrors: (errors: Record<string, string>) =>
       form.setErrors(
-        Object.fromEntries(
-          Object.entries(errors).map(([path, message]) => [
-            path.startsWith(prefix)
-              ? path.slice(prefix.length).replace(/^(principals|actions|.*Ip)\.\d+$/, '$1')
-              : path,
-            message,
-          ]),
-        ),
+        movedErrors(errors, path => {
+          if (!path.startsWith(prefix)) return path
+          const within = path.slice(prefix.length)
+          // It ends before it begins.
+          if (within === 'conditions.timeWindow') return `${within}.to`
+          return within.replace(/^(principals|actions|.*Ip)\.\d+$/, '$1')
+        }),
       ),
   }
   const { match } = form.values

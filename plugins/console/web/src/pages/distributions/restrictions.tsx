@@ -40,7 +40,8 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
           />
         )}
       </SimpleGrid>
-      {header.value !== '' && (
+      {/* One that is not saved yet has no value to replace. */}
+      {header.value !== '' && !form.isDirty('restrictions.originSecretHeader.name') && (
         <Group>
           <Button variant="default" onClick={() => setRotating(true)}>
             {words.rotateSecret}

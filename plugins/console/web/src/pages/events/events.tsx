@@ -14,6 +14,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
@@ -37,15 +38,6 @@ export function Events() {
   const queryClient = useQueryClient()
   const refresh = () =>
     Promise.all([['notify-targets'], ['config']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
-  const run = async (work: () => Promise<unknown>, message: string) => {
-    try {
-      await work()
-      notifications.show({ color: 'teal', message })
-    } catch (error) {
-      notifyFailure(error)
-    }
-    await refresh()
-  }
   const test = async ({ id, enabled }: Target) => {
     try {
       // The request has worked even where the delivery has not.
@@ -58,12 +50,18 @@ export function Events() {
     }
     await refresh()
   }
-  const enable = ({ id }: Target) =>
-    run(
-      () =>
-        call('updateConfigSubsystem', { params: { subsys: subsystemOf(id) }, body: { settings: { enable: 'on' } } }),
-      texts.events.isNowEnabled(id),
-    )
+  /** What is wrong with its settings is found when it is enabled: then they are opened. */
+  const enable = async (target: Target) => {
+    const params = { subsys: subsystemOf(target.id) }
+    try {
+      await call('updateConfigSubsystem', { params, body: { settings: { enable: 'on' } } })
+      notifications.show({ color: 'teal', message: texts.events.isNowEnabled(target.id) })
+      await refresh()
+    } catch (error) {
+      notifyFailure(error)
+      if (error instanceof Problem && error.fields.length > 0) await edit(target)
+    }
+  }
   const disable = async ({ id }: Target) => {
     await call('updateConfigSubsystem', { params: { subsys: subsystemOf(id) }, body: { settings: { enable: 'off' } } })
     await refresh()

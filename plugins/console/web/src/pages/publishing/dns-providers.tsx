@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
@@ -91,24 +92,25 @@ function columnsOf(setOpen: (open: Open) => void): Column<Provider>[] {
 }
 
 function TestProvider({ name, onClose }: { name: string; onClose: () => void }) {
-  const [domain, setDomain] = useState('')
+  const form = useForm({ initialValues: { domain: '' } })
   const test = async () => {
     const { ok, record, step, error, durationMs } = await call('testDnsProvider', {
       params: { name },
-      body: { domain: domain.trim() },
+      body: { domain: form.getValues().domain.trim() },
     })
     if (!ok) throw new Error(texts.publishing.testFailed(step, error))
     notifications.show({ color: 'teal', message: texts.publishing.testWorked(record, durationMs) })
   }
   return (
-    <FormDialog title={name} submit={texts.events.test} onSubmit={test} onClose={onClose}>
-      <TextInput
-        label={texts.publishing.domain}
-        required
-        data-autofocus
-        value={domain}
-        onChange={event => setDomain(event.currentTarget.value)}
-      />
+    <FormDialog
+      title={name}
+      submit={texts.events.test}
+      // Nothing is lost with it.
+      form={{ setErrors: form.setErrors, isDirty: () => false }}
+      onSubmit={test}
+      onClose={onClose}
+    >
+      <TextInput label={texts.publishing.domain} required data-autofocus {...form.getInputProps('domain')} />
     </FormDialog>
   )
 }

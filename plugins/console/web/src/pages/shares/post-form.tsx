@@ -3,6 +3,7 @@ import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { movedErrors } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
@@ -59,10 +60,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       size="lg"
       {...(made === undefined && { submit: words.make })}
       form={{
-        setErrors: errors =>
-          form.setErrors(
-            Object.fromEntries(Object.entries(errors).map(([path, text]) => [fieldNames[path] ?? path, text])),
-          ),
+        setErrors: errors => form.setErrors(movedErrors(errors, path => fieldNames[path] ?? path)),
         isDirty: () => form.isDirty(),
       }}
       onSubmit={make}
