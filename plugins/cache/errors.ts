@@ -1,4 +1,4 @@
-import { defineErrors } from 'svc/kernel'
+import { defineErrors, isCatalogError } from 'svc/kernel'
 
 export const cacheErrors = defineErrors({
   already_exists: { status: 409, title: 'There is a cache policy of that name already.' },
@@ -17,4 +17,30 @@ export const cacheErrors = defineErrors({
 
 /** `element`: JSON Pointer into the document; the message has no subject. */
 export const invalidRequest = (element: string, message: string): Error =>
-  cacheErrors.invalid_cache_request(`${element === '' ? 'The body' : element} ${message}.`)
+  cacheErrors.invalid_cache_request(`${element === '' ? 'The body' : element} ${message}.`, {
+    cause: [{ element, message }],
+  })
+
+/** Throws the first refusal of a field, with those of the other checks, each once. */
+export function requireAll(checks: readonly (() => void)[]): void {
+  const problems = new Map<string, FieldProblem>()
+  let first: Error | undefined
+  for (const check of checks) {
+    try {
+      check()
+    } catch (error) {
+      if (!isCatalogError(error) || !Array.isArray(error.cause)) throw error
+      first ??= error
+      for (const problem of error.cause as FieldProblem[])
+        problems.set(`${problem.element} ${problem.message}`, problem)
+    }
+  }
+  if (first === undefined) return
+  first.cause = [...problems.values()]
+  throw first
+}
+
+interface FieldProblem {
+  readonly element: string
+  readonly message: string
+}

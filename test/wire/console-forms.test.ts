@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { withoutBrowser } from './browser.ts'
-import { hasData, startConsole } from './console.ts'
+import { hasData, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -98,6 +98,18 @@ if (withoutBrowser !== false) {
     await field(dialog, 'expireDays').fill('99999999999')
     await refuses(t, dialog, [/at most 2147483647/], 'too many days')
     t.same((await admin.call('GET', '/buckets/photos/lifecycle')).rules, [])
+
+    await page.goto(`${url}/buckets/photos?tab=lifecycle`)
+    await page.getByRole('button', { name: 'All rules as JSON' }).click()
+    const rules = [
+      { enabled: true, expiration: { days: 1 } },
+      { enabled: true, expiration: { days: 0 }, noncurrentExpiration: { noncurrentDays: 0 } },
+    ]
+    const editor = page.getByRole('textbox', { name: 'All rules as JSON' })
+    await retype(editor, `[\n${rules.map(rule => JSON.stringify(rule)).join(',\n')}\n]`)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/^Line 3, column \d+: expiration.days: 'Days'.*positive/).waitFor()
+    await page.getByText(/^Line 3, column \d+: noncurrentExpiration.noncurrentDays:/).waitFor()
     t.same(flaws, [])
   })
 

@@ -1,8 +1,14 @@
 /** Checks whether documents of the cache may be stored, beside the others that exist or will exist. */
 import type { Distribution } from 'svc/plugins/distributions/api'
 import { headerSecretCharactersMin, isReference } from 'svc/plugins/secret-references/api'
-import { cacheErrors, invalidRequest } from '../errors.ts'
-import { builtInPolicies, type CacheLevel, type PartialPolicy, resolvePolicy } from '../policy/policy.ts'
+import { cacheErrors, invalidRequest, requireAll } from '../errors.ts'
+import {
+  builtInPolicies,
+  type CacheLevel,
+  type LevelSettings,
+  type PartialPolicy,
+  resolvePolicy,
+} from '../policy/policy.ts'
 import { compiled } from '../warm/targets.ts'
 import { patternKey } from './configuration.ts'
 import type { StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
@@ -27,13 +33,16 @@ const namedIn =
   }
 
 export function requireSettings({ cache, debug: { secret } }: StoredSettings, values: CacheValues): void {
-  if (secret !== '' && !isReference(secret) && secret.length < headerSecretCharactersMin) {
-    throw invalidRequest(
-      '/debug/secret',
-      `has less than ${headerSecretCharactersMin} characters, so that it could be guessed: give a longer one, or none`,
-    )
-  }
-  requireLevels([['cluster', cache, '/cache']], namedIn(values))
+  requireAll([
+    () => {
+      if (secret === '' || isReference(secret) || secret.length >= headerSecretCharactersMin) return
+      throw invalidRequest(
+        '/debug/secret',
+        `has less than ${headerSecretCharactersMin} characters, so that it could be guessed: give a longer one, or none`,
+      )
+    },
+    () => requireLevels([['cluster', cache, '/cache']], namedIn(values)),
+  ])
 }
 
 export function requireDistribution(
@@ -41,26 +50,33 @@ export function requireDistribution(
   value: DistributionCacheContent,
   values: CacheValues,
 ): void {
-  for (const [index, pattern] of value.warmOnWrite.entries())
-    compiled({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
   const find = namedIn(values)
   const above: Levels = [
     ['cluster', values.settings?.cache ?? {}, '/cache'],
     ['distribution', value.cache, '/cache'],
   ]
-  requireLevels(above, find)
-  for (const [index, { host, cache }] of value.domains.entries()) {
-    const element = `/domains/${index}`
-    if (!aliases.includes(host)) throw invalidRequest(`${element}/host`, `is no alias of the distribution ${id}`)
-    requireLevels([...above, ['domain', cache, `${element}/cache`]], find)
-  }
   const patterns = new Set(behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
-  for (const [index, { pathPattern, cache }] of value.behaviors.entries()) {
-    const element = `/behaviors/${index}`
-    if (!patterns.has(patternKey(pathPattern)))
-      throw invalidRequest(`${element}/pathPattern`, `is of no behavior of the distribution ${id}`)
-    requireLevels([...above, ['behavior', cache, `${element}/cache`]], find)
+  const refuse = (element: string, isWrong: boolean, message: string) => () => {
+    if (isWrong) throw invalidRequest(element, message)
   }
+  requireAll([
+    ...value.warmOnWrite.map((pattern, index) => () => {
+      compiled({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
+    }),
+    () => requireLevels(above, find),
+    ...value.domains.flatMap(({ host, cache }, index) => [
+      refuse(`/domains/${index}/host`, !aliases.includes(host), `is no alias of the distribution ${id}`),
+      () => requireLevels([...above, ['domain', cache, `/domains/${index}/cache`]], find),
+    ]),
+    ...value.behaviors.flatMap(({ pathPattern, cache }, index) => [
+      refuse(
+        `/behaviors/${index}/pathPattern`,
+        !patterns.has(patternKey(pathPattern)),
+        `is of no behavior of the distribution ${id}`,
+      ),
+      () => requireLevels([...above, ['behavior', cache, `/behaviors/${index}/cache`]], find),
+    ]),
+  ])
 }
 
 /** `webhooks`: ids of the webhooks that the distribution has, or will have. */
@@ -92,7 +108,11 @@ type Levels = readonly (readonly [level: CacheLevel, fields: LevelFields, elemen
 
 /** Throws for wrong fields of any level, and for an unknown policy or times out of order at the last level. */
 function requireLevels(given: Levels, named: (name: string) => PartialPolicy | undefined): void {
-  const settings = Object.fromEntries(given.map(([level, fields, element]) => [level, readLevel(fields, element)]))
+  const settings: Partial<Record<CacheLevel, LevelSettings>> = {}
+  const read = ([level, fields, element]: Levels[number]) => {
+    settings[level] = readLevel(fields, element)
+  }
+  requireAll(given.map(level => () => read(level)))
   const [, { policy }, element] = given.at(-1) as Levels[number]
   if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
     throw noPolicy(policy, `${element}/policy`)

@@ -1,7 +1,7 @@
 /** The fields of policies and levels: as the Admin API has them, and converted to milliseconds and bytes. */
 import { parseSize } from 'svc/kernel'
 import { type Static, type TProperties, Type } from 'typebox'
-import { invalidRequest } from '../errors.ts'
+import { invalidRequest, requireAll } from '../errors.ts'
 import { parseDuration } from '../policy/duration.ts'
 import type { CachePolicy, LevelSettings, PartialPolicy } from '../policy/policy.ts'
 
@@ -114,22 +114,25 @@ const converted: Readonly<Record<string, Convert>> = {
   'rangeCaching.blockSize': sizeOf,
 }
 
-/** Converts fields to a policy. `element`: their place in the document. Throws `invalid_cache_request`. */
+/** Converts fields to a policy. `element`: their place in the document. Throws `invalid_cache_request` with all that is wrong. */
 export function readPolicy(fields: PolicyFields, element = ''): PartialPolicy {
   const policy: Record<string, unknown> = {}
-  for (const name of Object.keys(policyFields)) {
+  const read = (name: string) => () => {
     const value = fields[name as keyof PolicyFields]
-    if (value === undefined) continue
+    if (value === undefined) return
     policy[name] = typeof value === 'object' ? readPart(name, value, element) : convert(name, value, element)
   }
-  check(policy as PartialPolicy, element)
+  requireAll([...Object.keys(policyFields).map(read), () => check(policy as PartialPolicy, element)])
   return policy as PartialPolicy
 }
 
 function readPart(name: string, value: object, element: string): object {
-  return Object.fromEntries(
-    Object.entries(value).map(([field, given]) => [field, convert(`${name}.${field}`, given, element)]),
-  )
+  const part: Record<string, unknown> = {}
+  const read = ([field, given]: [string, unknown]) => {
+    part[field] = convert(`${name}.${field}`, given, element)
+  }
+  requireAll(Object.entries(value).map(entry => () => read(entry)))
+  return part
 }
 
 function convert(path: string, value: unknown, element: string): unknown {
@@ -138,23 +141,30 @@ function convert(path: string, value: unknown, element: string): unknown {
 }
 
 function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialPolicy, element: string): void {
-  const rule = cacheKey?.queryString
-  if (rule !== undefined && !/^(none|all|(allow|deny):[^:]*)$/.test(rule))
-    throw invalidRequest(`${element}/cacheKey/queryString`, 'is none of none, all, allow:a,b and deny:a,b')
-  for (const [path, names] of [
-    ['cacheKey/headers', cacheKey?.headers],
-    ['cacheKey/cookies', cacheKey?.cookies],
-    ['bypass/headers', bypass?.headers],
-    ['bypass/cookies', bypass?.cookies],
-  ] as const) {
-    if (names?.every(name => headerName.test(name)) === false)
-      throw invalidRequest(`${element}/${path}`, 'has a name that no header or cookie can have')
+  const refuse = (field: string, isWrong: boolean, message: string) => () => {
+    if (isWrong) throw invalidRequest(`${element}/${field}`, message)
   }
-  const bytes = rangeCaching?.blockSize
-  if (bytes !== undefined && (bytes < blockSize.min || bytes > blockSize.max))
-    throw invalidRequest(`${element}/rangeCaching/blockSize`, 'is not between 64KiB and 1MiB')
-  if (browserCacheControl !== undefined && /[^\x20-\x7e]/.test(browserCacheControl))
-    throw invalidRequest(`${element}/browserCacheControl`, 'has a character that no header may have')
+  const refuseNames = (field: string, names: readonly string[] = []) =>
+    refuse(field, !names.every(name => headerName.test(name)), 'has a name that no header or cookie can have')
+  const rule = cacheKey?.queryString ?? 'none'
+  const bytes = rangeCaching?.blockSize ?? blockSize.min
+  requireAll([
+    refuse(
+      'cacheKey/queryString',
+      !/^(none|all|(allow|deny):[^:]*)$/.test(rule),
+      'is none of none, all, allow:a,b and deny:a,b',
+    ),
+    refuseNames('cacheKey/headers', cacheKey?.headers),
+    refuseNames('cacheKey/cookies', cacheKey?.cookies),
+    refuseNames('bypass/headers', bypass?.headers),
+    refuseNames('bypass/cookies', bypass?.cookies),
+    refuse('rangeCaching/blockSize', bytes < blockSize.min || bytes > blockSize.max, 'is not between 64KiB and 1MiB'),
+    refuse(
+      'browserCacheControl',
+      /[^\x20-\x7e]/.test(browserCacheControl ?? ''),
+      'has a character that no header may have',
+    ),
+  ])
 }
 
 /** Checks the effective policy, some of whose fields come from other levels. */
@@ -175,12 +185,22 @@ function quotaOf(value: string | number, element: string): number {
 /** Converts the settings of one level. */
 export function readLevel(fields: LevelFields, element = ''): LevelSettings {
   const { enabled, policy, autoInvalidate, quota, purgeWebhooks } = fields
+  let ofPolicy: PartialPolicy = {}
+  let bytes: number | undefined
+  requireAll([
+    () => {
+      ofPolicy = readPolicy(fields, element)
+    },
+    () => {
+      bytes = quota === undefined ? undefined : quotaOf(quota, `${element}/quota`)
+    },
+  ])
   return {
-    ...readPolicy(fields, element),
+    ...ofPolicy,
     ...(enabled !== undefined && { enabled }),
     ...(policy !== undefined && { policy }),
     ...(autoInvalidate !== undefined && { autoInvalidate }),
-    ...(quota !== undefined && { quota: quotaOf(quota, `${element}/quota`) }),
+    ...(bytes !== undefined && { quota: bytes }),
     ...(purgeWebhooks !== undefined && { purgeWebhooks }),
   }
 }

@@ -367,6 +367,22 @@ t.test('policies and settings', async t => {
   t.match((await call('PUT', settings, { domains: [{ host: 'other.test', cache: {} }] })).json, {
     detail: '/domains/0/host is no alias of the distribution site.',
   })
+  const allWrong = {
+    cache: { ttl: { default: 'zz', min: 'zz' }, staleIfError: 'zz', quota: '1KiB' },
+    domains: [{ host: 'other.test', cache: { policy: 'none', rangeCaching: { blockSize: 1 } } }],
+  }
+  t.same(
+    (await call('PUT', settings, allWrong)).json.errors.map(({ element }: { element: string }) => element),
+    [
+      '/cache/ttl/default',
+      '/cache/ttl/min',
+      '/cache/staleIfError',
+      '/cache/quota',
+      '/domains/0/host',
+      '/domains/0/cache/rangeCaching/blockSize',
+    ],
+    'all that is wrong, each once',
+  )
   t.equal((await call('PUT', settings, {}, { 'if-match': '"other"' })).status, 412)
   t.equal(
     (await call('PUT', settings, put.json, { 'if-match': `"${put.json.etag}"` })).status,

@@ -9,6 +9,7 @@ import { tags } from '@lezer/highlight'
 import { Box, InputLabel } from '@mantine/core'
 import { basicSetup, EditorView } from 'codemirror'
 import { useEffect, useId, useRef } from 'react'
+import { flushSync } from 'react-dom'
 import { styleNonce } from './style-nonce.ts'
 
 export interface Finding {
@@ -74,7 +75,8 @@ export function JsonEditor(props: JsonEditorProps) {
           EditorView.contentAttributes.of({ 'aria-labelledby': id }),
           EditorState.readOnly.of(isReadOnly),
           EditorView.updateListener.of(update => {
-            if (update.docChanged) tell.current(update.state.doc.toString())
+            // At once: whoever presses a button right after the last key means what stands here, not what was rendered before.
+            if (update.docChanged) flushSync(() => tell.current(update.state.doc.toString()))
           }),
         ],
       }),

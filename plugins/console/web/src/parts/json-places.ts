@@ -7,22 +7,31 @@ export interface Place {
   readonly column: number
 }
 
-/** The place of a member by its names from the root; of the innermost that is there, where it is not. */
+/** The place of a member by its names, or numbers in a list, from the root; of the innermost that is there, where it is not. */
 export function placeOf(text: string, path: readonly string[]): Place {
-  let node = jsonLanguage.parser.parse(text).topNode.getChild('Object')
+  const top = jsonLanguage.parser.parse(text).topNode
+  let node = top.getChild('Object') ?? top.getChild('Array')
   let at = node?.from ?? 0
   for (const name of path) {
-    const member = node?.getChildren('Property').find(property => nameOf(text, property) === name)
+    const member: Node | undefined =
+      node?.name === 'Array'
+        ? elementsOf(node)[Number(name)]
+        : node?.getChildren('Property').find(property => nameOf(text, property) === name)
     if (member === undefined) break
     at = member.from
-    node = member.getChild('Object')
+    node = member.name === 'Property' ? (member.getChild('Object') ?? member.getChild('Array')) : member
   }
   return placeAt(text, at)
 }
 
-type Property = ReturnType<NonNullable<ReturnType<typeof jsonLanguage.parser.parse>['topNode']['getChild']>>
+type Node = ReturnType<typeof jsonLanguage.parser.parse>['topNode']
 
-function nameOf(text: string, property: NonNullable<Property>): string | undefined {
+const elementsOf = (list: Node): readonly Node[] =>
+  ['Object', 'Array', 'String', 'Number', 'True', 'False', 'Null']
+    .flatMap(type => list.getChildren(type))
+    .sort((one, other) => one.from - other.from)
+
+function nameOf(text: string, property: Node): string | undefined {
   const name = property.getChild('PropertyName')
   try {
     return name === null ? undefined : JSON.parse(text.slice(name.from, name.to))

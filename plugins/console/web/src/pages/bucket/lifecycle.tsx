@@ -2,23 +2,20 @@
 import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useMutation } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { Conflict } from '../../parts/conflict.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
-import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
 import { deletingRules, isUnnamed, lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
 
-const JsonEditor = lazy(async () => ({ default: (await import('../../parts/json-editor.tsx')).JsonEditor }))
+const LifecycleJson = lazy(async () => ({ default: (await import('./lifecycle-json.tsx')).LifecycleJson }))
 
 export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
 export type LifecycleRule = LifecycleRules[number]
@@ -87,7 +84,18 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
         />
       ))}
       {mayChange && rules.length > 0 && <LifecyclePreview bucket={bucket} label={words.preview} rules={rules} />}
-      {mayChange && <AsJson rules={rules} onSave={save} onChanged={onChanged} />}
+      {mayChange && (
+        <Accordion variant="contained">
+          <Accordion.Item value="json">
+            <Accordion.Control>{words.json}</Accordion.Control>
+            <Accordion.Panel>
+              <Suspense>
+                <LifecycleJson label={words.json} rules={rules} onSave={save} onChanged={onChanged} />
+              </Suspense>
+            </Accordion.Panel>
+          </Accordion.Item>
+        </Accordion>
+      )}
       {open?.dialog === 'add' && (
         <EditLifecycleRule
           bucket={bucket}
@@ -121,52 +129,6 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
       {question}
     </Stack>
   )
-}
-
-interface AsJsonProps {
-  readonly rules: LifecycleRules
-  /** Resolves with `stay` if they were not saved after all. */
-  readonly onSave: (rules: LifecycleRules) => Promise<'stay' | undefined>
-  readonly onChanged: () => Promise<void>
-}
-
-/** For what is pasted, and for many rules at once. */
-function AsJson({ rules, onSave, onChanged }: AsJsonProps) {
-  const stored = JSON.stringify(rules, undefined, 2)
-  const [text, setText] = useState(stored)
-  const saving = useMutation({
-    mutationFn: () => onSave(parsed(text)),
-    onSuccess: outcome => (outcome === 'stay' ? undefined : onChanged()),
-  })
-  return (
-    <Accordion variant="contained">
-      <Accordion.Item value="json">
-        <Accordion.Control>{words.json}</Accordion.Control>
-        <Accordion.Panel>
-          <Stack>
-            <Conflict error={saving.error} onLoad={onChanged} />
-            <Suspense>
-              <JsonEditor label={words.json} value={text} onChange={setText} />
-            </Suspense>
-            <Group>
-              <Button disabled={text === stored} onClick={() => saving.mutate()} loading={saving.isPending}>
-                {texts.common.save}
-              </Button>
-              <Unsaved isDirty={text !== stored} />
-            </Group>
-          </Stack>
-        </Accordion.Panel>
-      </Accordion.Item>
-    </Accordion>
-  )
-}
-
-function parsed(text: string): LifecycleRules {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new Error(texts.common.notJson((error as Error).message))
-  }
 }
 
 interface RuleInWordsProps {

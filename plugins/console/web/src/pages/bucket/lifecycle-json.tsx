@@ -1,0 +1,67 @@
+/** All rules as text: for what is pasted, and for many rules at once. */
+import { Button, Group, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { Problem } from '../../api/problem.ts'
+import { Conflict } from '../../parts/conflict.tsx'
+import { Findings } from '../../parts/findings.tsx'
+import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
+import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
+import { Unsaved } from '../../parts/unsaved.tsx'
+import { texts } from '../../texts/index.ts'
+import type { LifecycleRules } from './lifecycle.tsx'
+
+export interface LifecycleJsonProps {
+  readonly label: string
+  readonly rules: LifecycleRules
+  /** Resolves with `stay` if they were not saved after all. */
+  readonly onSave: (rules: LifecycleRules) => Promise<'stay' | undefined>
+  readonly onChanged: () => Promise<void>
+}
+
+export function LifecycleJson({ label, rules, onSave, onChanged }: LifecycleJsonProps) {
+  const stored = JSON.stringify(rules, undefined, 2)
+  const [text, setText] = useState(stored)
+  const saving = useMutation({
+    mutationFn: (given: string) => onSave(parsed(given)),
+    onSuccess: outcome => (outcome === 'stay' ? undefined : onChanged()),
+  })
+  const { error, variables = '' } = saving
+  const findings = useMemo(() => findingsOf(error, variables), [error, variables])
+  return (
+    <Stack>
+      {findings.length === 0 && <Conflict error={error} onLoad={onChanged} />}
+      <JsonEditor label={label} value={text} onChange={setText} findings={findings} leadsToFindings />
+      <Stack gap="xs" role="alert">
+        <Findings findings={findings} />
+      </Stack>
+      <Group>
+        <Button disabled={text === stored} onClick={() => saving.mutate(text)} loading={saving.isPending}>
+          {texts.common.save}
+        </Button>
+        <Unsaved isDirty={text !== stored} />
+      </Group>
+    </Stack>
+  )
+}
+
+function parsed(text: string): LifecycleRules {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new SyntaxError(texts.common.notJson((error as Error).message))
+  }
+}
+
+/** The text is the list that the body has as `rules`. */
+function findingsOf(error: unknown, text: string): readonly Finding[] {
+  if (error instanceof SyntaxError) return [{ ...placeOfSyntaxError(text), message: error.message, isError: true }]
+  if (!(error instanceof Problem)) return []
+  return error.fields
+    .filter(({ field }) => /^\/rules(\/|$)/.test(field))
+    .map(({ field, message }) => {
+      const path = field.split('/').slice(2)
+      const within = path.slice(1).join('.')
+      return { ...placeOf(text, path), message: within === '' ? message : `${within}: ${message}`, isError: true }
+    })
+}
