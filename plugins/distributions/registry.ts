@@ -121,7 +121,7 @@ type LogWriters = Static<typeof LogWriters>
 interface Read {
   readonly table: StoredDocument<Static<typeof TableDocument>> | undefined
   readonly all: readonly StoredDocument<StoredDistribution>[]
-  /** By bucket. Whoever is in one names the bucket in its own document, too. */
+  /** Of the buckets that distributions write their logs into. */
   readonly logs: ReadonlyMap<string, StoredDocument<LogWriters>>
 }
 
@@ -254,10 +254,8 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     for (const bucket of named) tx.put(buckets, bucket, {}, overwrite)
     for (const bucket of left) tx.delete(buckets, bucket, overwrite)
     for (const { bucket, before, writers } of writersAfter(read, changes)) {
-      // It may have been deleted meanwhile, and made again by somebody else.
-      const isAsRead = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
-      if (writers.length > 0) tx.put(logs, bucket, { writers }, { ...overwrite, ...isAsRead })
-      else tx.delete(logs, bucket, overwrite)
+      // It may have been deleted meanwhile, and made again by somebody else: then nobody of before writes there.
+      tx.put(logs, bucket, { writers }, { ...overwrite, ...(before !== undefined && { ifMatch: before.etag }) })
     }
   }
 
@@ -385,20 +383,21 @@ function bucketsOf(all: readonly StoredDocument<StoredDistribution>[], changes: 
   return { named, left: [...before].filter(bucket => !named.has(bucket) && !others.has(bucket)) }
 }
 
-/** Who writes into each bucket that a changed distribution wrote its log into, or does from now on. */
+/**
+ * Who has begun to write into each bucket that a changed distribution writes its log into. Whoever stops stays in it: lines of before may
+ * wait still.
+ */
 function writersAfter({ all, logs }: Pick<Read, 'all' | 'logs'>, changes: readonly Change[]) {
-  const before = new Map(all.map(({ id, value }) => [id, logBucketOf(value)?.bucket]))
-  const after = new Map(changes.map(({ id, value }) => [id, value && logBucketOf(value)?.bucket]))
-  const changed = [...after.keys()]
-  const buckets = new Set([...changed.map(id => before.get(id)), ...after.values()])
-  return [...buckets]
-    .filter(bucket => bucket !== undefined)
-    .map(bucket => {
-      const stored = logs.get(bucket)
-      const others = stored?.value.writers.filter(id => !after.has(id)) ?? []
-      const now = changed.filter(id => after.get(id) === bucket)
-      return { bucket, before: stored, writers: [...others, ...now].sort() }
-    })
+  const after = new Map(all.map(({ id, value }) => [id, logBucketOf(value)?.bucket]))
+  for (const { id, value } of changes) after.set(id, value && logBucketOf(value)?.bucket)
+  const buckets = new Set(changes.map(({ id }) => after.get(id)).filter(bucket => bucket !== undefined))
+  return [...buckets].map(bucket => {
+    const before = logs.get(bucket)
+    const now = changes.flatMap(({ id }) => (after.get(id) === bucket ? id : []))
+    const writers = [...new Set([...(before?.value.writers ?? []), ...now])].sort()
+    const isFull = writers.length > 2 * distributionsMax
+    return { bucket, before, writers: isFull ? writers.filter(id => after.get(id) === bucket) : writers }
+  })
 }
 
 function hasValue<K, V>(entry: readonly [K, V | undefined]): entry is readonly [K, V] {

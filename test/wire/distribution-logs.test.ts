@@ -148,6 +148,19 @@ t.test('the next bucket of that name gets no line of a log that ended, nor one t
   t.ok((await linesOf('old/', 1)).lines.length > 0, 'saved again it writes into the bucket that is there')
 })
 
+t.test('what waits is written when the log is turned off, goes elsewhere, or its distribution is deleted', async t => {
+  const { server, put, admin, linesOf } = await startLogged(t, '0')
+  const logging = { accessLog: true, target: 'bucket:logs/' }
+  for (const id of ['off', 'moved', 'deleted']) await put(id, { logging })
+  for (const id of ['off', 'moved', 'deleted']) await get(server, `${id}.example.test`, '/a.txt')
+  await Promise.all([
+    put('off', {}),
+    put('moved', { logging: { accessLog: true } }),
+    admin.call('DELETE', '/distributions/deleted'),
+  ])
+  for (const id of ['off', 'moved', 'deleted']) t.equal((await linesOf(`${id}/`, 1)).lines.length, 1, id)
+})
+
 t.test('a log goes only where its writer may write, and where no website shows it', async t => {
   const { put, admin, server } = await startLogged(t, '0')
   const refused = async (id: string, fields: object, expected: RegExp) =>
