@@ -78,11 +78,12 @@ export function checkKafka(settings: KafkaSettings, guard: AddressGuard): readon
     const key = (['tls_skip_verify', 'ca_cert', 'client_tls_cert', 'client_tls_key'] as const).find(
       key => settings[key],
     )
-    if (key !== undefined) complain(key, 'needs tls')
+    if (key !== undefined) complain(key, 'is used only where tls is on: set tls as well')
   }
-  if ((settings.client_tls_cert === '') !== (settings.client_tls_key === '')) {
-    complain('client_tls_cert', 'and client_tls_key go together')
-  }
+  if (settings.client_tls_cert === '' && settings.client_tls_key !== '')
+    complain('client_tls_cert', 'must be set where client_tls_key is')
+  if (settings.client_tls_key === '' && settings.client_tls_cert !== '')
+    complain('client_tls_key', 'must be set where client_tls_cert is')
   if (settings.sasl && settings.sasl_username === '') complain('sasl_username', 'must be set where sasl is on')
   if (settings.sasl && settings.sasl_password === '') complain('sasl_password', 'must be set where sasl is on')
   return problems

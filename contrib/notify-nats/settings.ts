@@ -81,11 +81,12 @@ export function checkNats(settings: NatsSettings, guard: AddressGuard): readonly
   }
   if (!settings.tls) {
     const key = (['tls_skip_verify', 'ca_cert', 'client_cert', 'client_key'] as const).find(key => settings[key])
-    if (key !== undefined) complain(key, 'needs tls')
+    if (key !== undefined) complain(key, 'is used only where tls is on: set tls as well')
   }
-  if ((settings.client_cert === '') !== (settings.client_key === '')) {
-    complain('client_cert', 'and client_key go together')
-  }
+  if (settings.client_cert === '' && settings.client_key !== '')
+    complain('client_cert', 'must be set where client_key is')
+  if (settings.client_key === '' && settings.client_cert !== '')
+    complain('client_key', 'must be set where client_cert is')
   return problems
 }
 

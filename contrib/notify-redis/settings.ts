@@ -58,7 +58,7 @@ export function checkSettings(settings: RedisSettings, guard: AddressGuard): rea
   if (refusal !== undefined) say('address', refusal)
   if (settings.key === '') say('key', 'must name the key of the stored events')
   if (settings.user !== '' && settings.password === '') say('password', 'must be set where user is')
-  if (!settings.tls && settings.ca_cert !== '') say('ca_cert', 'needs tls')
-  if (!settings.tls && settings.tls_skip_verify) say('tls_skip_verify', 'needs tls')
+  if (!settings.tls && settings.ca_cert !== '') say('ca_cert', 'is used only where tls is on: set tls as well')
+  if (!settings.tls && settings.tls_skip_verify) say('tls_skip_verify', 'is used only where tls is on: set tls as well')
   return problems
 }

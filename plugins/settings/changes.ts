@@ -61,9 +61,13 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
   if (problems.length === problemsBefore && subsystem !== undefined) {
     problems.push(...strayedSecrets(subsystem, change, present, next))
   }
-  if (problems.length === problemsBefore && subsystem?.declaration.validate !== undefined) {
+  if (subsystem?.declaration.validate !== undefined) {
+    // A wrong value counts as what was there before it, so that the others are told of in the same answer; not what may follow from it.
+    const wrong = new Set(problems.slice(problemsBefore).map(({ element }) => element.slice(name.length + 1)))
     const { values } = readValues(subsystem, Object.fromEntries(next))
-    for (const { key, problem } of subsystem.declaration.validate(values, id)) add(key, problem)
+    for (const { key, problem } of subsystem.declaration.validate(values, id)) {
+      if (!wrong.has(key) && !wordsOf(problem).some(word => wrong.has(word))) add(key, problem)
+    }
   }
   if (problems.length > problemsBefore) return undefined
   const result: StoredSettings = { texts: {}, secrets: {} }
@@ -75,6 +79,8 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
   }
   return result
 }
+
+const wordsOf = (text: string): readonly string[] => text.match(/\w+/g) ?? []
 
 /**
  * A change of the destination of a secret must contain the secret: otherwise a caller who may change settings but not read secrets could

@@ -350,11 +350,29 @@ if (withoutBrowser !== false) {
     await signIn(page, '/buckets/photos', accessKeyId, secretAccessKey)
     await page.getByRole('button', { name: 'three', exact: true }).click()
     const panel = page.getByRole('dialog')
-    await panel.getByText('You may not do this').waitFor()
+    await panel.getByText('You may not read this object').waitFor()
+    t.equal(await panel.getByRole('alert').count(), 0, 'a sentence is enough')
     for (const name of ['Share', 'Presigned URL', 'Copy or move']) {
       t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
     }
     t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
+  })
+
+  t.test('whoever may only write an object is offered an address for that', async t => {
+    const Resource = ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*']
+    await admin.putPolicy('write-photos', { Action: ['s3:ListBucket', 's3:PutObject'], Resource })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('writer', { policyNames: ['write-photos'] })
+    const { page } = await browser.open(t, {}, /403 GET/)
+    await signIn(page, '/buckets/photos', accessKeyId, secretAccessKey)
+    await page.getByRole('button', { name: 'three', exact: true }).click()
+    await page.getByRole('button', { name: 'Presigned URL' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Make a presigned URL' })
+    const methods = dialog.getByLabel('It is for')
+    await methods.waitFor()
+    t.same(await methods.locator('option').allTextContents(), ['writing (PUT)'])
+    await dialog.getByRole('button', { name: 'Make URL' }).click()
+    const url = await dialog.getByLabel('URL', { exact: true }).inputValue()
+    t.equal((await fetch(url, { method: 'PUT', body: 'written' })).status, 200)
   })
 
   t.test('ticking a row leaves the list where it is', async t => {

@@ -31,7 +31,7 @@ export default defineAdminOperation({
     await passAll([
       () => checkField('/bucket', async () => void (await objects.getBucket(bucket))),
       () => {
-        if (!(fromMs < toMs)) throw invalidFields([{ element: '/from', message: 'must be before `to`' }])
+        if (!(fromMs < toMs)) throw invalidFields([{ element: '/from', message: 'must be before the end (`to`)' }])
       },
     ])
     return { target: id, queued: await notify.replay({ target: id, bucket, prefix, fromMs, toMs }) }

@@ -93,7 +93,7 @@ t.test('a full queue is reported and blocks no writes, and a replay queues the m
   t.match(await replay(backwards), { status: 400, json: { code: 'invalid_argument' } })
   t.match((await replay({ ...backwards, bucket: 'missing' })).json.errors, [
     { element: '/bucket' },
-    { element: '/from', message: 'must be before `to`' },
+    { element: '/from', message: 'must be before the end (`to`)' },
   ])
   t.match(await replay({ bucket: 'full' }, 'http:x'), { status: 404, json: { code: 'notify_target_not_found' } })
   t.match(await replay({ bucket: 'missing' }), { status: 404, json: { code: 'bucket_not_found' } })

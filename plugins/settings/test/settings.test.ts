@@ -185,6 +185,14 @@ t.test('nothing is stored while there is a problem, and all problems are reporte
     error.cause.map(({ element }: { element: string }) => element),
     ['lamp.color', 'lamp.size'],
   )
+  const both = await administration.update('lamp', { enable: 'on', size: 'x' }).catch(error => error)
+  t.same(
+    both.cause.map(({ element }: { element: string }) => element),
+    ['lamp.size', 'lamp.rooms'],
+    'what the plugin finds as well',
+  )
+  const one = await administration.update('lamp', { enable: 'on', rooms: 'x'.repeat(65_537) }).catch(error => error)
+  t.equal(one.cause.length, 1, 'and not what follows from a value that is wrong')
   t.match(lamp.get(), { color: 'red', timeout: 5000 })
   for (const name of ['lamp:attic', 'chair', 'Lamp', 'bulb:', 'bulb:a/b', `bulb:${'x'.repeat(65)}`]) {
     t.match(await problemOf(administration.update(name, {})), /^subsystem_not_found/, name)

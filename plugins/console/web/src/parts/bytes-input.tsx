@@ -2,6 +2,7 @@
 import { Group, Input, NativeSelect } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
+import { formatBytes } from './format.ts'
 import { NumberInput } from './number-input.tsx'
 
 const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
@@ -35,7 +36,7 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
     change(shown, next)
   }
   return (
-    <Input.Wrapper label={label} description={description} error={error}>
+    <Input.Wrapper label={label} description={description} error={typeof error === 'string' ? withSizes(error) : error}>
       <Group gap="xs" wrap="nowrap" mt={4}>
         <NumberInput
           aria-label={label}
@@ -57,6 +58,12 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
     </Input.Wrapper>
   )
 }
+
+/** The server counts in bytes: its words, and what its numbers are. */
+const withSizes = (words: string): string =>
+  [words, ...(words.match(/\b\d{4,}\b/g) ?? []).map(bytes => `${bytes} bytes are ${formatBytes(Number(bytes))}.`)].join(
+    ' ',
+  )
 
 /** Whole bytes. A part of one is not nothing, which would be no limit. */
 const bytesOf = (size: number): number => (size > 0 ? Math.max(1, Math.round(size)) : Math.round(size))

@@ -1,3 +1,5 @@
 /** Choices of a native select from texts by value. */
-export const choicesOf = (labels: Readonly<Record<string, string>>): { value: string; label: string }[] =>
-  Object.entries(labels).map(([value, label]) => ({ value, label }))
+export const choicesOf = <Value extends string>(
+  labels: Readonly<Record<Value, string>>,
+): { value: Value; label: string }[] =>
+  (Object.entries(labels) as [Value, string][]).map(([value, label]) => ({ value, label }))

@@ -28,6 +28,8 @@ export interface PrincipalFormProps {
     readonly isEnabled: string
   }
   readonly related: NamesInputProps['of']
+  /** The rights without which nobody may be enabled and disabled. */
+  readonly switchRights: { readonly enabled: string; readonly disabled: string }
   /** Resolves when it is stored, with `stay` where something else takes the dialog's place. */
   readonly onSave: (given: Principal) => Promise<'stay' | undefined | void>
   readonly onClose: () => void
@@ -37,7 +39,7 @@ export interface PrincipalFormProps {
 const fieldOf = (path: string): string =>
   path === 'accessKey' ? 'name' : path.replace(/^(members|groups|users)(?=\.|$)/, 'related')
 
-export function PrincipalForm({ existing, words, related, onSave, onClose }: PrincipalFormProps) {
+export function PrincipalForm({ existing, words, related, switchRights, onSave, onClose }: PrincipalFormProps) {
   const form = useForm({
     initialValues: {
       name: existing?.name ?? '',
@@ -49,6 +51,8 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
   })
   const mayAttach = useMay('admin:AttachUserOrGroupPolicy')
   const mayJoin = useMay('admin:AddUserToGroup')
+  const { enabled, disabled } = switchRights
+  const maySwitch = useMay(existing?.status === 'disabled' ? enabled : disabled)
   const save = () => {
     const { name, isEnabled, ...given } = form.getValues()
     return onSave({ ...given, name: name.trim(), status: isEnabled ? 'enabled' : 'disabled' }).catch(error => {
@@ -90,7 +94,7 @@ export function PrincipalForm({ existing, words, related, onSave, onClose }: Pri
         <NamesInput label={words.related} of={related} {...form.getInputProps('related')} value={form.values.related} />
       )}
       <TextInput label={texts.common.description} {...form.getInputProps('description')} />
-      {existing !== undefined && (
+      {existing !== undefined && maySwitch && (
         <Switch label={words.isEnabled} {...form.getInputProps('isEnabled', { type: 'checkbox' })} />
       )}
     </FormDialog>

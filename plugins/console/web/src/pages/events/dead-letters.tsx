@@ -2,7 +2,7 @@
 import { Button, Drawer, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconRefresh, IconTrash } from '@tabler/icons-react'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -24,13 +24,20 @@ export interface DeadLettersProps {
   readonly onClose: () => void
 }
 
-export function DeadLetters({ id, count, onClose }: DeadLettersProps) {
+export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
   const queryClient = useQueryClient()
   const [isDiscarding, setDiscarding] = useState(false)
   const refresh = async () => {
     await queryClient.invalidateQueries({ queryKey: ['dead-letters', id] })
     await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
   }
+  const { data: count = before } = useQuery({
+    queryKey: ['notify-targets', id],
+    queryFn: async ({ signal }) => {
+      const { items } = await call('listNotifyTargets', { signal })
+      return items.find(target => target.id === id)?.deadLetters ?? 0
+    },
+  })
   const retry = useMutation({
     mutationFn: (ids?: readonly string[]) =>
       call('retryNotifyDeadLetters', { params: { id }, body: ids === undefined ? {} : { ids: [...ids] } }),
@@ -61,23 +68,25 @@ export function DeadLetters({ id, count, onClose }: DeadLettersProps) {
           idOf={letter => letter.id}
           none={words.noneGivenUp}
         />
-        <Group>
-          <Button
-            leftSection={<IconRefresh size={16} aria-hidden />}
-            loading={retry.isPending}
-            onClick={() => retry.mutate(undefined)}
-          >
-            {words.retryAll}
-          </Button>
-          <Button
-            variant="light"
-            color="red"
-            leftSection={<IconTrash size={16} aria-hidden />}
-            onClick={() => setDiscarding(true)}
-          >
-            {words.discardAll}
-          </Button>
-        </Group>
+        {count > 0 && (
+          <Group>
+            <Button
+              leftSection={<IconRefresh size={16} aria-hidden />}
+              loading={retry.isPending}
+              onClick={() => retry.mutate(undefined)}
+            >
+              {words.retryAll}
+            </Button>
+            <Button
+              variant="light"
+              color="red"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={() => setDiscarding(true)}
+            >
+              {words.discardAll}
+            </Button>
+          </Group>
+        )}
       </Stack>
       {isDiscarding && (
         <ConfirmDeletion

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { atField, problemAt } from '../../api/problem.ts'
+import { fieldLabel } from '../../parts/field-label.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
@@ -106,7 +107,7 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
         .map(key => (
           <Field
             key={`${kind} ${key.name}`}
-            of={{ ...key, name: labelOf(key.name) }}
+            of={{ ...key, name: fieldLabel(key.name) }}
             isReadOnly={false}
             value={settings[key.name] ?? stored(key.name, key.default)}
             error={form.errors[`settings.${key.name}`]}
@@ -119,10 +120,4 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
 
 async function isTaken(subsys: string): Promise<boolean> {
   return subsys in (await call('getConfig', {}))
-}
-
-/** `auth_token` as people write it. */
-function labelOf(key: string): string {
-  const label = texts.events.keyNames[key] ?? key.replaceAll('_', ' ')
-  return label[0]!.toUpperCase() + label.slice(1)
 }

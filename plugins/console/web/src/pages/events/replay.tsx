@@ -11,7 +11,13 @@ const words = texts.events
 
 export function Replay({ id, onClose }: { id: string; onClose: () => void }) {
   const queryClient = useQueryClient()
-  const form = useForm({ initialValues: { bucket: '', prefix: '', from: '', to: '' } })
+  const form = useForm({
+    initialValues: { bucket: '', prefix: '', from: '', to: '' },
+    // That one comes after the other is said at the first.
+    onValuesChange: (now, before) => {
+      if (now.to !== before.to) form.clearFieldError('from')
+    },
+  })
   const replay = async () => {
     const { bucket, prefix, from, to } = form.getValues()
     const body = {

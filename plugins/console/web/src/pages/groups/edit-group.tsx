@@ -72,6 +72,7 @@ export function EditGroup({ group, onClose }: { group?: Group; onClose: () => vo
       existing={before}
       words={{ ...texts.groups, name: texts.common.name, related: texts.groups.members }}
       related="users"
+      switchRights={{ enabled: 'admin:EnableGroup', disabled: 'admin:DisableGroup' }}
       onSave={save}
       onClose={onClose}
     />

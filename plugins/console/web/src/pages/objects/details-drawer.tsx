@@ -13,6 +13,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { once } from '../../parts/double-clicks.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -50,6 +51,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const isDeleted = data?.isDeleteMarker === true
   const mayWrite = rights.has('s3:PutObject')
   const mayRead = rights.has(versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion')
+  const isUnreadable = !mayRead && error instanceof Problem && error.status === 403
   const mayTag = rights.has('s3:PutObjectTagging')
   const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
   const mayListVersions = rights.has('s3:ListBucketVersions')
@@ -134,7 +136,10 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             {!isDeleted && <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>}
             {mayListVersions && <Tabs.Tab value="versions">{texts.objects.tabs.versions}</Tabs.Tab>}
           </Tabs.List>
-          {tab !== 'versions' && error !== null && <ProblemAlert error={error} onRetry={() => refetch()} />}
+          {tab !== 'versions' && isUnreadable && <Text>{texts.objects.unreadable}</Text>}
+          {tab !== 'versions' && error !== null && !isUnreadable && (
+            <ProblemAlert error={error} onRetry={() => refetch()} />
+          )}
           {tab !== 'versions' && data === undefined && error === null && <Skeleton h={200} />}
           {versionId !== undefined && data !== undefined && tab !== 'versions' && (
             <Text size="sm" c="dimmed">

@@ -21,6 +21,8 @@ export function NewFolder({ bucket, prefix, onClose }: NewFolderProps) {
   const open = async () => {
     const name = form.values.name.replace(/^\/+|\/+$/g, '')
     if (name === '') throw problemAt('/name', texts.objects.newFolderNameless)
+    if (name.split('/').some(part => part === '.' || part === '..') || /\p{Cc}/u.test(name))
+      throw problemAt('/name', texts.objects.newFolderOdd)
     if (new TextEncoder().encode(`${prefix}${name}/`).length > keyBytesMax)
       throw problemAt('/name', texts.objects.newFolderLong)
     await navigate({ to: '/buckets/$bucket', params: { bucket }, search: { prefix: `${prefix}${name}/` } })

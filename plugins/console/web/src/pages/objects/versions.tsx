@@ -91,6 +91,7 @@ function Row({ bucket, version, name, onShow, onDelete }: RowProps) {
           <Anchor
             component="button"
             type="button"
+            ta="left"
             size="sm"
             aria-label={texts.objects.showVersion(name)}
             onClick={() => onShow(versionId)}

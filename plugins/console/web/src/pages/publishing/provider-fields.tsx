@@ -2,6 +2,7 @@
 import { NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Answer } from '../../api/operations.ts'
+import { fieldLabel } from '../../parts/field-label.ts'
 import { PasswordInput } from '../../parts/password-input.tsx'
 import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
@@ -47,7 +48,7 @@ interface InputProps {
 
 function Input({ field, isStored, value, error, onChange }: InputProps) {
   const { name, description, type, values, secret, required } = field
-  const given = { label: labelOf(name), description: <Prose text={description} />, error }
+  const given = { label: fieldLabel(name), description: <Prose text={description} />, error }
   if (type === 'boolean') {
     return (
       <Switch {...given} checked={value === 'true'} onChange={event => onChange(String(event.currentTarget.checked))} />
@@ -69,13 +70,4 @@ function Input({ field, isStored, value, error, onChange }: InputProps) {
       autoComplete="off"
     />
   )
-}
-
-/** `tsigKeyName` as people write it. */
-function labelOf(name: string): string {
-  const [first = '', ...rest] = name
-    .replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
-    .split(' ')
-    .map(word => (words.abbreviations.includes(word) ? word.toUpperCase() : word))
-  return [first[0]!.toUpperCase() + first.slice(1), ...rest].join(' ')
 }

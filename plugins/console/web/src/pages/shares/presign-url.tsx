@@ -9,6 +9,7 @@ import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.presign
@@ -23,9 +24,19 @@ export interface PresignUrlProps {
   readonly onClose: () => void
 }
 
+const needs: Readonly<Record<Method, string>> = {
+  GET: 's3:GetObject',
+  HEAD: 's3:GetObject',
+  PUT: 's3:PutObject',
+  DELETE: 's3:DeleteObject',
+}
+
 export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrlProps) {
+  const rights = useRights(bucket, objectKey)
+  const right = (method: Method) => `${needs[method]}${versionId === undefined || method === 'PUT' ? '' : 'Version'}`
+  const methods = choicesOf(words.methods).filter(({ value }) => rights.has(right(value)))
   const form = useForm({
-    initialValues: { method: 'GET' as Method, key: objectKey, expiresInSeconds: '3600', fileName: '' },
+    initialValues: { method: methods[0]?.value ?? 'GET', key: objectKey, expiresInSeconds: '3600', fileName: '' },
   })
   const [made, setMade] = useState<Answer<'presignUrl'>>()
   const make = async () => {
@@ -48,7 +59,7 @@ export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrl
       <Text size="sm" c="dimmed">
         {words.hint}
       </Text>
-      <NativeSelect label={words.method} data={choicesOf(words.methods)} {...form.getInputProps('method')} />
+      <NativeSelect label={words.method} data={methods} {...form.getInputProps('method')} />
       <TextInput label={words.key} required {...form.getInputProps('key')} />
       <ExpiryInput label={words.expiry} {...form.getInputProps('expiresInSeconds')} />
       {method === 'GET' && <TextInput label={words.fileName} {...form.getInputProps('fileName')} />}

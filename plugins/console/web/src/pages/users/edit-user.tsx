@@ -52,6 +52,7 @@ export function EditUser({ user, onClose, onSecret }: EditUserProps) {
       existing={before}
       words={{ ...texts.users, related: texts.users.groups }}
       related="groups"
+      switchRights={{ enabled: 'admin:EnableUser', disabled: 'admin:DisableUser' }}
       onSave={given => (before === undefined ? create(given) : change(before, given))}
       onClose={onClose}
     />

@@ -2,8 +2,10 @@
 import { formatCount } from '../../parts/format.ts'
 
 export const objects = {
+  unreadable: 'You may not read this object: neither what is known of it, nor what is in it.',
   newFolder: 'New folder',
   newFolderOpen: 'Open it',
+  newFolderOdd: 'Neither “.” and “..” nor control characters can be names of folders on a disk.',
   newFolderNameless: 'The folder needs a name.',
   newFolderHint:
     'A folder is the beginning of the keys in it, and is there as long as something is in it. It opens now; upload something into it to keep it.',

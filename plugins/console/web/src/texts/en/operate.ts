@@ -82,14 +82,31 @@ export const operate = {
   dryRun: 'Only look, change nothing',
 }
 
-export const events = {
-  /** Of settings whose names are no words. */
-  keyNames: {
+/** Of settings of plugins, in their forms. */
+export const fieldNames = {
+  whole: {
     ca_cert: 'certificate of the authority (CA)',
     tls_skip_verify: 'accept any TLS certificate',
     client_cert: 'client certificate',
     client_key: 'private key of the client certificate',
+    client_tls_cert: 'client certificate',
+    client_tls_key: 'private key of the client certificate',
+    nkey_specification: 'seed of an NKey',
+    db: 'number of the database',
   } as Readonly<Record<string, string>>,
+  words: {
+    api: 'API',
+    id: 'ID',
+    nkey: 'NKey',
+    sasl: 'SASL',
+    tls: 'TLS',
+    tsig: 'TSIG',
+    ttl: 'TTL',
+    url: 'URL',
+  } as Readonly<Record<string, string>>,
+}
+
+export const events = {
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
   target: 'Target',

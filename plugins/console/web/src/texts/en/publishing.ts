@@ -36,7 +36,6 @@ export const publishing = {
   addProvider: 'Add DNS provider',
   credentialsKept: 'Empty: what is stored stays. It is never shown again.',
   neverShown: 'It is never shown again.',
-  abbreviations: ['tsig', 'api', 'id', 'ttl'] as readonly string[],
   ttl: 'TTL of its records in seconds (empty: default)',
   propagation: 'Wait at most (empty: 2m)',
   deleteProviderText: 'Certificates that it was used for cannot be ordered with it any more.',
