@@ -9,7 +9,7 @@ import 'svc/plugins/s3/api'
 import { bucketDocument } from 'svc/plugins/store/api'
 import { BucketLoggingConfig } from './config.ts'
 import { account } from './log-line.ts'
-import { dayOf, keyOfLog, type LogDestination, LoggingStatus } from './logging-status.ts'
+import { dayOf, keyOfLog, type LogDestination, LoggingStatus, portable } from './logging-status.ts'
 import { createObserver } from './observer.ts'
 import getBucketLogging from './s3/get-bucket-logging.ts'
 import putBucketLogging from './s3/put-bucket-logging.ts'
@@ -27,7 +27,15 @@ export default definePlugin({
     const { clock } = ports
     const { region } = authSigv4
     const documents = bucketDocument(store, { name: 'bucket-logging', schema: LoggingStatus })
-    contribute('archive.section', documents.name, { documents }, { optional: true })
+    const archived = {
+      ...documents,
+      async read<U>(bucket: string, unreadable: (problem: string) => U) {
+        const found = await documents.read(bucket, problem => ({ problem }))
+        if (found === undefined) return undefined
+        return 'problem' in found ? unreadable(found.problem) : portable(found)
+      },
+    }
+    contribute('archive.section', documents.name, { documents: archived }, { optional: true })
     const destinations = documents.compiled(({ id, value }): LogDestination => ({ source: id, status: value }))
     const topic = queue.topic('bucket-logging')
     const losses = createLossLog({
@@ -49,6 +57,10 @@ export default definePlugin({
       partOf: dayOf,
       keyOf: ({ source, status }, times) =>
         keyOfLog({ status, account, region, source, ...times, random: ports.random }),
+      // The next bucket of that name is perhaps of somebody else.
+      async isMeant(target, { status: { targetCreatedMs } }) {
+        return targetCreatedMs === undefined || (await objects.getBucket(target)).createdMs === targetCreatedMs
+      },
       system: { contentType: 'text/plain' },
       onLost: losses.add,
     })

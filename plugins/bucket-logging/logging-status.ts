@@ -7,6 +7,8 @@ export const LoggingStatus = Type.Object(
   {
     targetBucket: Type.String(),
     targetPrefix: Type.String(),
+    /** When the target bucket was made: another one of its name gets nothing. Absent where it came with an archive, or from an early release. */
+    targetCreatedMs: Type.Optional(Type.Integer()),
     /** Absent: the configuration named no format, which is `simple`. */
     keyFormat: Type.Optional(
       Type.Union([Type.Literal('simple'), Type.Literal('event-time'), Type.Literal('delivery-time')]),
@@ -48,6 +50,11 @@ export function keyOfLog({ status, account, region, source, eventMs, deliveryMs,
   const name = `${day}-${timeOfDay}-${random.bytes(8).toString('hex').toUpperCase()}`
   if (keyFormat === 'simple') return `${targetPrefix}${name}`
   return `${targetPrefix}${account}/${region}/${source}/${day.replaceAll('-', '/')}/${name}`
+}
+
+/** As archives carry it: on another deployment the target bucket was made at another time. */
+export function portable({ targetCreatedMs: _, ...status }: LoggingStatus): LoggingStatus {
+  return status
 }
 
 declare module 'svc/kernel' {

@@ -34,7 +34,7 @@ export default defineS3Operation({
   uses: ['authSigv4', 'bucketLogging', 'objects', 'ports'],
   async handle(request, { authSigv4: { region }, bucketLogging: documents, objects, ports }) {
     const { bucket, xml } = request
-    const status = readStatus(xml!)
+    let status = readStatus(xml!)
     await objects.getBucket(bucket)
     if (status !== undefined) {
       const nowMs = ports.clock.now()
@@ -45,7 +45,8 @@ export default defineS3Operation({
       await request.prepareAccess(status.targetBucket)
       if (!request.isAllowed('s3:PutObject', status.targetBucket, key)) throw refusedTarget(status)
       try {
-        await objects.getBucket(status.targetBucket)
+        const { createdMs } = await objects.getBucket(status.targetBucket)
+        status = { ...status, targetCreatedMs: createdMs }
       } catch (error) {
         throw (error as { code?: unknown }).code === 'NoSuchBucket' ? refusedTarget(status) : error
       }

@@ -6,6 +6,7 @@ import {
   type BucketLoggingStatus,
   CreateBucketCommand,
   DeleteBucketCommand,
+  DeleteObjectCommand,
   GetBucketLoggingCommand,
   GetObjectCommand,
   ListObjectsV2Command,
@@ -89,6 +90,32 @@ t.test('a stored setting is read back; wrong targets and documents are refused',
   t.equal((await read())?.TargetPrefix, 'a/', 'what was refused changes nothing')
   t.equal(await put(server, 'photos'), 'ok')
   t.equal(await read(), undefined)
+})
+
+t.test('the next bucket of the name of a target gets no line until somebody says so again', async t => {
+  const server = await startLogging(t)
+  await makeBuckets(server, 'photos', 'logs', 'other-logs')
+  const wanted = { TargetBucket: 'logs', TargetPrefix: 'photos/' }
+  t.equal(await put(server, 'photos', wanted), 'ok')
+  t.equal(await put(server, 'other-logs', { TargetBucket: 'other-logs', TargetPrefix: 'own/' }), 'ok')
+  await logsOf(server, 'other-logs', 'own/', 1)
+  // Its lines may still come.
+  const isGone = async () => (await outcome(server.client.send(new DeleteBucketCommand({ Bucket: 'logs' })))) === 'ok'
+  while (!(await isGone())) {
+    const { Contents = [] } = await server.client.send(new ListObjectsV2Command({ Bucket: 'logs' }))
+    for (const { Key } of Contents) await server.client.send(new DeleteObjectCommand({ Bucket: 'logs', Key }))
+  }
+  await makeBuckets(server, 'logs')
+  const ask = (Bucket: string) => server.client.send(new ListObjectsV2Command({ Bucket }))
+  await ask('photos')
+  // Lines of the same time that are meant: when they are there, the others would be, too.
+  const before = (await logsOf(server, 'other-logs', 'own/', 1)).flatMap(({ lines }) => lines).length
+  await ask('other-logs')
+  await logsOf(server, 'other-logs', 'own/', before + 2)
+  t.same(plain((await ask('logs')).Contents ?? []), [])
+  t.equal(await put(server, 'photos', wanted), 'ok')
+  await ask('photos')
+  t.ok((await logsOf(server, 'logs', 'photos/', 1)).length > 0)
 })
 
 t.test('requests of several kinds become lines, and deliveries themselves do not', async t => {

@@ -1,4 +1,4 @@
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { defineAdminOperation, type FieldProblem, invalidFields } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { normalizeHost } from '../hosts.ts'
 import type {} from '../service.ts'
@@ -66,7 +66,7 @@ export default defineAdminOperation({
   uses: ['distributionsAdmin'],
   async handle(request, { distributionsAdmin: distributions }) {
     const { host, path, listener } = request.query
-    if (!path.startsWith('/')) throw adminErrors.invalid_argument('query/path: must begin with a slash.')
+    requireAddress(host, path)
     const { route, others, problem, certificate } = await distributions.route(host, listener)
     const { step, match } = route
     const base = {
@@ -106,3 +106,14 @@ export default defineAdminOperation({
     }
   },
 })
+
+/** What no request can have is told, and not answered like a host that nobody has. */
+function requireAddress(host: string, path: string): void {
+  const problems: FieldProblem[] = []
+  const url = URL.parse(`http://${host}`)
+  if (url === null || url.href !== `${url.origin}/` || /[\s\\/?#@]/.test(host)) {
+    problems.push({ element: 'query/host', message: 'must be a host, such as www.example.com, with or without a port' })
+  }
+  if (!path.startsWith('/')) problems.push({ element: 'query/path', message: 'must begin with a slash' })
+  if (problems.length > 0) throw invalidFields(problems)
+}

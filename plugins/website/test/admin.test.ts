@@ -242,6 +242,12 @@ t.test('documents of distributions', async t => {
     t.match(await resolve('host=s3.test'), { step: 'd', match: 'main' })
     t.match(await resolve('host=nobody.test'), { step: 'e', match: 'path-style', status: 0 })
     t.match(await resolve('host=nobody.test&listener=web'), { step: 'e', match: 'misdirected', status: 421 })
+    t.match(await resolve('host=[::1]:9000'), { step: 'e' })
+    for (const host of ['bad%20host', 'a.test/', 'user@a.test', 'a.test%3Fx', 'a.test:99999']) {
+      t.match(await resolve(`host=${host}&path=x`), {
+        errors: [{ element: 'query/host' }, { element: 'query/path', message: 'must begin with a slash' }],
+      })
+    }
   })
 })
 

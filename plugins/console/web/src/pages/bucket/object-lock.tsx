@@ -2,6 +2,7 @@
 import { Group, NativeSelect, Stack, Switch } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { atField } from '../../api/problem.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from './bucket-setting.tsx'
@@ -20,7 +21,12 @@ export function ObjectLock({ bucket }: { bucket: string }) {
       needs={['s3:PutBucketObjectLockConfiguration']}
       title={words.lock}
       load={signal => call('getBucketObjectLock', { params, signal })}
-      save={body => call('setBucketObjectLock', { params, body })}
+      save={body =>
+        call('setBucketObjectLock', { params, body }).catch(error => {
+          // Of a bucket that does not keep old versions.
+          throw atField(error, 'conflict', '/enabled')
+        })
+      }
     >
       {(lock, change, stored, errors) => (
         <Stack gap="xs">
@@ -28,6 +34,7 @@ export function ObjectLock({ bucket }: { bucket: string }) {
             label={words.lockOn}
             description={stored.enabled ? words.lockStays : words.lockHint}
             checked={lock.enabled}
+            error={errors.enabled}
             // As it is, and not as if it were off.
             aria-disabled={stored.enabled}
             className={stored.enabled ? 'fixed-switch' : undefined}
