@@ -51,6 +51,8 @@ export interface Credentials {
   readonly signingSecret: KeyObject
   /** HMAC key of the plain secret: for tokens (HS512), and for Signature Version 2. */
   readonly verificationKey: KeyObject
+  /** When they end by themselves, in milliseconds since 1970. Absent: never. */
+  readonly expiresMs?: number
 }
 
 /** The credentials in a session token, or why there are none. */

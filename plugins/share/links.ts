@@ -38,6 +38,8 @@ export function attachment(fileName: string): string {
 export interface OwnSigner extends Signer {
   /** The session token of temporary credentials: part of the signature. */
   readonly sessionToken: string | undefined
+  /** When what is signed ends that is meant to end then, in milliseconds since 1970: no later than the credentials. */
+  endOf(expiresMs: number): number
 }
 
 /** The caller's own credentials. Throws `access_denied` where there are none to sign with. */
@@ -56,5 +58,6 @@ export async function signerOf(
       ? await iam.credentials(accessKey)
       : await iam.sessionCredentials(accessKey, sessionToken)
   if (credentials === undefined || typeof credentials === 'string') throw adminErrors.access_denied()
-  return { accessKey, secret: credentials.signingSecret, region: authSigv4.region, sessionToken }
+  const { signingSecret: secret, expiresMs: endMs = Number.POSITIVE_INFINITY } = credentials
+  return { accessKey, secret, region: authSigv4.region, sessionToken, endOf: expiresMs => Math.min(expiresMs, endMs) }
 }

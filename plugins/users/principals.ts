@@ -187,6 +187,7 @@ export class Principals {
         identity,
         signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8'),
         verificationKey: createSecretKey(secretKey, 'utf8'),
+        ...(expiresMs !== Number.POSITIVE_INFINITY && { expiresMs }),
       }),
       expiresMs,
     }

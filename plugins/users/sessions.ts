@@ -100,7 +100,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
         chain(uidOf(parent), uid => {
           if (stored === undefined || secret === undefined) return 'invalid'
           const isSame = equalsInConstantTime(mark, markOf(keyOf(stored.value.key), secret, uid))
-          session.credentials = isSame ? makeCredentials(session.token, base.identity) : undefined
+          session.credentials = isSame ? makeCredentials(session.token, base) : undefined
           // Set last: a session with `base` also has the values that depend on it.
           session.base = base
           return session.credentials ?? 'invalid'
@@ -115,7 +115,9 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
       user !== undefined ? user.value.uid : chain(accessKeys.get(accessKey), key => key?.value.uid ?? ''),
     )
 
-  const makeCredentials = ({ accessKey, secretKey, policy: document }: Token, parent: Identity): Credentials => {
+  const makeCredentials = (token: Token, base: Credentials): Credentials => {
+    const { accessKey, secretKey, policy: document } = token
+    const parent = base.identity
     const { granted, limits = [], isOwnedByRoot } = policiesOf(parent)
     const policies: IdentityPolicies = Object.freeze({
       granted,
@@ -136,6 +138,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
       identity,
       signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8'),
       verificationKey: createSecretKey(secretKey, 'utf8'),
+      expiresMs: Math.min(token.expiresMs, base.expiresMs ?? Number.POSITIVE_INFINITY),
     })
   }
 

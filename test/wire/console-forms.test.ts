@@ -30,6 +30,10 @@ if (withoutBrowser !== false) {
   const pair = (scope: Locator, of: string, number: number) =>
     scope.getByLabel(`Name of ${of} ${number}`).or(scope.getByLabel(`Value of ${of} ${number}`))
 
+  /** What a screen reader reads with each input. */
+  const descriptions = `Array.from(document.querySelectorAll('[aria-invalid=true]'), input =>
+    (input.getAttribute('aria-describedby') ?? '').split(' ').map(id => document.getElementById(id)?.textContent ?? '').join(' '))`
+
   /** Submits, and looks for the words in the order of the form; each is at an input, and nothing is told above the form as well. */
   async function refuses(t: Test, scope: Locator, words: readonly RegExp[], what: string, isAlone = true) {
     await scope.locator('button[type=submit]').first().click()
@@ -37,6 +41,12 @@ if (withoutBrowser !== false) {
     for (const [index, text] of words.entries()) await errors.nth(index).getByText(text).waitFor()
     t.equal(await errors.count(), words.length, what)
     t.ok((await scope.locator('[aria-invalid=true]').count()) >= words.length, `${what}: the inputs are marked`)
+    const said: string[] = await scope.page().evaluate(descriptions)
+    for (const text of words)
+      t.ok(
+        said.some(one => text.test(one)),
+        `${what}: read out with the input`,
+      )
     if (isAlone) t.equal(await scope.getByRole('alert').count(), 0, `${what}: said once`)
   }
 

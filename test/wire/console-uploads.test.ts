@@ -57,6 +57,53 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('after a reload what had arrived is looked for before it is called done', async t => {
+    const write = (name: string, bytes: Buffer) => {
+      writeFileSync(join(folder, name), bytes)
+      return bytes
+    }
+    for (const name of ['kept.txt', 'deleted.txt', 'changed.txt']) write(name, Buffer.from(name))
+    const whole = write('whole.bin', Buffer.alloc(17 * 1024 ** 2, 'whole '))
+    write('held.bin', Buffer.alloc(40 * 1024 ** 2, 'held '))
+    const names = ['kept.txt', 'deleted.txt', 'changed.txt', 'whole.bin', 'held.bin']
+    const paths = names.map(name => join(folder, name))
+    const { page, flaws } = await browser.open(t, {}, /^404 GET .*stat/)
+    await signIn(page, '/buckets/archive')
+    await page.route(/held.*\/parts\/3|\/parts\/3.*held/, () => {})
+    await filesIn(page).setInputFiles(paths)
+    await page.getByText('4 of 5 done').waitFor()
+    await page.waitForTimeout(1500)
+    page.on('dialog', dialog => void dialog.accept())
+    await page.reload()
+    await page.unroute(/held.*\/parts\/3|\/parts\/3.*held/)
+    await page.getByText('1 upload was interrupted').waitFor()
+    await admin.call('DELETE', '/buckets/archive/objects', { objects: [{ key: 'deleted.txt' }] })
+    await admin.call('POST', '/buckets/archive/objects/upload?key=changed.txt', 'by another')
+    const theirs = await storedDigest('changed.txt')
+    const sent: string[] = []
+    page.on('request', request => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (/\/(upload|parts\/\d+)$/.test(pathname)) sent.push(searchParams.get('key')!)
+    })
+    await filesIn(page).setInputFiles(paths)
+    await page.getByText('sent again: it had arrived, and was not there any more').waitFor()
+    await page.getByText('It had arrived, and there is another object of that name now').waitFor()
+    await page.getByText('4 of 5 done').waitFor()
+    t.same([...new Set(sent)].sort(), ['deleted.txt', 'held.bin'], 'only what is missing is sent')
+    t.equal(await storedDigest('deleted.txt'), digestOf(Buffer.from('deleted.txt')))
+    t.equal(await storedDigest('changed.txt'), theirs, 'nothing of others is replaced')
+    t.equal(await storedDigest('whole.bin'), digestOf(whole))
+    await page.getByRole('button', { name: /^Cancel .*changed.txt/ }).click()
+    await filesIn(page).setInputFiles(join(folder, 'changed.txt'))
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Replace/ })
+      .click()
+    const ours = digestOf(Buffer.from('changed.txt'))
+    await eventually('changed.txt is replaced', async () => (await storedDigest('changed.txt')) === ours)
+    t.same(flaws, [])
+  })
+
   t.test('another file of the same name, size and date is not mixed with parts that had arrived', async t => {
     const path = join(folder, 'twin.bin')
     const write = (byte: number) => {
@@ -189,6 +236,8 @@ if (withoutBrowser !== false) {
     })
     await filesIn(page).setInputFiles(join(folder, 'private.bin'))
     await eventually('parts are under way', async () => isBegun)
+    const deleted: string[] = []
+    page.on('request', request => request.method() === 'DELETE' && deleted.push(request.url()))
     await page.context().clearCookies()
     goOn()
     await page.getByLabel('Access key').fill(next.accessKeyId)
@@ -198,6 +247,7 @@ if (withoutBrowser !== false) {
     await eventually('nothing is left of the upload', async () => (await page.getByText('private.bin').count()) === 0)
     await page.getByRole('button', { name: 'Go on with all' }).waitFor({ state: 'detached' })
     t.same(await keysOf(admin, 'archive', 'private'), [])
+    t.same(deleted, [], 'the next user is not made to ask for anything')
   })
 
   t.test('an upload waits for a connection that is cut, goes on by itself, and replaces nothing unasked', async t => {

@@ -77,7 +77,7 @@ export default defineAdminOperation({
         nowMs,
         expiresMs,
       }),
-      expiresAt: new Date(expiresMs).toISOString(),
+      expiresAt: new Date(signer.endOf(expiresMs)).toISOString(),
     }
   },
 })

@@ -85,8 +85,8 @@ export default defineAdminOperation({
       nowMs,
       headers: latin1(headers),
     })
-    const expiresAt = new Date(Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000).toISOString()
-    return { url, method, headers, expiresAt }
+    const expiresMs = signer.endOf(Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000)
+    return { url, method, headers, expiresAt: new Date(expiresMs).toISOString() }
   },
 })
 

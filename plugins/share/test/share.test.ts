@@ -230,6 +230,9 @@ t.test('presigned URLs have the rights of their signer, for the signed request o
     )({ ...call, headers: { ...call.headers, 'x-amz-security-token': session.sessionToken } })
   const signedBySession = await presign({ method: 'GET' }, temporary)
   t.equal((await use(signedBySession.json.url)).text, 'second')
+  const endOf = async (body: object) => Date.parse((await presign(body, temporary)).json.expiresAt)
+  t.equal(await endOf({ method: 'GET', expiresInSeconds: 604_800 }), session.expiresMs, 'not longer than the session')
+  t.ok((await endOf({ method: 'GET', expiresInSeconds: 60 })) < session.expiresMs)
   for (const bad of [
     { method: 'PATCH' },
     { method: 'GET', expiresInSeconds: 604_801 },
@@ -244,6 +247,18 @@ t.test('presigned URLs have the rights of their signer, for the signed request o
   }
   await users.setUserSecretKey('bob', 'another-secret-of-bob')
   t.equal(code(await use(get.json.url)), '403 SignatureDoesNotMatch', 'not longer than its secret')
+})
+
+t.test('a form ends no later than the credentials that sign it', async t => {
+  const days = { bucket: 'photos', keyPrefix: 'a/', expiresInSeconds: 604_800, contentLengthRange: { min: 0, max: 9 } }
+  const session = await users.createSession((await users.describeIdentity('alice'))!, {
+    durationSeconds: 900,
+    sessionName: 'form',
+  })
+  const bySession = server.signedBy(session.accessKey, session.secretKey)
+  const headers = { 'x-amz-security-token': session.sessionToken }
+  const made = await bySession({ method: 'POST', path: '/api/v1/post-policy', body: days, headers })
+  t.equal(Date.parse(made.json.expiresAt), session.expiresMs)
 })
 
 t.test('a form uploads only objects that its policy allows', async t => {

@@ -51,7 +51,7 @@ whenSessionEnds(() => {
 })
 // Uploads that a session's end has interrupted go on for their own user only.
 whenOwnerChanges(() => {
-  void uploadQueue.discard()
+  void uploadQueue.discard({ isAbandoned: false })
   replacing.discard()
   notifications.clean()
 })

@@ -183,7 +183,7 @@ function useSignOut() {
   const [lost, setLost] = useState<readonly Loss[]>([])
   const leave = async () => {
     replacing.discard()
-    await uploadQueue.discard()
+    await uploadQueue.discard({ isAbandoned: true })
     try {
       await signOut()
     } catch (error) {

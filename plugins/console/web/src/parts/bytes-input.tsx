@@ -1,7 +1,8 @@
 /** A size as a number and its unit; nothing is no limit. */
 import { Group, Input, NativeSelect } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { texts } from '../texts/index.ts'
+import { describedBy } from './described.ts'
 import { formatBytes } from './format.ts'
 import { NumberInput } from './number-input.tsx'
 
@@ -20,6 +21,7 @@ export interface BytesInputProps {
 }
 
 export function BytesInput({ label, description, error, value, onChange, usualUnit = 'GiB' }: BytesInputProps) {
+  const id = useId()
   const [unit, setUnit] = useState<Unit>(() => unitOf(value) ?? usualUnit)
   // As it was typed: as bytes and back, 1.23456789012 would be another number while one types.
   const [typed, setTyped] = useState<{ readonly number: number | string; readonly bytes: number }>()
@@ -36,15 +38,19 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
     change(shown, next)
   }
   return (
-    <Input.Wrapper label={label} description={description} error={typeof error === 'string' ? withSizes(error) : error}>
+    <Input.Wrapper
+      label={label}
+      description={description}
+      error={typeof error === 'string' ? withSizes(error) : error}
+      errorProps={{ id }}
+    >
       <Group gap="xs" wrap="nowrap" mt={4}>
         <NumberInput
           aria-label={label}
           min={0}
           allowDecimal={unit !== 'B'}
           flex={1}
-          // The words stand below both.
-          error={error !== undefined && error !== null}
+          {...describedBy(id, error !== undefined && error !== null)}
           value={shown}
           onChange={given => change(given, unit)}
         />

@@ -1,9 +1,10 @@
 /** Names with values: tags, metadata, headers, credentials. */
 import { Button, Group, Input, Stack, TextInput } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { errorWithin, problemAt } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { describedBy } from './described.ts'
 import { focusNewField } from './focus-new.ts'
 import { PasswordInput } from './password-input.tsx'
 import { Tool } from './tool.tsx'
@@ -52,6 +53,8 @@ export function PairsInput(props: PairsInputProps) {
     if (name !== '' && names.indexOf(name) < index) return texts.pairs.twice(name)
     return refused.get(index) ?? errors[`${path}.${name}`]
   }
+  const id = useId()
+  const errorId = (index: number) => `${id}-${index}`
   const change = (pairs: readonly Pair[]) => {
     setRefused(new Map())
     onChange(pairs)
@@ -72,7 +75,7 @@ export function PairsInput(props: PairsInputProps) {
       <Stack gap="xs" mt={label === undefined ? 0 : 4}>
         {value.map(([name, text], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a pair has no identity but its place while it is typed
-          <Input.Wrapper key={index} error={flawOf(index)}>
+          <Input.Wrapper key={index} error={flawOf(index)} errorProps={{ id: errorId(index) }}>
             <Group gap="xs" wrap="nowrap" align="flex-start">
               <TextInput
                 aria-label={texts.pairs.name(of, index + 1)}
@@ -81,8 +84,7 @@ export function PairsInput(props: PairsInputProps) {
                 flex={1}
                 // It would be left out.
                 required={text !== ''}
-                // The words stand below both.
-                error={flawOf(index) !== undefined}
+                {...describedBy(errorId(index), flawOf(index) !== undefined)}
                 onInvalid={event => {
                   event.preventDefault()
                   const { currentTarget } = event
@@ -96,7 +98,7 @@ export function PairsInput(props: PairsInputProps) {
                 placeholder={texts.pairs.placeholder}
                 value={text}
                 flex={1}
-                error={flawOf(index) !== undefined && text !== ''}
+                {...describedBy(errorId(index), flawOf(index) !== undefined && text !== '')}
                 onChange={event => change(value.with(index, [name, event.currentTarget.value]))}
               />
               <Tool

@@ -9,6 +9,7 @@ import { CheckedPolicy } from '../../parts/checked-policy.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
+import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
@@ -33,6 +34,7 @@ const templateOf = (bucket: string) => ({
 export function Policy({ bucket }: { bucket: string }) {
   const params = { bucket }
   const queryClient = useQueryClient()
+  const mayChange = useRights(bucket).has('s3:PutBucketPolicy')
   const load = async (signal: AbortSignal): Promise<Tagged<object | undefined>> => {
     try {
       return await callTagged('getBucketPolicy', { params, signal })
@@ -44,7 +46,13 @@ export function Policy({ bucket }: { bucket: string }) {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
-        {({ document, etag }, reload) => <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />}
+        {({ document, etag }, reload) =>
+          mayChange ? (
+            <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />
+          ) : (
+            <Shown bucket={bucket} document={document} />
+          )
+        }
       </StoredDocument>
       <Stack>
         <SimpleAccess
@@ -57,6 +65,12 @@ export function Policy({ bucket }: { bucket: string }) {
       </Stack>
     </SimpleGrid>
   )
+}
+
+/** For whoever may read it alone. */
+function Shown({ bucket, document }: Pick<EditorProps, 'bucket' | 'document'>) {
+  if (document === undefined) return <WithoutPolicy bucket={bucket} />
+  return <CheckedPolicy text={JSON.stringify(document, undefined, 2)} onChange={() => {}} bucket={bucket} isReadOnly />
 }
 
 interface EditorProps {
@@ -84,6 +98,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
       await onChanged()
     },
   })
+  const mayDelete = useRights(bucket).has('s3:DeleteBucketPolicy')
   const { ask, question } = useOpenQuestion()
   const checking = useMutation({
     async mutationFn() {
@@ -118,7 +133,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
         <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={text === initial}>
           {texts.common.save}
         </Button>
-        {document !== undefined && (
+        {document !== undefined && mayDelete && (
           <Button variant="light" color="red" onClick={() => setRemoving(true)}>
             {texts.bucket.removePolicy}
           </Button>

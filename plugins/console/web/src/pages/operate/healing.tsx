@@ -77,7 +77,11 @@ function columnsOf(onCancel: (job: Job) => void): Column<Job>[] {
     },
     {
       title: texts.common.state,
-      render: ({ state, error }) => <State text={error === '' ? state : `${state}: ${error}`} is={states[state]} />,
+      render: ({ state, error, drives }) => {
+        const offline = drives.reduce((sum, drive) => sum + drive.offline, 0)
+        if (state === 'completed' && offline > 0) return <State text={texts.operate.offlineShards(offline)} is="poor" />
+        return <State text={error === '' ? state : `${state}: ${error}`} is={states[state]} />
+      },
     },
     { title: texts.operate.scanned, isNumber: true, render: ({ scanned }) => formatCount(scanned) },
     { title: texts.operate.damaged, isNumber: true, render: ({ damaged }) => formatCount(damaged) },

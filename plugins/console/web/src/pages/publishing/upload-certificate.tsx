@@ -15,7 +15,13 @@ export interface UploadCertificateProps {
 }
 
 export function UploadCertificate({ replaced, onClose, onDone }: UploadCertificateProps) {
-  const form = useForm({ initialValues: { id: replaced ?? '', certificate: '', privateKey: '', comment: '' } })
+  const form = useForm({
+    initialValues: { id: replaced ?? '', certificate: '', privateKey: '', comment: '' },
+    // That the two do not belong together is said at the key.
+    onValuesChange: (now, before) => {
+      if (now.certificate !== before.certificate) form.clearFieldError('privateKey')
+    },
+  })
   const upload = async () => {
     const body = form.getValues()
     if (replaced === undefined) await call('createCertificate', { body })

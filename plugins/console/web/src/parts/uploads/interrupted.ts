@@ -115,11 +115,12 @@ export class InterruptedUploads {
     for (const entry of missing) if (entry.uploadId !== undefined) await abandon(entry)
   }
 
-  /** Removes all entries when the user signs out. */
-  async clear(): Promise<void> {
+  /** Removes all entries when the user signs out, or somebody else has the page. */
+  async clear(isAbandoned: boolean): Promise<void> {
     const begun = [...this.#left.values()].filter(({ isDone, uploadId }) => !isDone && uploadId !== undefined)
     await this.#removeAll()
     this.#user = ''
+    if (!isAbandoned) return
     for (const entry of begun) await abandon(entry)
   }
 

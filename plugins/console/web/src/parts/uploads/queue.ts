@@ -191,17 +191,17 @@ class UploadQueue {
     this.#fill()
   }
 
-  async cancelAll(): Promise<void> {
+  async cancelAll(isAbandoned = true): Promise<void> {
     this.#discards++
     const open = [...this.#waiting, ...this.#sending, ...this.#paused, ...this.#failed]
-    await Promise.all(open.map(upload => upload.cancel()))
+    await Promise.all(open.map(upload => upload.cancel(isAbandoned)))
   }
 
-  /** Cancels everything, and forgets it. */
-  async discard(): Promise<void> {
-    await this.cancelAll()
+  /** Cancels everything, and forgets it. `isAbandoned`: the server is told; not where somebody else has the page by now. */
+  async discard({ isAbandoned }: { readonly isAbandoned: boolean }): Promise<void> {
+    await this.cancelAll(isAbandoned)
     this.clearEnded()
-    await this.#interrupted.clear()
+    await this.#interrupted.clear(isAbandoned)
   }
 
   clearEnded(): void {

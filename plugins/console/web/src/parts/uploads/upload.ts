@@ -16,8 +16,11 @@ const partsAtOnce = 3
 /** How often one run begins an upload in parts anew. */
 const begunAnewMax = 3
 
-/** Why an upload in parts had to begin anew: the file is not the one of which parts had arrived, or the upload was given up elsewhere. */
-export type Anew = 'otherFile' | 'givenUp'
+/**
+ * Why an upload had to begin anew: the file is not the one of which parts had arrived, the upload was given up elsewhere, or the object that
+ * had arrived is not there any more.
+ */
+export type Anew = 'otherFile' | 'givenUp' | 'gone'
 
 class BeginsAnew extends Error {
   readonly why: Anew
@@ -48,6 +51,8 @@ export class Upload {
   #sent: Map<number, number> | undefined
   #parts: Map<number, string> | undefined
   #uploadId: string | undefined
+  /** An earlier page has been told that it is stored. */
+  #hadArrived = false
   /** False until the server has told which parts an earlier page had sent. */
   #isAdopted = false
   /** Checksums of parts of an earlier page that have not been compared with the file yet. */
@@ -56,6 +61,8 @@ export class Upload {
   anew: Anew | undefined
   /** Set while the server cannot be reached, and the upload goes on trying. */
   isCut = false
+  /** What the server has of it stays there until a rule of the bucket removes it. */
+  #isLeft = false
   #abort: AbortController | undefined
   /** Aborted by a pause: nothing more begins, and what is under way arrives. */
   #hold: AbortController | undefined
@@ -87,9 +94,10 @@ export class Upload {
 
   /** Continues what an earlier page began with the same file. */
   adopt({ uploadId, isDone }: { readonly uploadId?: string; readonly isDone: boolean }): void {
+    this.#hadArrived = isDone
+    if (isDone) return
     this.#uploadId = uploadId
     this.#isAdopted = uploadId !== undefined
-    if (isDone) this.state = 'done'
   }
 
   get sentBytes(): number {
@@ -128,7 +136,9 @@ export class Upload {
     this.#isSending = true
     try {
       const signals = { signal: abort.signal, hold: hold.signal }
-      const isWhole = await (this.sizeBytes > singleBytesMax ? this.#sendParts(signals) : this.#sendWhole(signals))
+      const isWhole =
+        (this.#hadArrived && (await this.#isStill(signals))) ||
+        (await (this.sizeBytes > singleBytesMax ? this.#sendParts(signals) : this.#sendWhole(signals)))
       if (isWhole && !abort.signal.aborted) this.#become('done')
     } catch (error) {
       // Whoever paused or cancelled has set the state; what failed meanwhile is sent again when it goes on.
@@ -167,7 +177,9 @@ export class Upload {
     this.#become('waiting')
   }
 
-  async cancel(): Promise<void> {
+  /** `isAbandoned`: false where somebody else has the page, in whose name nothing is to be asked for. */
+  async cancel(isAbandoned = true): Promise<void> {
+    this.#isLeft = !isAbandoned
     this.#become('cancelled')
     this.#abort?.abort()
     const uploadId = this.#uploadId
@@ -176,6 +188,7 @@ export class Upload {
   }
 
   async #abandon(uploadId: string): Promise<void> {
+    if (this.#isLeft) return
     await call('abortUpload', { params: { bucket: this.bucket, uploadId }, query: { key: this.key } }).catch(() => {})
   }
 
@@ -208,6 +221,40 @@ export class Upload {
     this.#isAdopted = false
   }
 
+  /**
+   * Whether the object that had arrived is there, with the bytes of this file. Rejects where it is another one: whoever made it is not to lose it
+   * without a question.
+   */
+  async #isStill(signals: Signals): Promise<boolean> {
+    const { bucket, key } = this
+    const request = { params: { bucket }, query: { key }, signal: signals.signal }
+    const stored = await this.#persist(signals, () => call('statObject', request)).catch(error => {
+      // Whoever may not look sends it again.
+      if (error instanceof Problem && (error.status === 403 || error.status === 404)) return undefined
+      throw error
+    })
+    if (stored === undefined || stored.isDeleteMarker === true) {
+      this.#hadArrived = false
+      this.anew = 'gone'
+      return false
+    }
+    const { size, checksumAlgorithm, checksum } = stored
+    if (size === this.sizeBytes && checksumAlgorithm === 'CRC64NVME') {
+      if ((await this.#checksumOf(this.file, signals.signal)) === checksum) return true
+    }
+    throw new Error(texts.uploads.changedSince)
+  }
+
+  async #checksumOf(bytes: Blob, signal: AbortSignal): Promise<string> {
+    try {
+      return await crc64NvmeOf(bytes, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      await requireReadable(this.file)
+      throw error
+    }
+  }
+
   /** Nothing of what was sent counts any more. */
   #forget(why: Anew): void {
     this.#uploadId = undefined
@@ -222,14 +269,7 @@ export class Upload {
   async #verifyArrived({ signal, hold }: Signals): Promise<void> {
     for (const [number, checksum] of this.#unverified) {
       if (hold.aborted) return
-      let found: string
-      try {
-        found = await crc64NvmeOf(this.#partOf(number), signal)
-      } catch (error) {
-        signal.throwIfAborted()
-        await requireReadable(this.file)
-        throw error
-      }
+      const found = await this.#checksumOf(this.#partOf(number), signal)
       if (found !== checksum) throw new BeginsAnew('otherFile')
       this.#unverified.delete(number)
     }

@@ -1,5 +1,6 @@
 /** Operation, events and encryption keys. */
 import { formatCount, formatSeconds } from '../../parts/format.ts'
+import { counted } from '../counted.ts'
 
 export const operate = {
   decidedBy: (what: string) => `Refused by ${what}`,
@@ -74,6 +75,7 @@ export const operate = {
   scope: 'Scope',
   everything: 'everything',
   scanned: 'Looked at',
+  offlineShards: (count: number) => `completed without ${counted(count, 'shard')} on drives that are offline`,
   damaged: 'Damaged',
   healed: 'Healed',
   failed: 'Failed',
