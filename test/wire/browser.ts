@@ -36,6 +36,9 @@ export async function startBrowser(t: Test, { more = [], program = headlessBrows
       // What moves costs CPU for each picture of it.
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
       t.teardown(() => context.close())
+      t.teardown(async () => {
+        if (!t.passing()) for (const page of context.pages()) await describe(page, t.name)
+      })
       const flaws: string[] = []
       const note = (flaw: string) => {
         if (!expected.test(flaw)) flaws.push(flaw)
@@ -49,6 +52,16 @@ export async function startBrowser(t: Test, { more = [], program = headlessBrows
       return { page: await another(), another, flaws }
     },
   }
+}
+
+/** What somebody would see and hear of a page on which a test has failed, into the log of the run: it may not come again. */
+async function describe(page: Page, name: string): Promise<void> {
+  const parts = `Array.from(document.querySelectorAll('main, [role=dialog], [role=alert]'), one => one.innerText)`
+  const values = `Array.from(document.querySelectorAll('main input, [role=dialog] input'), one => [one.labels?.[0]?.innerText ?? one.ariaLabel, one.type === 'password' ? '' : one.value, one.ariaInvalid])`
+  const seen = await page
+    .evaluate(`({ parts: ${parts}, values: ${values}, focus: document.activeElement?.outerHTML.slice(0, 200) })`)
+    .catch(String)
+  process.stderr.write(`A page of the failed test “${name}”, ${page.url()}: ${JSON.stringify(seen, undefined, 1)}\n`)
 }
 
 function watch(page: Page, note: (flaw: string) => void): void {

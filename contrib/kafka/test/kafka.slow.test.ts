@@ -390,7 +390,7 @@ t.test('settings are validated together', t => {
   for (const topic of ['', '..', 'a b', 'x'.repeat(250)]) t.same(problems({ topic }), ['topic'])
   t.same(problems({ ca_cert: '/ca.pem' }), ['ca_cert'])
   t.same(problems({ tls: true, ca_cert: '/ca.pem' }), [])
-  t.same(problems({ tls: true, client_tls_cert: '/c.pem' }), ['client_tls_cert'])
+  t.same(problems({ tls: true, client_tls_cert: '/c.pem' }), ['client_tls_key'])
   t.same(problems({ sasl: true }), ['sasl_username', 'sasl_password'])
   t.end()
 })

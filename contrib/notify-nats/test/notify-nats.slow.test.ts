@@ -334,7 +334,7 @@ t.test('settings are validated together', t => {
   t.same(problems({ password: 'a' }), ['username'])
   t.same(problems({ nkey_specification: 'UABC' }), ['nkey_specification'])
   t.same(problems({ ca_cert: '/ca.pem' }), ['ca_cert'])
-  t.same(problems({ tls: true, client_cert: '/c.pem' }), ['client_cert'])
+  t.same(problems({ tls: true, client_cert: '/c.pem' }), ['client_key'])
   t.end()
 })
 

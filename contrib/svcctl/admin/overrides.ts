@@ -49,10 +49,6 @@ export interface Override {
   readonly isEcho?: boolean
 }
 
-/** Shards that a heal job could not look at. */
-const offlineIn = (drives: unknown): number =>
-  ((drives ?? []) as readonly { readonly offline: number }[]).reduce((sum, { offline }) => sum + offline, 0)
-
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
   restartService: { elsewhere: 'admin service restart' },
@@ -65,16 +61,14 @@ export const overrides: Readonly<Record<string, Override>> = {
       isEnded: ({ finished }) => finished === true,
       lineOf: ({ scanned, damaged, healed, failed, current }) =>
         `${scanned} looked at, ${damaged} damaged, ${healed} healed, ${failed} failed; now at ${current}`,
-      failureOf: ({ state, error, request, damaged, failed, dangling, removed, drives }) =>
+      failureOf: ({ state, error, request, damaged, failed, dangling, removed }) =>
         state !== 'completed'
           ? `The job has ${state}: ${error}`
           : (request as { dryRun?: boolean }).dryRun === true && Number(damaged) > 0
             ? `${damaged} lack a shard or have a damaged one. Nothing was done: it was a dry run.`
             : Number(failed) > 0 || Number(dangling) > Number(removed)
               ? `${failed} could not be healed, ${dangling} are dangling.`
-              : offlineIn(drives) > 0
-                ? `${offlineIn(drives)} shards are on drives that are offline: they were not looked at.`
-                : undefined,
+              : undefined,
       notesOf: redundancyNotes,
     },
   },
