@@ -230,12 +230,13 @@ export class Upload {
     const request = { params: { bucket }, query: { key }, signal: signals.signal }
     const stored = await this.#persist(signals, () => call('statObject', request)).catch(error => {
       // Whoever may not look sends it again.
-      if (error instanceof Problem && (error.status === 403 || error.status === 404)) return undefined
+      if (error instanceof Problem && error.status === 403) return 'hidden' as const
+      if (error instanceof Problem && error.status === 404) return 'gone' as const
       throw error
     })
-    if (stored === undefined || stored.isDeleteMarker === true) {
+    if (typeof stored === 'string' || stored.isDeleteMarker === true) {
       this.#hadArrived = false
-      this.anew = 'gone'
+      if (stored !== 'hidden') this.anew = 'gone'
       return false
     }
     const { size, checksumAlgorithm, checksum } = stored
