@@ -187,7 +187,7 @@ if (withoutBrowser !== false) {
 
     await region.getByRole('button', { name: 'Stop allowing b/*' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-    await region.getByText('The policy opens no folder to everybody.').waitFor()
+    await region.getByText('No folder is open to everybody by a statement of this kind.').waitFor()
     t.equal((await fetch(`${server.endpoint}/photos/b/c.txt`)).status, 403)
     await region.getByRole('button', { name: 'Allow' }).click()
     await page.getByRole('button', { name: 'Yes, let everybody in' }).click()
@@ -197,6 +197,31 @@ if (withoutBrowser !== false) {
     await page.getByRole('tab', { name: 'Access' }).click()
     await page.getByText('Nobody gets in without credentials.', { exact: true }).waitFor()
     t.same(flaws, [])
+  })
+
+  t.test('who may read the policy of a bucket and not write it sees it without what would be refused', async t => {
+    await admin.call('POST', '/buckets', { name: 'ruled' })
+    await admin.putPolicy('read-policy', {
+      Action: ['s3:ListBucket', 's3:GetBucketPolicy'],
+      Resource: ['arn:aws:s3:::ruled', 'arn:aws:s3:::ruled/*'],
+    })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('auditor', { policyNames: ['read-policy'] })
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
+    await signIn(page, '/buckets/ruled?tab=policy', accessKeyId, secretAccessKey)
+    await page.getByText('The bucket has no policy').waitFor()
+    t.equal(await page.getByRole('textbox', { name: 'Document' }).count(), 0)
+    const Resource = 'arn:aws:s3:::ruled/open/*'
+    const statement = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource }
+    await admin.call('PUT', '/buckets/ruled/policy', { Version: '2012-10-17', Statement: [statement] })
+    await page.reload()
+    const editor = page.getByRole('textbox', { name: 'Document' })
+    await editor.getByText('arn:aws:s3:::ruled/open/*').waitFor()
+    t.equal(await editor.getAttribute('aria-readonly'), 'true')
+    for (const name of ['Save', 'Remove policy', 'Allow']) {
+      t.equal(await page.getByRole('button', { name, exact: true }).count(), 0, `no ${name}`)
+    }
+    t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [], 'nothing is asked for that would be refused')
   })
 
   t.test('distributions go out as a file, and come in again after a look at what differs', async t => {

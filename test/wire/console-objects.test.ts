@@ -1,9 +1,12 @@
 /** Objects in the web console: versions, metadata, copies, archives, presigned URLs, retention. */
+import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, keysOf, startConsole } from './console.ts'
+import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -12,7 +15,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { admin, browser, signIn } = await startConsole(t)
+  const { admin, browser, server, signIn } = await startConsole(t, { environment: { SVC_SSEC_ALLOW_INSECURE: 'on' } })
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
 
   t.test('versions: an old one comes back, and one can be deleted for good', async t => {
@@ -356,6 +359,32 @@ if (withoutBrowser !== false) {
       t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
     }
     t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
+  })
+
+  t.test('of an object with a key of its owner nothing is offered that a browser cannot do', async t => {
+    const SSECustomerKey = randomBytes(32).toString('base64')
+    const object = { Bucket: 'photos', Key: 'sealed', Body: 'secret', SSECustomerAlgorithm: 'AES256', SSECustomerKey }
+    await createClient(server).send(new PutObjectCommand(object))
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/photos?object=sealed')
+    const panel = page.getByRole('dialog')
+    await panel.getByText('encrypted with a key that its owner keeps').waitFor()
+    t.same(await panel.getByRole('tab').allTextContents(), ['Details', 'Versions'])
+    for (const name of ['Share', 'Copy or move']) {
+      t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
+    }
+    t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
+    // For a program.
+    await panel.getByRole('button', { name: 'Presigned URL' }).waitFor()
+    // Its tags are not encrypted.
+    await panel.getByRole('button', { name: 'Edit', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Metadata and tags of sealed' })
+    await dialog.getByRole('button', { name: 'Add tag' }).click()
+    await dialog.getByLabel('Name of tag 1').fill('kind')
+    await dialog.getByLabel('Value of tag 1').fill('deed')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await panel.getByText('deed').waitFor()
+    t.same(flaws, [])
   })
 
   t.test('whoever may only write an object is offered an address for that', async t => {

@@ -1,7 +1,7 @@
 /** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, comesToRest, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
@@ -270,6 +270,39 @@ if (withoutBrowser !== false) {
     t.equal(await count(), before + 1)
     t.same(flaws, [])
   })
+
+  t.test(
+    'what moves a button away while it is pressed does not cost the press, and one can still change one’s mind',
+    async t => {
+      const { page, flaws } = await browser.open(t)
+      await signIn(page, '/access-keys')
+      const count = async () => (await admin.call('GET', '/access-keys')).items.length
+      const before = await count()
+      const dialog = page.getByRole('dialog')
+      await page.getByRole('button', { name: 'Create access key' }).click()
+      const button = dialog.getByRole('button', { name: 'Create', exact: true })
+      const press = async () => {
+        await comesToRest(page)
+        const { x, y, width, height } = (await button.boundingBox())!
+        await page.mouse.move(x + width / 2, y + height / 2)
+        await page.mouse.down()
+        return { x, y }
+      }
+      const { x, y } = await press()
+      await page.mouse.move(x - 200, y - 100, { steps: 4 })
+      await page.mouse.up()
+      t.ok(await dialog.isVisible(), 'the pointer went elsewhere before it was released')
+      t.equal(await count(), before)
+      const pressed = await press()
+      // As a notice that goes away, or an answer that comes.
+      await page.evaluate(`document.querySelector('[role=dialog] form').style.paddingTop = '120px'`)
+      t.ok((await button.boundingBox())!.y > pressed.y + 100, 'the button is elsewhere')
+      await page.mouse.up()
+      await page.getByRole('textbox', { name: 'Secret key' }).waitFor()
+      t.equal(await count(), before + 1)
+      t.same(flaws, [])
+    },
+  )
 
   t.test('an address that does not exist has the navigation, and a way back', async t => {
     const { page, flaws } = await browser.open(t)

@@ -9,6 +9,7 @@ import { endSession, setSession, whenSessionEnds, whenSessionIsOther } from '../
 import { Problem } from '../api/problem.ts'
 import { readOtherSession, type SignedIn, sessionEnd, sessionQuery, whenOwnerChanges } from '../api/session.ts'
 import { ignoreSecondClicks } from '../parts/double-clicks.ts'
+import { holdPressedButtons } from '../parts/held-buttons.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
@@ -98,6 +99,7 @@ async function adoptOrLeave(): Promise<boolean> {
 }
 
 ignoreSecondClicks()
+holdPressedButtons()
 
 // For the package that keeps the page behind a dialog from scrolling.
 setNonce(styleNonce)

@@ -21,8 +21,7 @@ export interface CheckedPolicyProps {
 }
 
 export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, example }: CheckedPolicyProps) {
-  const found = useFindings(text, bucket)
-  const findings = example === undefined ? found : noFindings
+  const findings = useFindings(example === undefined ? text : undefined, bucket)
   const complete = useCompletion(bucket)
   return (
     <Stack gap="xs">
@@ -44,7 +43,6 @@ export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false, exam
   )
 }
 
-const noFindings: readonly Finding[] = []
 const bucketsOffered = 200
 
 function useCompletion(bucket: string | undefined): (text: string, at: number) => CompletionResult | null {
@@ -67,12 +65,14 @@ function useCompletion(bucket: string | undefined): (text: string, at: number) =
   return (text, at) => completePolicy(text, at, known)
 }
 
-function useFindings(text: string, bucket: string | undefined): readonly Finding[] {
+/** None of what is not to be checked. */
+function useFindings(text: string | undefined, bucket: string | undefined): readonly Finding[] {
   const [checked] = useDebouncedValue(text, 400)
   const { data } = useQuery({
     queryKey: ['policy-check', checked, bucket],
     queryFn: ({ signal }) =>
-      call('validatePolicy', { body: { document: checked, ...(bucket !== undefined && { bucket }) }, signal }),
+      call('validatePolicy', { body: { document: checked ?? '', ...(bucket !== undefined && { bucket }) }, signal }),
+    enabled: checked !== undefined,
     retry: false,
   })
   return useMemo(

@@ -49,8 +49,12 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
   const rights = useRights(bucket, objectKey)
   // Of a delete marker there is nothing to read, share or edit.
   const isDeleted = data?.isDeleteMarker === true
-  const mayWrite = rights.has('s3:PutObject')
+  // Nothing but a program that has the key can read or copy it.
+  const isOfCustomer = data?.encryption?.type === 'SSE-C'
+  const mayPut = rights.has('s3:PutObject')
+  const mayWrite = mayPut && !isOfCustomer
   const mayRead = rights.has(versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion')
+  const mayOpen = mayRead && !isOfCustomer
   const isUnreadable = !mayRead && error instanceof Problem && error.status === 403
   const mayTag = rights.has('s3:PutObjectTagging')
   const mayDelete = rights.has(versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion')
@@ -96,9 +100,10 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
     >
       <Stack>
         {isDeleted && <Deleted bucket={bucket} marker={data} mayUndelete={rights.has('s3:DeleteObjectVersion')} />}
+        {isOfCustomer && <Text size="sm">{texts.objects.ofCustomer}</Text>}
         {!isDeleted && (
           <Group gap="xs">
-            {mayRead && (
+            {mayOpen && (
               <Button
                 component="a"
                 href={urlOf('downloadObject', { bucket }, { key: objectKey, versionId })}
@@ -108,11 +113,11 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
                 {texts.objects.download}
               </Button>
             )}
-            {mayRead && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
-            {(mayRead || mayWrite || mayDelete) && (
+            {mayOpen && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
+            {(mayRead || mayPut || mayDelete) && (
               <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
             )}
-            {mayRead && mayWrite && (
+            {mayOpen && mayWrite && (
               <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />
             )}
             {(mayWrite || mayTag) && data !== undefined && (
@@ -133,7 +138,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
         <Tabs value={isDeleted ? 'versions' : tab} onChange={setTab} keepMounted={false} keepMountedMode="display-none">
           <Tabs.List mb="sm">
             {!isDeleted && <Tabs.Tab value="details">{texts.objects.tabs.details}</Tabs.Tab>}
-            {!isDeleted && <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>}
+            {!isDeleted && !isOfCustomer && <Tabs.Tab value="preview">{texts.objects.tabs.preview}</Tabs.Tab>}
             {mayListVersions && <Tabs.Tab value="versions">{texts.objects.tabs.versions}</Tabs.Tab>}
           </Tabs.List>
           {tab !== 'versions' && isUnreadable && <Text>{texts.objects.unreadable}</Text>}
@@ -156,7 +161,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
             )}
           </Tabs.Panel>
           <Tabs.Panel value="preview">
-            {data !== undefined && <Preview bucket={bucket} details={data} versionId={versionId} />}
+            {data !== undefined && !isOfCustomer && <Preview bucket={bucket} details={data} versionId={versionId} />}
           </Tabs.Panel>
           <Tabs.Panel value="versions">
             {mayListVersions && (

@@ -40,7 +40,7 @@ export const simpleAccess = {
     upload: 'write (and so overwrite), but not read,',
     public: 'read, write, delete and list',
   },
-  none: 'The policy opens no folder to everybody.',
+  none: 'No folder is open to everybody by a statement of this kind.',
   apply: 'Allow',
   remove: (keys: string) => `Stop allowing ${keys}`,
   removeTitle: (keys: string) => `Nothing of ${keys} for everybody?`,

@@ -48,6 +48,8 @@ export const objects = {
   etag: 'ETag',
   version: 'Version',
   checksum: 'Checksum',
+  ofCustomer:
+    'It is encrypted with a key that its owner keeps (SSE-C). A program that has the key reads it through the S3 API, and a presigned URL is for such a program; a browser can neither show nor download it.',
   encryption: 'Encryption',
   metadata: 'Metadata',
   tags: 'Tags',
