@@ -13,6 +13,7 @@ import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
 export { isAuthorized } from './authorized.ts'
+export { commentOf } from './comment.ts'
 export {
   adminErrors,
   checkField,

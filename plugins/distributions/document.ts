@@ -1,4 +1,5 @@
 /** The document of a distribution: as clients write and read it, and as it is stored. */
+import { commentOf } from 'svc/plugins/admin/api'
 import { type Static, Type } from 'typebox'
 
 const strict = { additionalProperties: false } as const
@@ -187,6 +188,7 @@ export const DistributionInput = Type.Object(
       description: 'At most 64 of a-z, 0-9, `.`, `_`, `-`.',
     }),
     ...commonFields,
+    comment: commentOf(256, { default: '' }),
     restrictions: restrictions(OriginSecretHeader),
     ...readOnlyFields,
   },

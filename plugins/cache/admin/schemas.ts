@@ -1,4 +1,5 @@
 /** The schemas of the requests and answers of the cache's operations. */
+import { commentOf } from 'svc/plugins/admin/api'
 import { PathPattern } from 'svc/plugins/distributions/api'
 import { isReference } from 'svc/plugins/secret-references/api'
 import { maskedValue } from 'svc/plugins/settings/api'
@@ -36,7 +37,7 @@ export const IdParameters = Type.Object({ id: Type.String({ minLength: 1, maxLen
 export const CachePolicyInput = Type.Object(
   {
     name: PolicyName,
-    comment: Type.Optional(Type.String({ maxLength: 256 })),
+    comment: Type.Optional(commentOf(256)),
     ...policyFields,
     builtin: Type.Optional(Type.Boolean(readOnly)),
     updatedAt: Type.Optional(Type.String(readOnly)),

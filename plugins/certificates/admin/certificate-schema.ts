@@ -1,3 +1,4 @@
+import { commentOf } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type { Certificate as CertificateOfService } from '../api.ts'
 
@@ -69,7 +70,7 @@ const pem = (description: string) => Type.String({ minLength: 1, maxLength: 262_
 export const uploadFields = {
   certificate: pem('The chain in PEM form, leaf first.'),
   privateKey: pem('Its private key in PEM form, unencrypted. It is sealed, and never shown again.'),
-  comment: Type.String({ default: '', maxLength: 256 }),
+  comment: commentOf(256, { default: '' }),
 }
 
 /** Fields that reads return in addition to the writable ones. */

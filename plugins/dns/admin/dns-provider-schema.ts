@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from 'svc/kernel'
+import { commentOf } from 'svc/plugins/admin/api'
 import { type Static, Type } from 'typebox'
 import type { DnsProviderChange, DnsProviderFacts } from '../api.ts'
 import { blockName, type Fields, invalidProvider, type Kind } from '../kinds.ts'
@@ -22,7 +23,7 @@ const common = {
     description:
       'Kind of the provider: `hosted_dns`, `cloud_dns`, `rfc2136`, or the kind of a plugin. Its settings are an object with the name in camel case: `hostedDns`, `cloudDns`, `rfc2136`.',
   }),
-  comment: Type.Optional(Type.String({ maxLength: 1024 })),
+  comment: Type.Optional(commentOf(1024)),
   ttl: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -1,4 +1,4 @@
-import type { AdminRequest } from 'svc/plugins/admin/api'
+import { type AdminRequest, commentOf } from 'svc/plugins/admin/api'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { KeyGroup as KeyGroupOfService, KeyGroupKey as KeyOfService } from '../api.ts'
 import { visibleUses } from '../editor.ts'
@@ -20,7 +20,6 @@ export const GroupId = Type.String({
   maxLength: 64,
   description: 'Lower-case letters, digits and `. _ -`.',
 })
-const Comment = Type.String({ maxLength: 256 })
 
 export const GroupParameters = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) })
 
@@ -70,7 +69,7 @@ export const keyGroupInput = <Id extends TSchema>($id: string, id: Id) =>
   Type.Object(
     {
       id,
-      comment: Type.Optional(Comment),
+      comment: Type.Optional(commentOf(256)),
       keys: Type.Optional(Type.Array(KeyInput, { maxItems: keysMax })),
       usedBy: ignored,
       createdAt: ignored,

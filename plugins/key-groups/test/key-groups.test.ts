@@ -161,6 +161,7 @@ t.test('an invalid key group is refused with the place of the error, and nothing
   const many = Array.from({ length: 11 }, () => ({ publicKey: ed25519() }))
   t.equal(outcome(await call('POST', '', { id: 'bad', keys: many })), '400 invalid_argument')
   t.equal(outcome(await call('PUT', '/bad', { id: 'good' })), '400 invalid_argument')
+  t.equal(outcome(await call('POST', '', { id: 'bad', comment: 'a\u0001b' })), '400 invalid_argument')
   t.equal(outcome(await call('GET', '/bad')), '404 key_group_not_found')
 })
 

@@ -39,10 +39,11 @@ export function Audit() {
     ...withoutEmpty({ ...fields, since: timeOf(since), until: timeOf(until) }),
     ...queriesOf[shown],
   }
-  const field = (name: keyof typeof nothing, label: string, type = 'text') => (
+  const field = (name: keyof typeof nothing, label: string, type = 'text', error?: string | false) => (
     <TextInput
       label={label}
       type={type}
+      error={error}
       value={given[name]}
       onChange={event => setGiven({ ...given, [name]: event.currentTarget.value.trim() })}
     />
@@ -73,7 +74,7 @@ export function Audit() {
                 onChange={event => setShown(event.currentTarget.value as keyof typeof queriesOf)}
               />
               {field('since', words.from, 'datetime-local')}
-              {field('until', words.until, 'datetime-local')}
+              {field('until', words.until, 'datetime-local', isReversed(given) && words.untilBeforeFrom)}
               {field('user', words.user)}
               {field('action', words.operationFilter)}
               {field('bucket', words.bucket)}
@@ -98,6 +99,8 @@ export function Audit() {
     </>
   )
 }
+
+const isReversed = ({ since, until }: typeof nothing): boolean => since !== '' && until !== '' && until < since
 
 /** Converts the local time of the field; empty if there is none, or if it is no valid date. */
 function timeOf(local: string): string {

@@ -63,6 +63,7 @@ export const operate = {
   auditShown: { changes: 'changes and refusals', errors: 'only errors', all: 'everything, reads as well' },
   from: 'From',
   until: 'Until',
+  untilBeforeFrom: 'This is before “From”: no record can match.',
   requestId: 'Request',
   anonymous: 'anonymous',
   origin: 'From',

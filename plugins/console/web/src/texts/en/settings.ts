@@ -6,7 +6,8 @@ export const settings = {
   noChoice: 'none',
   listHint: 'Type one and press Enter',
   needsRestart: 'needs a restart',
-  afterRestart: (keys: string) => `Saved. Not in force before a restart: ${keys}.`,
+  afterRestart: (keys: string) =>
+    `Saved. Not in force before a restart, or not at all (its description says which): ${keys}.`,
   reset: 'Reset to defaults',
   resetTitle: (name: string) => `Reset ${name}?`,
   resetText: 'Every value of it that was set goes back to its default. It cannot be undone: the values are not kept.',
