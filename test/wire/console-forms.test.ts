@@ -11,7 +11,8 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { admin, browser, signIn, url } = await startConsole(t)
+  const SVC_KMS_SECRET_KEY = `console:${Buffer.alloc(32, 7).toString('base64')}`
+  const { admin, browser, signIn, url } = await startConsole(t, { environment: { SVC_KMS_SECRET_KEY } })
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true, objectLock: true })
   for (const key of ['a.txt', 'b.txt']) await admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, 'text')
   await admin.call('POST', '/users', { accessKey: 'anna', secretKey: 'anna-secret-1' })
@@ -91,6 +92,25 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Create' }).click()
     await dialog.waitFor({ state: 'detached' })
     t.same((await admin.call('GET', '/buckets/tagged/tags')).tags, { fine: 'v' })
+    t.same(flaws, [])
+  })
+
+  t.test('a bucket is not made with a key that does not exist', async t => {
+    const { page, flaws } = await open(t, '/buckets')
+    await page.getByRole('button', { name: /^Create/ }).click()
+    const dialog = page.getByRole('dialog')
+    const quota = dialog.getByRole('textbox', { name: 'Quota' })
+    const hint = page.locator(`[id="${await quota.getAttribute('aria-describedby')}"]`)
+    t.match(await hint.textContent(), /no limit/, 'read out with the input')
+    await field(dialog, 'name').fill('locked')
+    await dialog.getByLabel('Default encryption').selectOption('aws:kms')
+    await dialog.getByLabel('Key', { exact: true }).fill('nosuch')
+    await refuses(t, dialog, [/no key "nosuch"/], 'a key')
+    await dialog.getByLabel('Key', { exact: true }).fill('console')
+    await dialog.getByText(/no key "nosuch"/).waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/buckets/locked/encryption'), { kmsKeyId: 'console' })
     t.same(flaws, [])
   })
 

@@ -22,6 +22,7 @@ export interface BytesInputProps {
 
 export function BytesInput({ label, description, error, value, onChange, usualUnit = 'GiB' }: BytesInputProps) {
   const id = useId()
+  const descriptionId = `${id}-description`
   const [unit, setUnit] = useState<Unit>(() => unitOf(value) ?? usualUnit)
   // As it was typed: as bytes and back, 1.23456789012 would be another number while one types.
   const [typed, setTyped] = useState<{ readonly number: number | string; readonly bytes: number }>()
@@ -41,6 +42,7 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
     <Input.Wrapper
       label={label}
       description={description}
+      descriptionProps={{ id: descriptionId }}
       error={typeof error === 'string' ? withSizes(error) : error}
       errorProps={{ id }}
     >
@@ -50,7 +52,11 @@ export function BytesInput({ label, description, error, value, onChange, usualUn
           min={0}
           allowDecimal={unit !== 'B'}
           flex={1}
-          {...describedBy(id, error !== undefined && error !== null)}
+          {...describedBy(
+            id,
+            error !== undefined && error !== null,
+            description === undefined ? undefined : descriptionId,
+          )}
           value={shown}
           onChange={given => change(given, unit)}
         />

@@ -14,7 +14,7 @@ export interface EncryptionInputProps {
   readonly label?: string
   readonly value: Encryption
   /** By the fields of the body. */
-  readonly errors?: Readonly<Record<string, string>>
+  readonly errors?: { readonly [field in 'algorithm' | 'kmsKeyId']?: string | undefined }
   readonly onChange: (value: Encryption) => void
 }
 

@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
+import { movedErrors } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -60,7 +61,11 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
   }
   return (
     <FormDialog
-      form={form}
+      form={{
+        setErrors: given =>
+          form.setErrors(movedErrors(given, path => (ofEncryption.has(path) ? `encryption.${path}` : path))),
+        isDirty: () => form.isDirty(),
+      }}
       title={words.create}
       submit={made === undefined ? texts.common.create : texts.common.retry}
       onSubmit={create}
@@ -102,7 +107,10 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
         <EncryptionInput
           label={texts.bucket.encryption}
           value={encryption}
-          errors={errors}
+          errors={{
+            algorithm: errors['encryption.algorithm'],
+            kmsKeyId: errors['encryption.kmsKeyId'],
+          }}
           onChange={value => form.setFieldValue('encryption', value)}
         />
       )}
@@ -119,6 +127,9 @@ export function CreateBucket({ onClose }: { onClose: () => void }) {
     </FormDialog>
   )
 }
+
+/** Fields of the request for the encryption, which in this form is a part. */
+const ofEncryption = new Set(['algorithm', 'kmsKeyId'])
 
 function bodyOf({ name, versioning, objectLock, quotaBytes, tags: pairs }: typeof initialValues) {
   const tags = objectOf(pairs, '/tags')
