@@ -104,6 +104,81 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('what somebody else has stored since is replaced by no upload that goes on', async t => {
+    const bytes = Buffer.alloc(17 * 1024 ** 2, 'parts ')
+    const names = ['told.txt', 'waits.txt', 'begun.bin']
+    const paths = names.map(name => join(folder, name))
+    for (const path of paths) writeFileSync(path, path.endsWith('.bin') ? bytes : path)
+    const byAnother = (key: string) => admin.call('POST', `/buckets/archive/objects/upload?key=${key}`, 'by another')
+    const { page, flaws } = await browser.open(t, {}, /^404 (GET|POST) .*(uploads|stat)|no answer: .*complete/)
+    await signIn(page, '/buckets/archive')
+    page.on('dialog', dialog => void dialog.accept())
+    // One has arrived, one was never sent, and of one nobody was told that it is stored.
+    const held = /key=waits|\/complete/
+    let completed = () => {}
+    const isCompleted = new Promise<void>(done => {
+      completed = done
+    })
+    await page.route(held, async route => {
+      if (!route.request().url().includes('/complete')) return
+      await route.fetch()
+      completed()
+    })
+    await filesIn(page).setInputFiles(paths)
+    await isCompleted
+    await page.getByText('1 of 3 done').waitFor()
+    const reload = async () => {
+      // The journal is written now and then.
+      await page.waitForTimeout(1500)
+      await page.reload()
+    }
+    await reload()
+    await page.unroute(held)
+    await page.getByText('2 uploads were interrupted').waitFor()
+    for (const name of ['told.txt', 'waits.txt']) await byAnother(name)
+    const theirs = await storedDigest('told.txt')
+    const sent: string[] = []
+    page.on('request', request => {
+      if (/\/(upload|parts\/\d+)\?/.test(request.url())) sent.push(request.url())
+    })
+    await filesIn(page).setInputFiles(paths)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Replace 2 objects?').waitFor()
+    for (const name of ['waits.txt', 'begun.bin']) await dialog.getByText(name).waitFor()
+    await dialog.getByRole('button', { name: /^Upload only/ }).click()
+    const another = page.getByText('It had arrived, and there is another object of that name now')
+    await another.waitFor()
+    // Nor after one more reload, with an answer of yes for the others.
+    await reload()
+    await filesIn(page).setInputFiles(paths)
+    await dialog.getByText('Replace 2 objects?').waitFor()
+    await dialog.getByRole('button', { name: 'Replace all' }).click()
+    await another.waitFor()
+    await page.getByText('2 of 3 done').waitFor()
+    t.equal(await storedDigest('told.txt'), theirs)
+    t.equal(await storedDigest('begun.bin'), digestOf(bytes))
+    t.same(
+      sent.map(url => new URL(url).searchParams.get('key')),
+      ['waits.txt'],
+      'what is stored already is not sent again',
+    )
+    // The answer is lost, and somebody stores another object before it is asked for again.
+    writeFileSync(join(folder, 'lost.bin'), bytes)
+    await page.route(
+      /\/complete/,
+      async route => {
+        await route.fetch()
+        await byAnother('lost.bin')
+        await route.abort('connectionreset')
+      },
+      { times: 1 },
+    )
+    await filesIn(page).setInputFiles(join(folder, 'lost.bin'))
+    await another.nth(1).waitFor()
+    t.equal(await storedDigest('lost.bin'), theirs)
+    t.same(flaws, [])
+  })
+
   t.test('another file of the same name, size and date is not mixed with parts that had arrived', async t => {
     const path = join(folder, 'twin.bin')
     const write = (byte: number) => {
@@ -139,7 +214,7 @@ if (withoutBrowser !== false) {
   t.test('an upload that was given up elsewhere begins anew by itself', async t => {
     const bytes = Buffer.alloc(40 * 1024 ** 2, 'given up ')
     writeFileSync(join(folder, 'given-up.bin'), bytes)
-    const { page, flaws } = await browser.open(t, {}, /^404 PUT .*\/parts\/[123]$/)
+    const { page, flaws } = await browser.open(t, {}, /^404 (PUT .*\/parts\/[123]|GET .*\/stat)$/)
     await signIn(page, '/buckets/archive')
     // The third part waits until its upload is gone; that of the next upload does not.
     let goOn = () => {}

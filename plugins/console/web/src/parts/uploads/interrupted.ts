@@ -20,6 +20,7 @@ export interface Interruption {
 
 export class InterruptedUploads {
   #user = ''
+  #opened: Promise<void> = Promise.resolve()
   /** Entries of earlier pages whose file was not chosen again yet. Entries of this page are only in the browser's database. */
   readonly #left = new Map<string, Entry>()
   #missing = 0
@@ -36,8 +37,17 @@ export class InterruptedUploads {
   }
 
   /** Reads what this user left behind. */
-  async open(user: string): Promise<void> {
-    if (this.#user === user) return
+  open(user: string): Promise<void> {
+    if (this.#user !== user) this.#opened = this.#read(user)
+    return this.#opened
+  }
+
+  /** Until what is left is known. */
+  get opened(): Promise<void> {
+    return this.#opened
+  }
+
+  async #read(user: string): Promise<void> {
     this.#user = user
     const open = await otherPages()
     for (const entry of await readEntries(user)) {
@@ -62,9 +72,10 @@ export class InterruptedUploads {
     return { count: this.#missing, keys, buckets: [...buckets] }
   }
 
-  knows(bucket: string, key: string, file: File): boolean {
+  /** Whether an earlier page was told that this file is stored. */
+  hadArrived(bucket: string, key: string, file: File): boolean {
     const entry = this.#left.get(idOf({ bucket, key }))
-    return entry !== undefined && entry.sizeBytes === file.size && entry.modifiedMs === file.lastModified
+    return entry?.isDone === true && entry.sizeBytes === file.size && entry.modifiedMs === file.lastModified
   }
 
   /** Takes over what an earlier page has sent of the same file. */
@@ -81,7 +92,7 @@ export class InterruptedUploads {
 
   /** Notes how far an upload is. That it is under way changes nothing of what can be continued. */
   note(upload: Upload): void {
-    const { bucket, key, sizeBytes, modifiedMs, uploadId, state } = upload
+    const { bucket, key, sizeBytes, modifiedMs, uploadId, state, hadArrived } = upload
     if (state === 'sending' && uploadId === undefined) return
     const entry = {
       user: this.#user,
@@ -91,7 +102,8 @@ export class InterruptedUploads {
       sizeBytes,
       modifiedMs,
       ...(uploadId !== undefined && { uploadId }),
-      isDone: state === 'done',
+      // Also what is only to be looked at: another page would take it for one that was never sent.
+      isDone: state === 'done' || hadArrived,
     }
     if (state === 'cancelled') this.#cancelled.add(idOf(entry))
     else this.#cancelled.delete(idOf(entry))

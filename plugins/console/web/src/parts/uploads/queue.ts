@@ -119,9 +119,14 @@ class UploadQueue {
     await this.#interrupted.open(user)
   }
 
-  /** Whether an earlier page has sent this file, or a part of it, to this key. */
-  isContinued(bucket: string, key: string, file: File): boolean {
-    return this.#interrupted.knows(bucket, key, file)
+  /** Until it is known what this user did not complete. */
+  get opened(): Promise<void> {
+    return this.#interrupted.opened
+  }
+
+  /** Whether an earlier page was told that this file is stored at this key. */
+  hadArrived(bucket: string, key: string, file: File): boolean {
+    return this.#interrupted.hadArrived(bucket, key, file)
   }
 
   /** Gives up what was interrupted. */

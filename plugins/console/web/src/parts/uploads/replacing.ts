@@ -47,7 +47,9 @@ class ReplacingStore {
   }
 
   async #decide(bucket: string, chosen: readonly Chosen[], discarded: AbortSignal): Promise<void> {
-    if (discarded.aborted || chosen.length === 0) return
+    if (chosen.length === 0) return
+    await uploadQueue.opened
+    if (discarded.aborted) return
     const cancelled = new AbortController()
     const signal = AbortSignal.any([discarded, cancelled.signal])
     try {
@@ -85,8 +87,9 @@ class ReplacingStore {
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
     const isKnown = versioning !== undefined
     if (versioning === 'enabled') return { found: [], isKnown }
-    // What an earlier page began with the same file goes on.
-    const fresh = chosen.filter(({ key, file }) => !uploadQueue.isContinued(bucket, key, file))
+    // What had arrived is compared before anything is sent. What an earlier page had only begun is asked about like the rest: whatever is
+    // there now was perhaps stored since.
+    const fresh = chosen.filter(({ key, file }) => !uploadQueue.hadArrived(bucket, key, file))
     if (fresh.length === 0) return { found: [], isKnown }
     const keys = [...new Set(fresh.map(({ key }) => key))]
     return { found: await existingKeys(bucket, keys, signal, onUnreachable), isKnown }

@@ -51,8 +51,9 @@ export class Upload {
   #sent: Map<number, number> | undefined
   #parts: Map<number, string> | undefined
   #uploadId: string | undefined
-  /** An earlier page has been told that it is stored. */
   #hadArrived = false
+  /** The server has been asked to make the object of its parts: it may have, without an answer. */
+  #isCompleting = false
   /** False until the server has told which parts an earlier page had sent. */
   #isAdopted = false
   /** Checksums of parts of an earlier page that have not been compared with the file yet. */
@@ -90,6 +91,11 @@ export class Upload {
   /** The id of an upload in parts, once it has begun. */
   get uploadId(): string | undefined {
     return this.#uploadId
+  }
+
+  /** Whether an earlier page has been told that it is stored, and nothing else is known since. */
+  get hadArrived(): boolean {
+    return this.#hadArrived
   }
 
   /** Continues what an earlier page began with the same file. */
@@ -137,7 +143,7 @@ export class Upload {
     try {
       const signals = { signal: abort.signal, hold: hold.signal }
       const isWhole =
-        (this.#hadArrived && (await this.#isStill(signals))) ||
+        (this.#hadArrived && (await this.#isStillThere(signals))) ||
         (await (this.sizeBytes > singleBytesMax ? this.#sendParts(signals) : this.#sendWhole(signals)))
       if (isWhole && !abort.signal.aborted) this.#become('done')
     } catch (error) {
@@ -205,18 +211,13 @@ export class Upload {
   async #readArrived(): Promise<void> {
     const { bucket, key } = this
     const params = { bucket, uploadId: this.#uploadId! }
-    try {
-      // Parts beyond those that one answer lists are sent again.
-      const { parts = [], checksumAlgorithm } = await call('getUpload', { params, query: { key } })
-      for (const { partNumber, etag, size, checksum } of parts) {
-        // What cannot be compared is sent again.
-        if (size !== this.#partSize(partNumber) || checksumAlgorithm !== 'CRC64NVME' || checksum === undefined) continue
-        this.#unverified.set(partNumber, checksum)
-        this.#arrived(partNumber, etag, size)
-      }
-    } catch (error) {
-      if (!isGone(error)) throw error
-      this.#forget('givenUp')
+    // Parts beyond those that one answer lists are sent again.
+    const { parts = [], checksumAlgorithm } = await call('getUpload', { params, query: { key } })
+    for (const { partNumber, etag, size, checksum } of parts) {
+      // What cannot be compared is sent again.
+      if (size !== this.#partSize(partNumber) || checksumAlgorithm !== 'CRC64NVME' || checksum === undefined) continue
+      this.#unverified.set(partNumber, checksum)
+      this.#arrived(partNumber, etag, size)
     }
     this.#isAdopted = false
   }
@@ -225,25 +226,30 @@ export class Upload {
    * Whether the object that had arrived is there, with the bytes of this file. Rejects where it is another one: whoever made it is not to lose it
    * without a question.
    */
-  async #isStill(signals: Signals): Promise<boolean> {
+  async #isStillThere(signals: Signals): Promise<boolean> {
+    const found = await this.#stored(signals)
+    if (found === 'same') return true
+    if (found === 'other') throw new Error(texts.uploads.changedSince)
+    this.#hadArrived = false
+    if (found === 'gone') this.anew = 'gone'
+    this.#onChange(true)
+    return false
+  }
+
+  /** The object of this key: whether its bytes are those of this file. */
+  async #stored(signals: Signals): Promise<'same' | 'other' | 'gone' | 'hidden'> {
     const { bucket, key } = this
     const request = { params: { bucket }, query: { key }, signal: signals.signal }
     const stored = await this.#persist(signals, () => call('statObject', request)).catch(error => {
-      // Whoever may not look sends it again.
       if (error instanceof Problem && error.status === 403) return 'hidden' as const
       if (error instanceof Problem && error.status === 404) return 'gone' as const
       throw error
     })
-    if (typeof stored === 'string' || stored.isDeleteMarker === true) {
-      this.#hadArrived = false
-      if (stored !== 'hidden') this.anew = 'gone'
-      return false
-    }
-    const { size, checksumAlgorithm, checksum } = stored
-    if (size === this.sizeBytes && checksumAlgorithm === 'CRC64NVME') {
-      if ((await this.#checksumOf(this.file, signals.signal)) === checksum) return true
-    }
-    throw new Error(texts.uploads.changedSince)
+    if (typeof stored === 'string') return stored
+    const { isDeleteMarker, size, checksumAlgorithm, checksum } = stored
+    if (isDeleteMarker === true) return 'gone'
+    if (size !== this.sizeBytes || checksumAlgorithm !== 'CRC64NVME') return 'other'
+    return (await this.#checksumOf(this.file, signals.signal)) === checksum ? 'same' : 'other'
   }
 
   async #checksumOf(bytes: Blob, signal: AbortSignal): Promise<string> {
@@ -259,6 +265,8 @@ export class Upload {
   /** Nothing of what was sent counts any more. */
   #forget(why: Anew): void {
     this.#uploadId = undefined
+    this.#isAdopted = false
+    this.#isCompleting = false
     this.#parts = undefined
     this.#sent = undefined
     this.#unverified.clear()
@@ -317,11 +325,22 @@ export class Upload {
       } catch (error) {
         const why = isGone(error) ? 'givenUp' : error instanceof BeginsAnew ? error.why : undefined
         if (why === undefined || signal.aborted || hold.aborted || begunAnew === begunAnewMax) throw error
+        if (why === 'givenUp' && (await this.#isComplete(signals))) return true
         const uploadId = this.#uploadId
         this.#forget(why)
         if (uploadId !== undefined && why !== 'givenUp') await this.#abandon(uploadId)
       }
     }
+  }
+
+  /**
+   * Whether an upload that is not there any more has become the object, although nobody was told. Rejects where somebody has stored another one
+   * since.
+   */
+  async #isComplete(signals: Signals): Promise<boolean> {
+    const found = await this.#stored(signals)
+    if (found === 'other' && this.#isCompleting) throw new Error(texts.uploads.changedSince)
+    return found === 'same'
   }
 
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
@@ -356,6 +375,7 @@ export class Upload {
     }
     if (hold.aborted) return false
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
+    this.#isCompleting = true
     await this.#persist({ signal, hold }, () =>
       call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
     )
