@@ -93,6 +93,8 @@ export interface AdminRequest<Params = object, Query = object, Body = unknown> {
   readonly payload: Payload
   /** For operations with an ETag: the value of `If-Match`, without quotes; `*` matches any. */
   readonly ifMatch: string | undefined
+  /** `*` for operations that accept `If-None-Match`: what exists is not to be replaced. */
+  readonly ifNoneMatch: '*' | undefined
   readonly headers: IncomingHttpHeaders
   readonly exchange: Exchange
   /** The user, address and request, for every change of an object. */
@@ -207,6 +209,8 @@ export interface AdminOperationDeclaration<
   readonly isSafe?: boolean
   /** The answer has an `ETag` (its field `etag`), and changing operations accept `If-Match`. */
   readonly etag?: boolean
+  /** With `etag`, for what it may also make: `If-None-Match: *` is accepted. */
+  readonly acceptsIfNoneMatch?: boolean
   /**
    * The proof that a request with a session cookie comes from the console. Default: none for GET, otherwise `token` (the CSRF token and the
    * origin). `origin`: only the origin.

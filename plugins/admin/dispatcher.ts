@@ -4,6 +4,7 @@
  * without a media type, although a signature covers them, too, and its limit would apply to the encoded body, which is longer with signed
  * chunks. It also validates parameters only after it has read the body, and has no good errors for repeated or badly encoded ones.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
@@ -196,6 +197,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       body,
       payload: payload as Payload,
       ifMatch: operation.etag === true ? unquote(exchange.request.headers['if-match']) : undefined,
+      ifNoneMatch: operation.acceptsIfNoneMatch === true ? readIfNoneMatch(exchange.request.headers) : undefined,
       headers: exchange.request.headers,
       exchange,
       get origin() {
@@ -331,6 +333,12 @@ async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller
   return checkField('', () =>
     isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes),
   )
+}
+
+function readIfNoneMatch({ 'if-none-match': header }: IncomingHttpHeaders): '*' | undefined {
+  if (header === undefined) return undefined
+  if (header.trim() === '*') return '*'
+  throw adminErrors.invalid_argument('If-None-Match is * or absent here: what exists is not replaced.')
 }
 
 function unquote(header: string | undefined): string | undefined {

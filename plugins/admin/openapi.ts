@@ -124,7 +124,10 @@ function actionsOf({ authorize }: AdminOperation, words: string | undefined): un
   return named.length < 2 ? [...named] : [named]
 }
 
-function parametersOf({ path, params, query, method, etag }: AdminOperation, components: Components): Json {
+function parametersOf(
+  { path, params, query, method, etag, acceptsIfNoneMatch }: AdminOperation,
+  components: Components,
+): Json {
   const parameters: Json[] = []
   for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
     const schema = params?.properties?.[name] ?? { type: 'string', maxLength: 1024 }
@@ -144,6 +147,10 @@ function parametersOf({ path, params, query, method, etag }: AdminOperation, com
   if (etag === true && method !== 'GET') {
     const description = 'ETag that the document must have, quoted or not; else 412.'
     parameters.push({ name: 'If-Match', in: 'header', required: false, description, schema: { type: 'string' } })
+  }
+  if (acceptsIfNoneMatch === true) {
+    const description = 'Nothing that exists is replaced; else 412.'
+    parameters.push({ name: 'If-None-Match', in: 'header', required: false, description, schema: { enum: ['*'] } })
   }
   return parameters.length === 0 ? {} : { parameters }
 }

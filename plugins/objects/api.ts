@@ -229,6 +229,8 @@ export interface WriteConditions {
   readonly ifMatch?: string
   /** `*`: there must be no object. */
   readonly ifNoneMatch?: '*'
+  /** The current version must be this one, with these tags. */
+  readonly ifVersion?: Pick<ObjectVersion, 'sequence' | 'tags'>
 }
 
 /** Conditions of a rename, on its source or on its destination. Times count in whole seconds. */

@@ -142,6 +142,12 @@ function requireWriteConditions(tx: Transaction, newest: Buffer, key: string, co
       throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
     }
   }
+  if (conditions.ifVersion !== undefined) {
+    const { sequence, tags = new Map() } = conditions.ifVersion
+    if (value === undefined || sequenceOf(value) !== sequence)
+      throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
+    requireTags(tagsOf(value), tags)
+  }
 }
 
 function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions): void {

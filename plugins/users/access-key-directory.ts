@@ -92,9 +92,11 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     caller: Caller,
     accessKey: string,
     make: (key: AccessKeyDocument) => AccessKeyDocument,
+    ifMatch?: string,
   ): Promise<StoredKey> => {
     await changes.commit(async () => {
-      const { value } = await requireKey(caller, accessKey, 'update')
+      const { value, etag } = await requireKey(caller, accessKey, 'update')
+      if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw usersErrors.precondition_failed()
       const next = make(value)
       return tx => tx.put(accessKeys, accessKey, next)
     })
@@ -157,7 +159,10 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
         }
         surplus = share === undefined ? [] : await shareRoom.make(owner?.uid)
         const parent = identity.isRestricted === true ? identity.accessKey : undefined
-        const parentUid = parent === undefined ? undefined : (await accessKeys.get(parent))?.value.uid
+        const { uid: parentUid, expiresMs: parentEndMs } =
+          (parent === undefined ? undefined : (await accessKeys.get(parent))?.value) ?? {}
+        // A link tells when it ends, and it ends with the key that made it.
+        const endMs = share === undefined ? expiresMs : earliest(expiresMs, parentEndMs)
         const key: AccessKeyDocument = {
           uid: newUid(random),
           secretKey,
@@ -168,7 +173,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
           createdBy: identity.accessKey,
           createdMs: clock.now(),
           ...(owner === undefined ? {} : { owner }),
-          ...(expiresMs === undefined ? {} : { expiresMs }),
+          ...(endMs === undefined ? {} : { expiresMs: endMs }),
           ...(document === undefined ? {} : { policy: document }),
           ...(share === undefined ? {} : { share }),
           ...(parent === undefined ? {} : { parent }),
@@ -188,7 +193,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     async updateAccessKey(caller, accessKey, given) {
       await passAll(changeChecks(given, clock.now()))
       const document = given.policy == null ? undefined : requireCompiled(context, given.policy, 'session').document
-      const stored = await change(caller, accessKey, ({ expiresMs, policy, ...key }) => {
+      const made = ({ expiresMs, policy, ...key }: AccessKeyDocument): AccessKeyDocument => {
         const nextExpiresMs = given.expiresMs === undefined ? expiresMs : (given.expiresMs ?? undefined)
         const nextPolicy = given.policy === undefined ? policy : document
         return {
@@ -199,8 +204,8 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
           ...(nextExpiresMs === undefined ? {} : { expiresMs: nextExpiresMs }),
           ...(nextPolicy === undefined ? {} : { policy: nextPolicy }),
         }
-      })
-      return show(stored)
+      }
+      return show(await change(caller, accessKey, made, given.ifMatch))
     },
 
     async deleteAccessKey(caller, accessKey) {
@@ -262,6 +267,9 @@ function newKeyChecks({ accessKey, secretKey, ...rest }: NewAccessKey, nowMs: nu
     ...changeChecks(rest, nowMs),
   ]
 }
+
+const earliest = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || (b !== undefined && b < a) ? b : a
 
 function changeChecks({ name, description, expiresMs }: AccessKeyChange, nowMs: number): readonly (() => void)[] {
   return [

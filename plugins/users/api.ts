@@ -96,6 +96,8 @@ export interface AccessKey {
   readonly createdBy: string
   readonly createdMs: number
   readonly updatedMs: number
+  /** Changes with each change of the key, and not with its use. */
+  readonly etag: string
   /** Start of the hour of the last use; undefined if never used, or before uses were recorded. */
   readonly lastUsedMs: number | undefined
 }
@@ -133,6 +135,8 @@ export interface AccessKeyChange {
   readonly status?: Status
   readonly expiresMs?: number | null
   readonly policy?: string | object | null
+  /** The ETag that the key must have; else `precondition_failed`. */
+  readonly ifMatch?: string | undefined
 }
 
 /** The caller of an operation. */
@@ -243,7 +247,7 @@ export interface UsersService {
   putPolicy(
     name: string,
     document: string | object,
-    options?: { readonly ifMatch?: string },
+    options?: { readonly ifMatch?: string; readonly ifNoneMatch?: '*' },
   ): Promise<{ readonly policy: NamedPolicy; readonly isNew: boolean }>
   /** `policy_in_use`, `builtin_policy`, `precondition_failed`. */
   deletePolicy(name: string, options?: { readonly ifMatch?: string }): Promise<void>

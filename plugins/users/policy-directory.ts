@@ -97,7 +97,7 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
       return { ...found, attachedTo: await attachedTo(name) }
     },
 
-    async putPolicy(name, document, { ifMatch } = {}) {
+    async putPolicy(name, document, { ifMatch, ifNoneMatch } = {}) {
       requireChangeable(name)
       requirePolicyName(name)
       const compiled = requireCompiled(context, document, 'identity')
@@ -105,6 +105,7 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
       await changes.commit(async () => {
         const current = await findPolicy(name)
         requireEtag(current, ifMatch)
+        if (ifNoneMatch !== undefined && current !== undefined) throw usersErrors.precondition_failed()
         isNew = current === undefined
         return tx => tx.put(policies, name, { document: compiled.document }, { overwriteUnreadable: true })
       })

@@ -71,7 +71,7 @@ export function describeGroup(
 }
 
 export async function describeAccessKey(
-  { id, value, modifiedMs }: StoredDocument<AccessKeyDocument>,
+  { id, value, modifiedMs, etag }: StoredDocument<AccessKeyDocument>,
   { owner, clock, lastUses }: Pick<Context, 'owner' | 'clock' | 'lastUses'>,
 ): Promise<AccessKey> {
   const { status, expiresMs } = value
@@ -90,6 +90,7 @@ export async function describeAccessKey(
     createdBy: value.createdBy,
     createdMs: value.createdMs,
     updatedMs: modifiedMs,
+    etag,
     lastUsedMs: await lastUses.get(id, value.createdMs),
   }
 }

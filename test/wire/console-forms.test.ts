@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { withoutBrowser } from './browser.ts'
-import { hasData, retype, startConsole } from './console.ts'
+import { eventually, hasData, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -128,6 +128,20 @@ if (withoutBrowser !== false) {
     await field(dialog, 'expireDays').fill('99999999999')
     await refuses(t, dialog, [/at most 2147483647/], 'too many days')
     t.same((await admin.call('GET', '/buckets/photos/lifecycle')).rules, [])
+    // Any action mends that there is none.
+    await field(dialog, 'expireDays').fill('')
+    await refuses(t, dialog, [/At least one action/], 'no action')
+    await field(dialog, 'uploadDays').fill('3')
+    await dialog.getByText(/At least one action/).waitFor({ state: 'detached' })
+    await field(dialog, 'expireDays').fill('3')
+    const markers = dialog.getByLabel('Remove delete markers')
+    await markers.check()
+    await dialog.locator('button[type=submit]').click()
+    await eventually('the checkbox has the focus', () =>
+      page.evaluate<boolean>('document.activeElement.type === "checkbox"'),
+    )
+    t.equal(await markers.getAttribute('aria-invalid'), 'true')
+    t.match(await markers.getAttribute('aria-description'), /ExpiredObjectDeleteMarker/)
 
     await page.goto(`${url}/buckets/photos?tab=lifecycle`)
     await page.getByRole('button', { name: 'All rules as JSON' }).click()
@@ -140,6 +154,12 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(/^Line 3, column \d+: expiration.days: 'Days'.*positive/).waitFor()
     await page.getByText(/^Line 3, column \d+: noncurrentExpiration.noncurrentDays:/).waitFor()
+    t.equal(await editor.getAttribute('aria-invalid'), 'true')
+    t.match(
+      await editor.getAttribute('aria-description'),
+      /expiration.days: 'Days'.*positive/,
+      'read out with the text',
+    )
     t.same(flaws, [])
   })
 

@@ -15,11 +15,12 @@ export default defineAdminOperation({
   bodyBytesMax,
   response: PolicyDocument,
   etag: true,
+  acceptsIfNoneMatch: true,
   errors: ['bucket_not_found', 'malformed_policy', 'precondition_failed', 'public_access_blocked'],
   uses: ['bucketPolicy', 'objects'],
-  async handle({ params: { bucket }, body, ifMatch }, { bucketPolicy, objects }) {
+  async handle({ params: { bucket }, body, ifMatch, ifNoneMatch }, { bucketPolicy, objects }) {
     await objects.getBucket(bucket)
-    const { policy, etag } = await writePolicy(bucketPolicy, bucket, body, { ifMatch })
+    const { policy, etag } = await writePolicy(bucketPolicy, bucket, body, { ifMatch, ifNoneMatch })
     return replyWith(describePolicy(policy), { etag })
   },
 })

@@ -7,14 +7,17 @@ const { bucketPolicy, objectOwnership, objects, iam, policy } = server.kernel.se
 await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
 const path = '/api/v1/buckets/photos'
 
-async function call(id: string, options: { body?: unknown; query?: string; ifMatch?: string; bucket?: string } = {}) {
+async function call(
+  id: string,
+  options: { body?: unknown; query?: string; ifMatch?: string; ifNoneMatch?: string; bucket?: string } = {},
+) {
   const operation = server.operations.find(other => other.id === id)!
-  const { body, query = '', ifMatch, bucket = 'photos' } = options
+  const { body, query = '', ifMatch, ifNoneMatch, bucket = 'photos' } = options
   const answer = await server.signed({
     method: operation.method,
     path: `/api/v1${operation.path.replace('{bucket}', bucket)}${query}`,
     body,
-    headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
+    headers: { ...(ifMatch && { 'if-match': ifMatch }), ...(ifNoneMatch && { 'if-none-match': ifNoneMatch }) },
   })
   if (answer.status < 300) t.same(responseProblems(operation, answer.json), [], id)
   return { ...answer, etag: String(answer.headers.etag), outcome: `${answer.status} ${answer.json?.code ?? ''}`.trim() }
@@ -43,11 +46,15 @@ t.test('a policy is put, read and deleted under its ETag', async t => {
   t.match((await call('getBucket')).json, { public: true }, 'one public folder makes a bucket public')
 
   const other = { ...document, Id: 'second' }
+  t.equal((await call('putBucketPolicy', { body: other, ifNoneMatch: '*' })).outcome, '412 precondition_failed')
+  t.equal((await call('putBucketPolicy', { body: other, ifNoneMatch: '"0000"' })).outcome, '400 invalid_argument')
   t.equal((await call('putBucketPolicy', { body: other, ifMatch: '"0000"' })).outcome, '412 precondition_failed')
   t.equal((await call('putBucketPolicy', { body: other, ifMatch: put.etag })).outcome, '200')
   t.equal((await call('deleteBucketPolicy', { ifMatch: put.etag })).outcome, '412 precondition_failed')
   t.equal((await call('deleteBucketPolicy')).outcome, '204')
   t.equal((await call('deleteBucketPolicy')).outcome, '204', 'and again')
+  t.equal((await call('putBucketPolicy', { body: other, ifNoneMatch: '*' })).outcome, '200', 'there is none')
+  t.equal((await call('deleteBucketPolicy')).outcome, '204')
   t.equal(mayRead('open/a'), false)
   t.match((await call('getBucket')).json, { public: false })
   const operations = ['getBucketPolicy', 'deleteBucketPolicy', 'getBucketAccess', 'deleteBucketAccess']

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type {
   ObjectSummary as ListedObject,
   ObjectAttributes,
@@ -5,6 +6,7 @@ import type {
   PutResult,
   VersionSummary,
 } from 'svc/plugins/objects/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
 import { Type } from 'typebox'
 
 /** Fields that listings do not have are optional. */
@@ -42,6 +44,9 @@ export const ObjectDetail = Type.Object(
         },
         { description: 'Absent if the bytes are not encrypted.' },
       ),
+    ),
+    metadataEtag: Type.Optional(
+      Type.String({ description: 'Of the content with its headers and metadata, for If-Match of setObjectMetadata.' }),
     ),
     tags: Type.Optional(
       Type.Record(Type.String(), Type.String(), { description: 'Only for callers who may read the tags.' }),
@@ -108,6 +113,11 @@ function describeEncryption({ type, kmsKeyId }: NonNullable<ObjectVersion['encry
   return { type, ...(kmsKeyId === undefined ? undefined : { kmsKeyId }) }
 }
 
+/** Of what `setObjectMetadata` replaces, and of the content that it belongs to. */
+export function etagOfMetadata({ etag, system, user }: ObjectVersion): string {
+  return hash('sha256', canonicalJson({ etag, system: { ...system }, user: { ...user } })).slice(0, 32)
+}
+
 export function describeDetail(version: ObjectVersion, isLatest: boolean) {
   const { versionId, isDeleteMarker, system, user, parts, checksum, encryption } = version
   const {
@@ -133,6 +143,7 @@ export function describeDetail(version: ObjectVersion, isLatest: boolean) {
       ? undefined
       : { checksumAlgorithm: shownChecksum.algorithm, checksum: shownChecksum.value }),
     ...(encryption === undefined ? undefined : { encryption: describeEncryption(encryption) }),
+    ...(isDeleteMarker ? undefined : { metadataEtag: etagOfMetadata(version) }),
   }
 }
 

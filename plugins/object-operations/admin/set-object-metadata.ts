@@ -1,5 +1,6 @@
 import { isCatalogError } from 'svc/kernel'
 import {
+  adminErrors,
   BucketParameters,
   checkField,
   defineAdminOperation,
@@ -12,7 +13,7 @@ import { onDeleteMarker } from 'svc/plugins/objects/api'
 import { type Static, Type } from 'typebox'
 import { requireCopySize } from '../copy-size.ts'
 import { refuseCustomerKey } from './customer-key.ts'
-import { describeStored, ObjectSummary } from './object-schema.ts'
+import { describeStored, etagOfMetadata, ObjectSummary } from './object-schema.ts'
 
 const attemptsMax = 8
 
@@ -24,7 +25,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/metadata',
   tag: 'objects',
   summary:
-    'Replaces the type, the other headers and the user metadata of an object: missing fields are removed. With versioning this creates a new version.',
+    'Replaces the type, the other headers and the user metadata of an object: missing fields are removed. With versioning this creates a new version. The ETag is `metadataEtag` of `statObject`, or that of the content.',
   authorize: ['s3:GetObject', 's3:PutObject'],
   authorizeRequest(request) {
     const { bucket, key } = readObjectParameters(request)
@@ -57,6 +58,8 @@ export default defineAdminOperation({
       if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
       requireCopySize(source)
       refuseCustomerKey(source)
+      if (![undefined, '*', source.etag, etagOfMetadata(source)].includes(ifMatch))
+        throw adminErrors.precondition_failed()
       const { tags, storageClass, acl } = source
       if (tags !== undefined && tags.size > 0) {
         // The new version has these tags, which the decision before did not know.
@@ -66,15 +69,16 @@ export default defineAdminOperation({
       const { websiteRedirectLocation } = source.system
       const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass, acl }
       try {
-        // The condition prevents that an older object replaces one that was stored meanwhile.
-        const conditions = { ifMatch: ifMatch === undefined || ifMatch === '*' ? source.etag : ifMatch }
+        // Nothing that was stored or changed meanwhile is undone.
+        const { sequence } = source
+        const conditions = { ifVersion: { sequence, tags } }
         const checksumAlgorithm = source.checksum?.algorithm
         const given = { attributes, checksumAlgorithm, conditions, origin }
         const stored = await objects.copyObject({ source, bucket, key, ...given })
         return describeStored(key, stored, attributes)
       } catch (error) {
         const isChanged = isCatalogError(error) && error.code === 'PreconditionFailed'
-        if (!isChanged || attempt === attemptsMax || (ifMatch !== undefined && ifMatch !== '*')) throw error
+        if (!isChanged || attempt === attemptsMax) throw error
       }
     }
   },

@@ -206,6 +206,10 @@ t.test('metadata is replaced in place, and never restores old bytes', async t =>
   t.same([detail.cacheControl, detail.userMetadata.old], [undefined, undefined])
   t.equal(outcome(await set({}, { 'if-match': '"other"' })), '412 precondition_failed')
   t.equal(outcome(await set({}, { 'if-match': json.etag })), '200')
+  // The content is as it was, and what somebody has seen of the rest is not.
+  const { metadataEtag } = (await signed({ path: at('stat', 'meta') })).json
+  t.equal(outcome(await set({ contentType: 'image/gif' }, { 'if-match': metadataEtag })), '200')
+  t.equal(outcome(await set({}, { 'if-match': metadataEtag })), '412 precondition_failed')
   t.equal(outcome(await set({ userMetadata: { a: 'x'.repeat(2048) } })), '400 invalid_argument')
   t.equal(outcome(await set({ userMetadata: { 'no name': 'x' } })), '400 invalid_argument')
   t.equal(outcome(await set({ contentType: 'a\r\nb: c' })), '400 invalid_argument')

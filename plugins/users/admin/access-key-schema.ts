@@ -23,6 +23,7 @@ export const AccessKey = Type.Object(
     createdAt: Time,
     createdBy: Type.String({ readOnly: true }),
     updatedAt: Time,
+    etag: Type.String({ readOnly: true }),
     lastUsedAt: Type.Optional({ ...Time, description: 'Start of the hour of the last request.' }),
   },
   { $id: 'AccessKey' },
@@ -34,7 +35,7 @@ export const AccessKeyPair = Type.Object(
 )
 
 export function describeAccessKey(key: AccessKeyOfService): Static<typeof AccessKey> {
-  const { accessKey, user, name, description, status, state, expiresMs, policy, createdBy } = key
+  const { accessKey, user, name, description, status, state, expiresMs, policy, createdBy, etag } = key
   return {
     accessKey,
     user,
@@ -47,6 +48,7 @@ export function describeAccessKey(key: AccessKeyOfService): Static<typeof Access
     createdAt: new Date(key.createdMs).toISOString(),
     createdBy,
     updatedAt: new Date(key.updatedMs).toISOString(),
+    etag,
     ...(key.lastUsedMs === undefined ? {} : { lastUsedAt: new Date(key.lastUsedMs).toISOString() }),
   }
 }

@@ -12,6 +12,7 @@ export default defineAdminOperation({
   authorize: 'service',
   params: AccessKeyParameters,
   response: AccessKey,
+  etag: true,
   errors: ['access_key_not_found'],
   uses: ['users'],
   async handle(request, { users }) {

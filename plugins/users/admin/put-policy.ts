@@ -28,10 +28,11 @@ export default defineAdminOperation({
   bodyBytesMax: policyBytesMax,
   response: NamedPolicy,
   etag: true,
+  acceptsIfNoneMatch: true,
   errors: ['builtin_policy', 'malformed_policy', 'precondition_failed'],
   uses: ['users'],
-  async handle({ params: { name }, body: { document }, ifMatch }, { users }) {
-    const put = () => users.putPolicy(name, document, { ifMatch })
+  async handle({ params: { name }, body: { document }, ifMatch, ifNoneMatch }, { users }) {
+    const put = () => users.putPolicy(name, document, { ifMatch, ifNoneMatch })
     const { policy, isNew } = await checkField('/name', put, ['invalid_argument'])
     return replyWith(describeNamedPolicy(policy), { status: isNew ? 201 : 200 })
   },

@@ -18,6 +18,7 @@ const AccessKeyChange = Type.Object(
     createdAt: ignored,
     createdBy: ignored,
     updatedAt: ignored,
+    etag: ignored,
     lastUsedAt: ignored,
   },
   { $id: 'AccessKeyChange', description: 'Absent fields stay unchanged; null clears a field.' },
@@ -34,12 +35,13 @@ export default defineAdminOperation({
   body: AccessKeyChange,
   bodyBytesMax: policyBytesMax,
   response: AccessKey,
-  errors: ['access_key_not_found', 'malformed_policy'],
+  etag: true,
+  errors: ['access_key_not_found', 'malformed_policy', 'precondition_failed'],
   uses: ['users'],
   async handle(request, { users }) {
     const { expiresAt, name, description, status, policy } = request.body
     const expiresMs = typeof expiresAt === 'string' ? Date.parse(expiresAt) : expiresAt
-    const change = { name, description, status, policy, expiresMs }
+    const change = { name, description, status, policy, expiresMs, ifMatch: request.ifMatch }
     return describeAccessKey(await users.updateAccessKey(callerOf(request), request.params.accessKey, change))
   },
 })

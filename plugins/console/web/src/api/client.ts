@@ -94,13 +94,14 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   const [method] = routes[id]!
   // What a caller may do in one bucket is data of the page.
   const isBefore = beforeSession.has(id) && request.query === undefined
-  const { params, query = {}, body, raw, ifMatch, signal } = request
+  const { params, query = {}, body, raw, ifMatch, ifNoneMatch, signal } = request
   // With the token of a session that is over the server would not tell of the present one.
   const token = isBefore ? {} : csrfHeaders()
   const headers: Record<string, string> = { accept: 'application/json', ...token, ...request.headers }
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (raw !== undefined) headers['content-type'] = raw.type
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`
+  if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
   const sender = current.id
   let response: Response
   try {

@@ -37,6 +37,8 @@ export interface Request<Id extends OperationId> {
   readonly raw?: Blob
   /** The ETag of what is changed: the change fails where somebody else has been quicker. */
   readonly ifMatch?: string
+  /** What is made: it fails where somebody else has been quicker. */
+  readonly ifNoneMatch?: '*'
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }

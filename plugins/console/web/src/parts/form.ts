@@ -17,8 +17,10 @@ export function useFormOf<Values extends object>(
 ): UseFormReturnType<Values> {
   const form: UseFormReturnType<Values> = useGiven({
     ...input,
-    enhanceGetInputProps: ({ inputProps, field, form }) =>
-      inputProps.error === undefined || inputProps.error === null ? { error: errorWithin(form.errors, field) } : {},
+    enhanceGetInputProps({ inputProps, field, form, options }) {
+      const error = inputProps.error ?? errorWithin(form.errors, field)
+      return options.type === 'checkbox' && error != null ? { error, ...readOut(String(error)) } : { error }
+    },
     onValuesChange(now, before) {
       for (const path of Object.keys(form.errors)) {
         if (JSON.stringify(valueAt(now, path)) !== JSON.stringify(valueAt(before, path))) form.clearFieldError(path)
@@ -28,6 +30,9 @@ export function useFormOf<Values extends object>(
   })
   return form
 }
+
+/** A checkbox does not say by itself that it is at fault, nor why. */
+const readOut = (words: string) => ({ 'aria-invalid': true, 'aria-description': words })
 
 /**
  * What is at `aliases.3`, or the last thing on the way there: a list that is shorter by now, an object whose names have dots. Of names with values,

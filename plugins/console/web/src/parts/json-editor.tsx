@@ -52,6 +52,8 @@ export function JsonEditor(props: JsonEditorProps) {
   const offer = useRef(complete)
   offer.current = complete
   const first = useRef(value)
+  /** What a screen reader reads with the text. */
+  const mistakes = useRef('')
   const id = useId()
   useEffect(() => {
     // One and the same source: what another one has answered is dropped.
@@ -72,7 +74,10 @@ export function JsonEditor(props: JsonEditorProps) {
           lintGutter(),
           EditorView.cspNonce.of(styleNonce),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ 'aria-labelledby': id }),
+          EditorView.contentAttributes.of(() => ({
+            'aria-labelledby': id,
+            ...(mistakes.current !== '' && { 'aria-invalid': 'true', 'aria-description': mistakes.current }),
+          })),
           EditorState.readOnly.of(isReadOnly),
           EditorView.updateListener.of(update => {
             // At once: whoever presses a button right after the last key means what stands here, not what was rendered before.
@@ -89,6 +94,7 @@ export function JsonEditor(props: JsonEditorProps) {
     const editor = view.current
     if (editor === null) return
     const diagnostics = diagnosticsOf(editor.state, findings)
+    mistakes.current = findings.flatMap(({ message, isError }) => (isError ? [message] : [])).join(' ')
     editor.dispatch(setDiagnostics(editor.state, diagnostics))
     if (!leadsToFindings || diagnostics.length === 0) return
     const first = Math.min(...diagnostics.map(({ from }) => from))

@@ -17,12 +17,14 @@ export interface VirtualRowsProps<Row> {
   readonly listing: Listing<Row>
   /** Its cells. */
   readonly head: ReactNode
+  /** What somebody presses, or has the focus on, is of one row, wherever it moves in the list. */
+  readonly idOf: (row: Row) => string
   /** The cells of a row; of one that is being read again a stand-in is drawn. */
   readonly children: (row: Row) => ReactNode
 }
 
 export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
-  const { label, className, columnCount, rowHeight = rowHeightDefault, listing, head, children } = props
+  const { label, className, columnCount, rowHeight = rowHeightDefault, listing, head, idOf, children } = props
   const { count } = listing
   const place = useRef<HTMLDivElement>(null)
   const virtual = useWindowVirtualizer({
@@ -32,6 +34,8 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
     scrollMargin: place.current?.offsetTop ?? 0,
   })
   const rows = virtual.getVirtualItems()
+  // While pages are read again one after the other, a row may be in two of them.
+  const taken = new Set<string>()
   useEffect(() => listing.look(rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0))
   return (
     <div ref={place} role="table" aria-rowcount={count + 1} aria-colcount={columnCount} aria-label={label}>
@@ -39,11 +43,14 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
         {head}
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-        {rows.map(({ index, start, key }) => {
+        {rows.map(({ index, start }) => {
           const row = listing.rowAt(index)
+          const id = row === undefined ? undefined : idOf(row)
+          const isTwice = id === undefined || taken.has(id)
+          if (id !== undefined) taken.add(id)
           return (
             <div
-              key={key}
+              key={isTwice ? index : `of ${id}`}
               role="row"
               aria-rowindex={index + 2}
               className={className}

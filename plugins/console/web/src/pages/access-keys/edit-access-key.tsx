@@ -69,9 +69,16 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       ...(isPolicyChanged && { policy: given }),
       ...(until !== undefined && { expiresAt: until }),
     }
-    await call('updateAccessKey', { params: { accessKey: props.accessKey.accessKey }, body: changed })
+    // A policy is replaced as a whole.
+    const { accessKey, etag } = props.accessKey
+    const condition = isPolicyChanged ? { ifMatch: etag } : {}
+    await call('updateAccessKey', { params: { accessKey }, body: changed, ...condition })
     await props.onChanged()
     return undefined
+  }
+  const reload = async () => {
+    onClose()
+    if (props.accessKey !== undefined) await props.onChanged()
   }
   return (
     <FormDialog
@@ -80,6 +87,7 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       submit={existing === undefined ? texts.common.create : texts.common.save}
       size={isLimited ? 'xl' : 'md'}
       onSubmit={save}
+      {...(props.accessKey !== undefined && { onConflict: reload })}
       onClose={onClose}
     >
       <TextInput

@@ -79,6 +79,7 @@ export function AllVersions({ bucket }: { bucket: string }) {
           className="object-row version-row"
           {...(isNarrow && { rowHeight: narrowRowHeight })}
           listing={listing}
+          idOf={({ key, versionId }) => `${versionId} ${key}`}
           head={<Heads />}
         >
           {version => <Row bucket={bucket} version={version} onShow={setShown} onDelete={setDeleted} />}

@@ -94,7 +94,13 @@ function ruleOf(values: Values): LifecycleRule {
 }
 
 export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
-  const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  const form = useForm<Values>({
+    initialValues: valuesOf(rule),
+    // That a rule needs an action is said at the first of them, and mended by any.
+    onValuesChange(now, before) {
+      if (now.expireDays === '' && actions.some(name => now[name] !== before[name])) form.clearFieldError('expireDays')
+    },
+  })
   const save = async () => {
     const { noncurrentDays, newerNoncurrentVersions } = form.getValues()
     // A number to keep belongs to the days after which the others go: it would be lost.
@@ -180,6 +186,8 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
 const DaysInput = (props: { readonly label: string; readonly placeholder?: string }) => (
   <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
 )
+
+const actions = ['expireDate', 'expiredObjectDeleteMarker', 'noncurrentDays', 'uploadDays'] as const
 
 const names: Readonly<Record<string, keyof Values>> = {
   'filter.prefix': 'prefix',

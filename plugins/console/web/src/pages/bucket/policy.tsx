@@ -84,8 +84,7 @@ interface EditorProps {
 function Editor({ bucket, document, etag, onChanged }: EditorProps) {
   const params = { bucket }
   const queryClient = useQueryClient()
-  // Where there is none, there is no ETag to name.
-  const given = etag === undefined ? {} : { ifMatch: etag }
+  const given = etag === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: etag }
   const initial = JSON.stringify(document ?? templateOf(bucket), undefined, 2)
   const [text, setText] = useState(initial)
   const isExample = document === undefined && text === initial

@@ -36,7 +36,7 @@ export function EditDescription(props: EditDescriptionProps) {
   }
   const form = useForm({ initialValues: before })
   // Of the tags that the form began with, even if the object is read again meanwhile.
-  const [tagsEtag] = useState(details.tagsEtag)
+  const [{ tagsEtag, metadataEtag }] = useState(details)
   /** What an attempt has stored, before its tags were refused: again it would be one more version. */
   const described = useRef('')
   const canDescribe = mayWrite && versionId === undefined
@@ -54,7 +54,12 @@ export function EditDescription(props: EditDescriptionProps) {
     try {
       const wanted = JSON.stringify(description)
       if (isDescribed && described.current !== wanted) {
-        await call('setObjectMetadata', { params, query: { key }, body: description, ifMatch: details.etag })
+        await call('setObjectMetadata', {
+          params,
+          query: { key },
+          body: description,
+          ifMatch: metadataEtag ?? details.etag,
+        })
         described.current = wanted
       }
       if (mayTag && form.isDirty('tags')) {

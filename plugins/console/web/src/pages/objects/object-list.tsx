@@ -46,6 +46,7 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
       className="object-row"
       columnCount={5}
       listing={listing}
+      idOf={({ kind, id }) => `${kind} ${id}`}
       head={
         <>
           <span role="columnheader" aria-colindex={1}>

@@ -28,8 +28,8 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
       if (policy === undefined && (await isTaken(params))) throw problemAt('/name', texts.policies.taken(params.name))
       requireNoPlaceholder(text)
       await requireNoMistakes(text)
-      const ifMatch = stored === undefined ? {} : { ifMatch: stored.etag }
-      await call('putPolicy', { params, body: { document: text }, ...ifMatch })
+      const condition = stored === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: stored.etag }
+      await call('putPolicy', { params, body: { document: text }, ...condition })
       await queryClient.invalidateQueries({ queryKey: ['policies'] })
     }
   }

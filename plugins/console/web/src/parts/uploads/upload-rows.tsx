@@ -32,15 +32,30 @@ export function UploadRows({ count }: { readonly count: number; readonly version
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls has to be within reach of the keyboard
     <div ref={view} className="upload-rows" style={{ height: rowHeight * Math.min(count, rowsShown) }} tabIndex={0}>
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-        {items.map(({ index, key, start, size }) => (
-          <div key={key} className="upload-row" style={{ top: start, height: size }}>
-            <Row row={rows[index - first]} />
-          </div>
-        ))}
+        {items.map(({ index, start, size }) => {
+          const row = rows[index - first]
+          return (
+            <div key={keyOf(row)} className="upload-row" style={{ top: start, height: size }}>
+              <Row row={row} />
+            </div>
+          )
+        })}
       </div>
     </div>
   )
 }
+
+/** What somebody presses, or has the focus on, is of one upload, wherever it moves in the list. */
+function keyOf(row: Upload | Ended | undefined): number | undefined {
+  if (row === undefined) return undefined
+  const known = keys.get(row)
+  if (known !== undefined) return known
+  keys.set(row, ++keyLast)
+  return keyLast
+}
+
+const keys = new WeakMap<Upload | Ended, number>()
+let keyLast = 0
 
 function Row({ row }: { readonly row: Upload | Ended | undefined }) {
   if (row === undefined) return null
