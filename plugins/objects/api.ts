@@ -250,6 +250,8 @@ export interface DeleteConditions {
   readonly ifMatch?: string
   readonly ifMatchSize?: number
   readonly ifMatchModifiedMs?: number
+  /** It must be this one, with these tags. */
+  readonly ifVersion?: Pick<ObjectVersion, 'sequence' | 'tags'>
 }
 
 /** The unwrapped payload of a request. `consume` rejects if its signature, digest, framing or length is wrong. */

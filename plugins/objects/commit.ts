@@ -142,12 +142,14 @@ function requireWriteConditions(tx: Transaction, newest: Buffer, key: string, co
       throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
     }
   }
-  if (conditions.ifVersion !== undefined) {
-    const { sequence, tags = new Map() } = conditions.ifVersion
-    if (value === undefined || sequenceOf(value) !== sequence)
-      throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
-    requireTags(tagsOf(value), tags)
-  }
+  requireVersion(value, conditions.ifVersion)
+}
+
+function requireVersion(value: Uint8Array | undefined, expected: WriteConditions['ifVersion']): void {
+  if (expected === undefined) return
+  if (value === undefined || sequenceOf(value) !== expected.sequence)
+    throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
+  requireTags(tagsOf(value), expected.tags ?? new Map())
 }
 
 function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions): void {
@@ -158,6 +160,7 @@ function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions
     (conditions.ifMatchModifiedMs === undefined ||
       Math.floor(conditions.ifMatchModifiedMs / 1000) === Math.floor(modifiedOf(value) / 1000))
   if (!holds) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
+  requireVersion(value, conditions.ifVersion)
 }
 
 function removeParts(tx: Transaction, bucket: string, uploadId: string, known: readonly number[]): void {

@@ -8,6 +8,8 @@ export interface BadLine {
   bytesPerSecond: number
   /** Ends what goes over it, and whatever comes until `mend`. */
   cut(): void
+  /** Lets nothing through any more, and closes nothing, until `mend`. */
+  hush(): void
   mend(): void
 }
 
@@ -15,9 +17,18 @@ export interface BadLine {
 export async function startBadLine(t: Test, port: number): Promise<BadLine> {
   const sockets = new Set<Socket>()
   let isCut = false
+  let hushed: (() => void)[] | undefined
   const pass = (from: Socket, to: Socket) => {
     sockets.add(from)
     from.on('data', chunk => {
+      if (hushed !== undefined) {
+        from.pause()
+        hushed.push(() => {
+          to.write(chunk)
+          from.resume()
+        })
+        return
+      }
       to.write(chunk)
       if (line.bytesPerSecond === 0 && to.writableLength < 1024 ** 2) return
       from.pause()
@@ -46,8 +57,14 @@ export async function startBadLine(t: Test, port: number): Promise<BadLine> {
       isCut = true
       for (const socket of sockets) socket.resetAndDestroy()
     },
+    hush() {
+      hushed ??= []
+    },
     mend() {
       isCut = false
+      const waiting = hushed ?? []
+      hushed = undefined
+      for (const goOn of waiting) goOn()
     },
   }
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))

@@ -154,6 +154,33 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a line that is dead, and was not closed, is noticed', async t => {
+    const [uploads, overview] = [await another(), await another()]
+    for (const one of [uploads, overview]) await one.clock.install()
+    await uploads.goto(new URL('/buckets/photos', page.url()).href)
+    await overview.goto(new URL('/', page.url()).href)
+    await overview.getByText('All drives work').waitFor()
+    await uploads.getByRole('button', { name: 'large.bin', exact: true }).waitFor()
+    line.bytesPerSecond = mebibyte
+    await filesIn(uploads).setInputFiles(fileOf('larger.bin', large))
+    await uploads
+      .getByText(/[1-9]\d* ?%/)
+      .first()
+      .waitFor()
+    line.hush()
+    await uploads.clock.fastForward(30_000)
+    await uploads.getByText('nothing is heard of the server').waitFor()
+    // Once for the request that is due then, once for its answer.
+    await overview.clock.fastForward(70_000)
+    await overview.clock.fastForward(70_000)
+    await overview.getByText('The server cannot be reached').first().waitFor()
+    line.bytesPerSecond = 0
+    line.mend()
+    await uploads.getByText('1 of 1 done').waitFor()
+    for (const one of [uploads, overview]) await one.close()
+    t.same(flaws, [])
+  })
+
   t.test('a live page whose session is over leads to the sign-in when its stream begins again', async t => {
     await openPage(page, '/trace', 'Live requests')
     await page.getByText('Live.').waitFor()

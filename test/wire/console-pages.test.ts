@@ -293,6 +293,13 @@ if (withoutBrowser !== false) {
       await page.mouse.up()
       t.ok(await dialog.isVisible(), 'the pointer went elsewhere before it was released')
       t.equal(await count(), before)
+      // Rows have moved: it is the button of another one by now.
+      await press()
+      await page.evaluate('document.querySelector("[role=dialog] button[type=submit]").ariaLabel = "Delete"')
+      await page.mouse.up()
+      await page.evaluate('document.querySelector("[role=dialog] button[type=submit]").removeAttribute("aria-label")')
+      t.ok(await dialog.isVisible(), 'it was not meant')
+      t.equal(await count(), before)
       const pressed = await press()
       // As a notice that goes away, or an answer that comes.
       await page.evaluate(`document.querySelector('[role=dialog] form').style.paddingTop = '120px'`)

@@ -357,6 +357,11 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Replace all' }).click()
     await page.getByText('4 of 4 done').waitFor()
     t.equal(await text(), 'changed')
+    // One that has not begun waits as well.
+    writeFileSync(join(folder, 'parts.bin'), Buffer.alloc(17 * 1024 ** 2))
+    await page.route(/\/uploads$/, route => route.abort('connectionreset'), { times: 1 })
+    await filesIn(page).setInputFiles(join(folder, 'parts.bin'))
+    await page.getByText('5 of 5 done').waitFor()
   })
 
   t.test(

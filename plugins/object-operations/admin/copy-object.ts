@@ -85,10 +85,11 @@ export default defineAdminOperation({
       conditions: overwrite ? undefined : { ifNoneMatch: '*' },
       origin: request.origin,
     })
-    // Deletes only what was copied: if the source was replaced meanwhile, it stays, and the caller gets an error.
+    // Deletes only what was copied: if the source or its tags were replaced meanwhile, it stays, and the caller gets an error.
     if (move) {
       const { origin } = request
-      await objects.deleteObject(from.bucket, from.key, undefined, { ifMatch: source.etag }, { origin })
+      const ifVersion = { sequence: source.sequence, tags: source.tags }
+      await objects.deleteObject(from.bucket, from.key, undefined, { ifVersion }, { origin })
     }
     return describeStored(key, stored, attributes)
   },

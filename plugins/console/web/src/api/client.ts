@@ -63,7 +63,30 @@ export function urlOf(
 
 /** Calls an operation; throws `Problem`. */
 export async function call<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Answer<Id>> {
-  return answerOf(await exchange(id, request))
+  return timed(id, request, async given => answerOf(await exchange(id, given)))
+}
+
+/** A line that is dead without having been closed tells nothing: after so long the server counts as unreachable. */
+const silenceMs = 60_000
+
+/** What reads is answered soon. Changes may take their time, unless they are quick. */
+async function timed<Id extends OperationId, T>(
+  id: Id,
+  request: Request<Id>,
+  work: (request: Request<Id>) => Promise<T>,
+): Promise<T> {
+  if (routes[id]![0] !== 'GET' && request.isQuick !== true) return work(request)
+  const { signal } = request
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(), silenceMs)
+  try {
+    return await work({ ...request, signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal })
+  } catch (error) {
+    if (silence.signal.aborted && signal?.aborted !== true) throw problemOfNetwork('silent')
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** A document as it was read, with the ETag that a change of it has to name. */
@@ -77,9 +100,11 @@ export async function callTagged<Id extends OperationId>(
   id: Id,
   request: Request<Id> = {},
 ): Promise<Tagged<Answer<Id>>> {
-  const response = await exchange(id, request)
-  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
-  return { document: await answerOf(response), etag }
+  return timed(id, request, async given => {
+    const response = await exchange(id, given)
+    const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
+    return { document: await answerOf(response), etag }
+  })
 }
 
 async function answerOf<Id extends OperationId>(response: Response): Promise<Answer<Id>> {

@@ -39,6 +39,8 @@ export interface Request<Id extends OperationId> {
   readonly ifMatch?: string
   /** What is made: it fails where somebody else has been quicker. */
   readonly ifNoneMatch?: '*'
+  /** A change that is made at once, however much there is: an answer that does not come is a line that is dead. */
+  readonly isQuick?: boolean
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }

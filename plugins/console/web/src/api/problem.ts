@@ -59,10 +59,11 @@ export async function problemOf(response: Response): Promise<Problem> {
   return new Problem({ status: response.status, code: 'strange_answer', detail })
 }
 
-export function problemOfNetwork(): Problem {
+/** `silent`: there was no answer for long, and one more request would wait as long. */
+export function problemOfNetwork(code: 'unreachable' | 'silent' = 'unreachable'): Problem {
   return new Problem({
     status: 0,
-    code: 'unreachable',
+    code,
     detail: texts.problems.unreachable,
   })
 }

@@ -22,6 +22,8 @@ import { createPageState } from './page-state.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
+const isFinal = ({ status, code }: Problem): boolean => (status > 0 && status < 500) || code === 'silent'
+
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -30,7 +32,7 @@ const queryClient = new QueryClient({
       networkMode: 'always',
       refetchOnReconnect: true,
       // What the server has refused it refuses again; what did not reach it may do so.
-      retry: (failures, error) => failures < 2 && !(error instanceof Problem && error.status > 0 && error.status < 500),
+      retry: (failures, error) => failures < 2 && !(error instanceof Problem && isFinal(error)),
     },
     mutations: { networkMode: 'always' },
   },

@@ -46,6 +46,7 @@ export function FormDialog({
       return onSubmit()
     },
     onSuccess: outcome => {
+      form?.setErrors({})
       if (outcome !== 'stay') onClose()
     },
     onError: error => form?.setErrors(formErrorsOf(error)),

@@ -34,6 +34,7 @@ export function useSaving<Saved>({ form, confirm, save, message, stale, reload }
     mutationFn: async () => (confirm === undefined || (await confirm()) ? save() : declined),
     async onSuccess(saved) {
       if (saved === declined) return
+      form.setErrors({})
       notifications.show({ color: 'teal', message })
       await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))
       await reload(saved)

@@ -37,7 +37,11 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       successActionRedirect: '',
     },
     // What was made is of other values then.
-    onValuesChange: () => setMade(undefined),
+    onValuesChange(now, before) {
+      setMade(undefined)
+      // Of the two, the second is told that it ends before the first.
+      if (now.sizeMin !== before.sizeMin) form.clearFieldError('sizeMaxMiB')
+    },
   })
   const { target } = form.values
   const make = async () => {

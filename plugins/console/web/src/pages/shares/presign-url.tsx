@@ -37,6 +37,8 @@ export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrl
   const methods = choicesOf(words.methods).filter(({ value }) => rights.has(right(value)))
   const form = useForm({
     initialValues: { method: methods[0]?.value ?? 'GET', key: objectKey, expiresInSeconds: '3600', fileName: '' },
+    // What was made is of other values then.
+    onValuesChange: () => setMade(undefined),
   })
   const [made, setMade] = useState<Answer<'presignUrl'>>()
   const make = async () => {

@@ -9,6 +9,7 @@ import { type Anew, Upload } from './upload.ts'
 /** Browsers open so many connections to one server. */
 const filesAtOnce = 6
 const tellMs = 250
+const stillMs = 2000
 const endedShownMax = 50
 /** The page answers to whoever uses it after so long. */
 const addMs = 12
@@ -80,6 +81,7 @@ class UploadQueue {
   #version = 0
   #snapshot: Snapshot = this.#look()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #idle: ReturnType<typeof setTimeout> | undefined
   readonly #listeners = new Set<Listener>()
   readonly #onDone = new Set<(bucket: string) => void>()
 
@@ -269,11 +271,18 @@ class UploadQueue {
     this.#lastEnded = [{ bucket, key, state, anew }, ...this.#lastEnded.slice(0, endedShownMax - 1)]
   }
 
+  #stillSending = (): void => {
+    this.#idle = undefined
+    this.#changed()
+  }
+
   #changed = (): void => {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#snapshot = this.#look()
       for (const listener of this.#listeners) listener()
+      // That nothing is heard is to be seen, too.
+      if (this.#sending.size > 0) this.#idle ??= setTimeout(this.#stillSending, stillMs)
     }, tellMs)
   }
 

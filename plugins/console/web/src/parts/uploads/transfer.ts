@@ -13,6 +13,10 @@ export interface Transfer {
   onProgress(sentBytes: number): void
 }
 
+/** Bytes that have left the page may be on their way for long, on a slow line or behind a proxy. */
+const silenceMs = 300_000
+const steppedBytesMin = 64 * 1024
+
 /** A body of that size takes a while: its progress is told, and it leaves connections to the rest of the page, which has six in all. */
 const largeBytesMin = 1024 ** 2
 const largeAtOnce = 4
@@ -40,18 +44,36 @@ function sendNow<T>(transfer: Transfer): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
-    const end = () => signal.removeEventListener('abort', abort)
+    let isDead = false
+    const giveUp = () => {
+      isDead = true
+      request.abort()
+    }
+    let timer = setTimeout(giveUp, silenceMs)
+    const hear = () => {
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, silenceMs)
+    }
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
     request.open(method, new URL(url, document.baseURI))
     for (const [name, value] of Object.entries(csrfHeaders())) request.setRequestHeader(name, value)
     request.setRequestHeader('content-type', contentType)
-    if (body.size >= largeBytesMin) request.upload.onprogress = ({ loaded }) => onProgress(loaded)
+    if (body.size >= steppedBytesMin) {
+      request.upload.onprogress = ({ loaded }) => {
+        hear()
+        if (body.size >= largeBytesMin) onProgress(loaded)
+      }
+    }
     request.onerror = () => {
       end()
       reject(problemOfNetwork())
     }
     request.onabort = () => {
       end()
-      reject(new DOMException('', 'AbortError'))
+      reject(isDead ? problemOfNetwork() : new DOMException('', 'AbortError'))
     }
     request.onload = async () => {
       end()
@@ -72,7 +94,10 @@ function sendNow<T>(transfer: Transfer): Promise<T> {
         reject(problemOfNetwork())
       }
     }
-    if (signal.aborted) return reject(new DOMException('', 'AbortError'))
+    if (signal.aborted) {
+      end()
+      return reject(new DOMException('', 'AbortError'))
+    }
     signal.addEventListener('abort', abort)
     request.send(body)
   })

@@ -67,6 +67,7 @@ function Row({ row }: { readonly row: Upload | Ended | undefined }) {
       isEnding={row.isEnding}
       sentBytes={row.sentBytes}
       isCut={row.isCut}
+      isSilent={row.isSilent}
       anew={row.anew}
     />
   )
@@ -87,18 +88,23 @@ const EndedRow = memo(function EndedRow({ row: { key, state, anew } }: { readonl
 })
 
 /** The current state is passed as properties, so that only rows that change are drawn again. */
-type OpenRowProps = { readonly upload: Upload } & Pick<Upload, 'state' | 'isEnding' | 'sentBytes' | 'isCut' | 'anew'>
+type OpenRowProps = { readonly upload: Upload } & Pick<
+  Upload,
+  'state' | 'isEnding' | 'sentBytes' | 'isCut' | 'isSilent' | 'anew'
+>
 
-const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, anew }: OpenRowProps) {
+const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent, anew }: OpenRowProps) {
   const { key } = upload
   const isUnderWay = state === 'sending' || state === 'waiting'
   const progress = isEnding
     ? texts.uploads.ending
     : isCut
       ? texts.uploads.cut
-      : state === 'sending'
-        ? progressOf(upload)
-        : wordsOf(upload)
+      : isSilent
+        ? texts.uploads.silent
+        : state === 'sending'
+          ? progressOf(upload)
+          : wordsOf(upload)
   const words = withReason(progress, anew)
   return (
     <>

@@ -3,6 +3,7 @@ import { call, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
 import { crc64NvmeOf } from './crc64-nvme.ts'
+import { existingKeys } from './existing.ts'
 import { Rate } from './rate.ts'
 import { send, withRetries } from './transfer.ts'
 
@@ -15,6 +16,7 @@ const partsMax = 10_000
 const partsAtOnce = 3
 /** How often one run begins an upload in parts anew. */
 const begunAnewMax = 3
+const silentAfterMs = 20_000
 
 /**
  * Why an upload had to begin anew: the file is not the one of which parts had arrived, the upload was given up elsewhere, or the object that
@@ -72,6 +74,8 @@ export class Upload {
   #runs = 0
   #isSending = false
   #rate: Rate | undefined
+  /** When something of it was heard last. */
+  #heardMs = 0
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
 
@@ -118,6 +122,11 @@ export class Upload {
     return this.#rate.of(this.sentBytes)
   }
 
+  /** Whether it is being sent, and nothing is heard of it. */
+  get isSilent(): boolean {
+    return this.state === 'sending' && this.#isSending && Date.now() - this.#heardMs > silentAfterMs
+  }
+
   /** Whether it is paused, and what was under way then has not arrived yet. */
   get isEnding(): boolean {
     return this.state === 'paused' && this.#isSending
@@ -140,6 +149,7 @@ export class Upload {
     this.#abort = abort
     this.#hold = hold
     this.#isSending = true
+    this.#heardMs = Date.now()
     try {
       const signals = { signal: abort.signal, hold: hold.signal }
       const isWhole =
@@ -198,21 +208,24 @@ export class Upload {
     await call('abortUpload', { params: { bucket: this.bucket, uploadId }, query: { key: this.key } }).catch(() => {})
   }
 
-  async #begin(): Promise<string> {
+  async #begin(signals: Signals): Promise<string> {
     const { bucket, key, file } = this
-    if (this.#isAdopted) await this.#readArrived()
+    if (this.#isAdopted) await this.#readArrived(signals)
     const body = { key, contentType: file.type || 'application/octet-stream' }
-    this.#uploadId ??= (await call('createUpload', { params: { bucket }, body })).uploadId
+    const create = () => call('createUpload', { params: { bucket }, body, isQuick: true })
+    this.#uploadId ??= (await this.#persist(signals, create)).uploadId
     this.#onChange(true)
     return this.#uploadId
   }
 
   /** Parts that the server has from an earlier page. An upload that is gone begins again. */
-  async #readArrived(): Promise<void> {
+  async #readArrived(signals: Signals): Promise<void> {
     const { bucket, key } = this
     const params = { bucket, uploadId: this.#uploadId! }
     // Parts beyond those that one answer lists are sent again.
-    const { parts = [], checksumAlgorithm } = await call('getUpload', { params, query: { key } })
+    const { parts = [], checksumAlgorithm } = await this.#persist(signals, () =>
+      call('getUpload', { params, query: { key } }),
+    )
     for (const { partNumber, etag, size, checksum } of parts) {
       // What cannot be compared is sent again.
       if (size !== this.#partSize(partNumber) || checksumAlgorithm !== 'CRC64NVME' || checksum === undefined) continue
@@ -227,7 +240,9 @@ export class Upload {
    * without a question.
    */
   async #isStillThere(signals: Signals): Promise<boolean> {
-    const found = await this.#stored(signals)
+    let found = await this.#stored(signals)
+    // A listing tells perhaps that there is one.
+    if (found === 'hidden' && (await this.#isListed(signals))) found = 'other'
     if (found === 'same') return true
     if (found === 'other') throw new Error(texts.uploads.changedSince)
     this.#hadArrived = false
@@ -236,13 +251,18 @@ export class Upload {
     return false
   }
 
+  async #isListed({ signal }: Signals): Promise<boolean> {
+    return (await existingKeys(this.bucket, [this.key], signal, async () => {})).length > 0
+  }
+
   /** The object of this key: whether its bytes are those of this file. */
   async #stored(signals: Signals): Promise<'same' | 'other' | 'gone' | 'hidden'> {
     const { bucket, key } = this
     const request = { params: { bucket }, query: { key }, signal: signals.signal }
     const stored = await this.#persist(signals, () => call('statObject', request)).catch(error => {
       if (error instanceof Problem && error.status === 403) return 'hidden' as const
-      if (error instanceof Problem && error.status === 404) return 'gone' as const
+      // Not what a proxy on the way knows of it.
+      if (error instanceof Problem && error.code === 'object_not_found') return 'gone' as const
       throw error
     })
     if (typeof stored === 'string') return stored
@@ -346,7 +366,7 @@ export class Upload {
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
   async #tryParts({ signal, hold }: Signals): Promise<boolean> {
     const { bucket, key, sizeBytes } = this
-    const uploadId = await this.#begin()
+    const uploadId = await this.#begin({ signal, hold })
     // Without the signal: an upload that has begun has to be known, to be aborted or continued.
     if (this.state === 'cancelled') {
       await this.#abandon(uploadId)
@@ -377,7 +397,7 @@ export class Upload {
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
     this.#isCompleting = true
     await this.#persist({ signal, hold }, () =>
-      call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
+      call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal, isQuick: true }),
     )
     return true
   }
@@ -422,6 +442,7 @@ export class Upload {
   }
 
   #progress(part: number, bytes: number): void {
+    this.#heardMs = Date.now()
     this.#sent ??= new Map()
     this.#sent.set(part, bytes)
     this.#onChange(false)

@@ -156,6 +156,7 @@ export const uploads = {
   goTo: (bucket: string) => `Go to ${bucket}`,
   forget: 'Give up',
   cut: 'no connection, tries again',
+  silent: 'nothing is heard of the server',
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
   changedSince:
     'It had arrived, and there is another object of that name now, or this is another file. Cancel it, and choose the file again to replace the object.',
