@@ -374,8 +374,14 @@ if (withoutBrowser !== false) {
       t.equal(await panel.getByRole('button', { name }).count(), 0, `no ${name}`)
     }
     t.equal(await panel.getByRole('link', { name: 'Download' }).count(), 0)
-    // For a program.
-    await panel.getByRole('button', { name: 'Presigned URL' }).waitFor()
+    await panel.getByRole('button', { name: 'Presigned URL' }).click()
+    const made = page.getByRole('dialog', { name: 'Make a presigned URL' })
+    await made.getByLabel('It is for').waitFor()
+    t.same(await made.getByLabel('It is for').locator('option').allTextContents(), [
+      'writing (PUT)',
+      'deleting (DELETE)',
+    ])
+    await made.getByRole('button', { name: 'Cancel' }).click()
     // Its tags are not encrypted.
     await panel.getByRole('button', { name: 'Edit', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Metadata and tags of sealed' })

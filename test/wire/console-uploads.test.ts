@@ -357,11 +357,16 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Replace all' }).click()
     await page.getByText('4 of 4 done').waitFor()
     t.equal(await text(), 'changed')
+    // Two names of one key.
+    for (const name of ['\u00e9.txt', 'e\u0301.txt']) writeFileSync(join(folder, name), name)
+    await filesIn(page).setInputFiles(['\u00e9.txt', 'e\u0301.txt'].map(name => join(folder, name)))
+    await page.getByText('differ in the Unicode form').waitFor()
+    await page.getByText('5 of 5 done').waitFor()
     // One that has not begun waits as well.
     writeFileSync(join(folder, 'parts.bin'), Buffer.alloc(17 * 1024 ** 2))
     await page.route(/\/uploads$/, route => route.abort('connectionreset'), { times: 1 })
     await filesIn(page).setInputFiles(join(folder, 'parts.bin'))
-    await page.getByText('5 of 5 done').waitFor()
+    await page.getByText('6 of 6 done').waitFor()
   })
 
   t.test(

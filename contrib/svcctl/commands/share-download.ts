@@ -1,7 +1,6 @@
 import { defineCommand, parseSeconds } from '../command.ts'
 import { usageError } from '../errors.ts'
-import { encodeName, isClientKeyWanted, type S3Client } from '../s3/client.ts'
-import { headObject, type ObjectName } from '../s3/object.ts'
+import { encodeName } from '../s3/client.ts'
 import { presigned } from '../share.ts'
 import { formatRemote, requireBucket, requireKey } from '../target.ts'
 
@@ -66,13 +65,6 @@ export default defineCommand<Options>({
     })
     const share = body as { readonly id: string; readonly url: string; readonly expiresAt: string }
     context.output.result({ target: formatRemote(target), ...share, isRevocable: true }, share.url)
-    if (await isOfClientKey(await context.connect(target.alias), { bucket, key, versionId })) {
-      context.output.note('No browser can use this link: the object is encrypted with a key of the client (SSE-C).')
-    }
     context.output.note(`svcctl share revoke ${target.alias} ${share.id}`)
   },
 })
-
-/** Other warnings are part of the link's page. */
-const isOfClientKey = (client: S3Client, object: ObjectName): Promise<boolean> =>
-  headObject(client, object).then(() => false, isClientKeyWanted)

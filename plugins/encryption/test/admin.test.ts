@@ -183,6 +183,8 @@ t.test('nothing that depends on the bytes of an object with a customer’s key i
   t.same(await copy({ key: 'c', metadata: { contentType: 'text/plain' } }), refused)
   const metadata = { method: 'PUT', path: `${buckets}/plain/objects/metadata?key=c`, body: {} }
   t.same(await codes(metadata), refused)
+  const share = { method: 'POST', path: `${buckets}/plain/objects/share`, body: { key: 'c' } }
+  t.same(await codes(share), refused, 'nobody could open the link')
   const head = await s3.send(new HeadObjectCommand({ ...object, ...ofCustomer, ChecksumMode: 'ENABLED' }))
   t.match(head, { ETag, ChecksumCRC32: String }, 'it is as it was, and who has the key sees the checksum')
 

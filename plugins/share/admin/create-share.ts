@@ -1,6 +1,6 @@
 import { BucketParameters, defineAdminOperation, ObjectKey, VersionId } from 'svc/plugins/admin/api'
 import { presignUrl } from 'svc/plugins/auth-sigv4/api'
-import { onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
+import { objectErrors, onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { attachment, objectUrl } from '../links.ts'
 import { describeShare, expiresSecondsMax, ShareLink } from './share-schema.ts'
@@ -49,6 +49,12 @@ export default defineAdminOperation({
     const disposition = filename === undefined ? undefined : attachment(filename)
     const version = await objects.getObject(bucket, key, versionId)
     if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
+    // A link asks for the object without the headers of a key, and with them it would have another signature.
+    if (version.encryption?.type === 'SSE-C') {
+      throw objectErrors.InvalidRequest(
+        'The object is encrypted with a key of the customer (SSE-C), so nobody could open the link: presign a URL with the headers of the key.',
+      )
+    }
     const nowMs = clock.now()
     // The URL counts in whole seconds, from its own.
     const expiresMs = Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000

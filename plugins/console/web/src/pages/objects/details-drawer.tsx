@@ -114,7 +114,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
               </Button>
             )}
             {mayOpen && <Action icon={IconLink} label={texts.objects.share} onClick={() => setOpen('share')} />}
-            {(mayRead || mayPut || mayDelete) && (
+            {(mayOpen || mayPut || mayDelete) && (
               <Action icon={IconSignature} label={texts.presign.action} onClick={() => setOpen('presign')} />
             )}
             {mayOpen && mayWrite && (
@@ -187,7 +187,13 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           <ShareObject bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
         )}
         {open === 'presign' && (
-          <PresignUrl bucket={bucket} objectKey={objectKey} versionId={versionId} onClose={close} />
+          <PresignUrl
+            bucket={bucket}
+            objectKey={objectKey}
+            versionId={versionId}
+            isReadable={!isOfCustomer}
+            onClose={close}
+          />
         )}
         {open === 'copy' && (
           <CopyEntries

@@ -21,6 +21,8 @@ export interface PresignUrlProps {
   readonly objectKey: string
   /** Absent: whatever is the current one. */
   readonly versionId?: string | undefined
+  /** False where only a program that has the key of its owner can read it, with signed headers. */
+  readonly isReadable?: boolean
   readonly onClose: () => void
 }
 
@@ -31,10 +33,12 @@ const needs: Readonly<Record<Method, string>> = {
   DELETE: 's3:DeleteObject',
 }
 
-export function PresignUrl({ bucket, objectKey, versionId, onClose }: PresignUrlProps) {
+export function PresignUrl({ bucket, objectKey, versionId, isReadable = true, onClose }: PresignUrlProps) {
   const rights = useRights(bucket, objectKey)
   const right = (method: Method) => `${needs[method]}${versionId === undefined || method === 'PUT' ? '' : 'Version'}`
-  const methods = choicesOf(words.methods).filter(({ value }) => rights.has(right(value)))
+  const methods = choicesOf(words.methods).filter(
+    ({ value }) => rights.has(right(value)) && (isReadable || needs[value] !== needs.GET),
+  )
   const form = useForm({
     initialValues: { method: methods[0]?.value ?? 'GET', key: objectKey, expiresInSeconds: '3600', fileName: '' },
     // What was made is of other values then.

@@ -11,7 +11,7 @@ const keysPerPage = 50
 const ordersOtherwise = /[\ud800-\uffff]/
 
 /** As the server may keep it (SVC_KEY_NORMALIZATION). */
-const sameKey = (key: string) => key.normalize('NFC')
+export const sameKey = (key: string) => key.normalize('NFC')
 
 /** Rejects when `signal` does. Keys that the caller may not look for count as new. `onUnreachable` is called while the server cannot be reached. */
 export async function existingKeys(

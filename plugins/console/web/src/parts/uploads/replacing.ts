@@ -1,7 +1,8 @@
 /** What is uploaded over objects that a bucket keeps no old versions of: asked first, once for all files that were chosen together. */
 import { call } from '../../api/client.ts'
+import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
-import { existingKeys } from './existing.ts'
+import { existingKeys, sameKey } from './existing.ts'
 import { type Chosen, uploadQueue } from './queue.ts'
 import { withRetries } from './transfer.ts'
 
@@ -46,7 +47,8 @@ class ReplacingStore {
     this.#ended = new AbortController()
   }
 
-  async #decide(bucket: string, chosen: readonly Chosen[], discarded: AbortSignal): Promise<void> {
+  async #decide(bucket: string, all: readonly Chosen[], discarded: AbortSignal): Promise<void> {
+    const chosen = eachOnce(all)
     if (chosen.length === 0) return
     await uploadQueue.opened
     if (discarded.aborted) return
@@ -99,6 +101,20 @@ class ReplacingStore {
     this.#first = replacing
     for (const listener of this.#listeners) listener()
   }
+}
+
+/** Of files whose names differ in their Unicode form alone one would take the place of the other: the server keeps one form of a key. */
+function eachOnce(chosen: readonly Chosen[]): readonly Chosen[] {
+  const first = new Map<string, string>()
+  const left: string[] = []
+  const once = chosen.filter(({ key }) => {
+    const taken = first.get(sameKey(key)) ?? key
+    first.set(sameKey(key), taken)
+    if (taken !== key) left.push(key)
+    return taken === key
+  })
+  if (left.length > 0) notifyFailure(new Error(texts.uploads.twice(left.length, left[0]!)))
+  return once
 }
 
 export const replacing = new ReplacingStore()

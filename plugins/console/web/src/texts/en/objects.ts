@@ -49,7 +49,7 @@ export const objects = {
   version: 'Version',
   checksum: 'Checksum',
   ofCustomer:
-    'It is encrypted with a key that its owner keeps (SSE-C). A program that has the key reads it through the S3 API, and a presigned URL is for such a program; a browser can neither show nor download it.',
+    'It is encrypted with a key that its owner keeps (SSE-C). A program that has the key reads it through the S3 API; a browser can neither show, download nor share it.',
   encryption: 'Encryption',
   metadata: 'Metadata',
   tags: 'Tags',
@@ -156,6 +156,8 @@ export const uploads = {
   goTo: (bucket: string) => `Go to ${bucket}`,
   forget: 'Give up',
   cut: 'no connection, tries again',
+  twice: (count: number, first: string) =>
+    `${count === 1 ? `“${first}” was left out: a file was` : `${formatCount(count)} files, “${first}” first, were left out: files were`} chosen with names that differ in the Unicode form of their letters alone, and the server keeps one form.`,
   silent: 'nothing is heard of the server',
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
   changedSince:
