@@ -155,8 +155,10 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a line that is dead, and was not closed, is noticed', async t => {
-    const [uploads, overview] = [await another(), await another()]
-    for (const one of [uploads, overview]) await one.clock.install()
+    const [uploads, overview, trace] = [await another(), await another(), await another()]
+    for (const one of [uploads, overview, trace]) await one.clock.install()
+    await trace.goto(new URL('/trace', page.url()).href)
+    await trace.getByText('Live.').waitFor()
     await uploads.goto(new URL('/buckets/photos', page.url()).href)
     await overview.goto(new URL('/', page.url()).href)
     await overview.getByText('All drives work').waitFor()
@@ -174,10 +176,14 @@ if (withoutBrowser !== false) {
     await overview.clock.fastForward(70_000)
     await overview.clock.fastForward(70_000)
     await overview.getByText('The server cannot be reached').first().waitFor()
+    // Of the silence, and of no answer to the question.
+    for (const ms of [50_000, 20_000]) await trace.clock.fastForward(ms)
+    await trace.getByText('Live.').waitFor({ state: 'detached' })
     line.bytesPerSecond = 0
     line.mend()
+    await trace.getByText('Live.').waitFor()
     await uploads.getByText('1 of 1 done').waitFor()
-    for (const one of [uploads, overview]) await one.close()
+    for (const one of [uploads, overview, trace]) await one.close()
     t.same(flaws, [])
   })
 

@@ -198,6 +198,8 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
     href: hrefOf(command),
   }))
   return [
+    // Of what fits as well, the bucket that one is in comes first.
+    { label: texts.search.tabs, hits: useTabHits(text, asked) },
     { label: texts.search.pages, hits: pages.filter(isHit).slice(0, foundMax) },
     { label: texts.search.commands, hits: found.filter(isHit) },
     {
@@ -218,7 +220,6 @@ function useHits(text: string, commands: readonly Command[]): Group[] {
     },
     { label: texts.search.objects, hits: objectsHit(text, folders.data) },
     { label: texts.search.distributions, hits: useDistributionHits(text) },
-    { label: texts.search.tabs, hits: useTabHits(text, asked) },
     {
       label: texts.search.settings,
       hits: settings.map(name => ({ label: name, href: `/settings?open=${encodeURIComponent(name)}` })),

@@ -18,7 +18,8 @@ export interface ProblemAlertProps {
 
 export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertProps) {
   const problem = error instanceof Problem ? error : undefined
-  const alert = useSeen(error, onRetry === undefined && !isStale)
+  const isOfChange = onRetry === undefined && !isStale
+  const alert = useSeen(error, isOfChange)
   return (
     <Alert
       ref={alert}
@@ -30,7 +31,7 @@ export function ProblemAlert({ error, onRetry, isStale = false }: ProblemAlertPr
     >
       <Stack gap="xs">
         <Text size="sm">
-          <Name>{sentenceOf(error)}</Name>
+          <Name>{sentenceOf(error)}</Name> {isOfChange && problem?.status === 0 && texts.problems.mayBeDone}
         </Text>
         {/* The only field is in the sentence above. */}
         {(problem?.fields.length === 1 ? [] : problem?.fields)?.map(({ field, message }) => (

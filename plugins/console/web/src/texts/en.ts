@@ -120,6 +120,7 @@ export const en = {
     stale: 'This could not be read again: what you see may be old',
     sessionWasOver: 'This was not done: the session had ended. Do it again.',
     doneButStale: 'It is done, but what you see may be old',
+    mayBeDone: 'It may have been done all the same: look before you try again.',
     unreachable: 'The server cannot be reached. Check your connection; what you see may be old.',
     strangeAnswer: (status: number) => `A proxy between this page and the server answered ${status}.`,
     page: 'This page could not be shown',

@@ -7,6 +7,9 @@ const keptMax = 500
 /** Lines come faster than they can be drawn: they are shown together. */
 const tellMs = 250
 const retryMs = 3000
+/** A line that is dead tells nothing: after so long without an event the server is asked whether it is there. */
+const silenceMs = 45_000
+const answerMs = 15_000
 
 export interface EventStream<Line> {
   readonly lines: readonly (Line & { readonly id: number })[]
@@ -39,9 +42,33 @@ export function useEventStream<Line>(
     let dropped = 0
     let source: EventSource
     let retry: ReturnType<typeof setTimeout> | undefined
+    let silence: ReturnType<typeof setTimeout> | undefined
+    const hear = () => {
+      clearTimeout(silence)
+      silence = setTimeout(() => void look(), silenceMs)
+    }
+    const look = async () => {
+      const asked = source
+      const late = new AbortController()
+      const timer = setTimeout(() => late.abort(), answerMs)
+      const isThere = await call('getSession', { signal: late.signal }).then(
+        () => true,
+        error => error instanceof Problem && error.status > 0,
+      )
+      clearTimeout(timer)
+      if (source !== asked || source.readyState === EventSource.CLOSED) return
+      if (isThere) return hear()
+      source.close()
+      setStream(before => ({ ...before, isOpen: false }))
+      retry = setTimeout(open, retryMs)
+    }
     const open = () => {
+      hear()
       source = new EventSource(new URL(url, document.baseURI))
-      source.onopen = () => setStream(before => ({ ...before, isOpen: true }))
+      source.onopen = () => {
+        hear()
+        setStream(before => ({ ...before, isOpen: true }))
+      }
       source.onerror = () => {
         setStream(before => ({ ...before, isOpen: false }))
         // The browser tries again by itself, unless it got an answer that is no stream: of a proxy, or of a server that starts.
@@ -51,6 +78,7 @@ export function useEventStream<Line>(
         call('getPermissions').catch(error => error instanceof Problem && endSessionAfter(error))
       }
       source.addEventListener(event, ({ data }) => {
+        hear()
         if (seen.current.has(data)) return
         seen.current.add(data)
         if (seen.current.size > 2 * keptMax) seen.current.delete(seen.current.values().next().value!)
@@ -76,6 +104,7 @@ export function useEventStream<Line>(
     return () => {
       clearInterval(timer)
       clearTimeout(retry)
+      clearTimeout(silence)
       source.close()
     }
   }, [url, event, isPaused])
