@@ -276,5 +276,8 @@ if (withoutBrowser !== false) {
     await refuses(t, form, [/is not the same/], 'two secrets')
     await field(form, 'newSecretKey').fill('new-secret-8')
     await form.getByText('is not the same').waitFor({ state: 'detached' })
+    await refuses(t, form, [/./], 'the current one')
+    const name = () => page.evaluate<string>('document.activeElement.dataset.path')
+    await eventually('it has the focus', async () => (await name()) === 'currentSecretKey')
   })
 }

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Skeleton, Stack, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
-import { formErrorsOf, Problem } from '../../api/problem.ts'
+import { formErrorsOf, Problem, problemAt } from '../../api/problem.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Facts } from '../../parts/facts.tsx'
@@ -59,23 +59,26 @@ function SecretForm() {
     initialValues: { currentSecretKey: '', newSecretKey: '', again: '' },
     // It may be the other one of the two that is mended.
     onValuesChange: ({ newSecretKey, again }) => newSecretKey === again && form.clearFieldError('again'),
-    validate: { again: (again, { newSecretKey }) => (again === newSecretKey ? null : words.differs) },
   })
   const changing = useMutation({
-    mutationFn: ({ currentSecretKey, newSecretKey }: typeof form.values) =>
-      call('changeOwnSecretKey', { body: { currentSecretKey, newSecretKey } }),
+    async mutationFn({ currentSecretKey, newSecretKey, again }: typeof form.values) {
+      if (again !== newSecretKey) throw problemAt('/again', words.differs)
+      await call('changeOwnSecretKey', { body: { currentSecretKey, newSecretKey } }).catch(error => {
+        throw isWrongSecret(error) ? problemAt('/currentSecretKey', error.message) : error
+      })
+    },
     onSuccess() {
       notifications.show({ color: 'teal', message: words.changed })
       form.reset()
     },
-    onError: error => form.setErrors(isWrongSecret(error) ? { currentSecretKey: error.message } : formErrorsOf(error)),
+    onError: error => form.setErrors(formErrorsOf(error)),
   })
   const { element, unsaid } = useBesideFields(changing.error, form.setErrors)
   return (
     <Section title={words.secret} hint={words.secretHint}>
       <form {...element} onSubmit={form.onSubmit(values => changing.mutate(values))}>
         <Stack>
-          {unsaid !== null && !isWrongSecret(unsaid) && <ProblemAlert error={unsaid} />}
+          {unsaid !== null && <ProblemAlert error={unsaid} />}
           <PasswordInput
             label={words.current}
             autoComplete="current-password"

@@ -138,7 +138,8 @@ export function documentOf(draft: Draft): Document {
     restrictions: pruned({
       sourceIp,
       ...(originSecretHeader.name !== '' && { originSecretHeader }),
-      ...(rateLimit.requestsPerSecond !== '' && { rateLimit }),
+      // A burst without a rate is the server's to refuse; by whom it counts limits nothing.
+      ...((rateLimit.requestsPerSecond !== '' || rateLimit.burst !== '') && { rateLimit }),
     }),
   } as Document
 }

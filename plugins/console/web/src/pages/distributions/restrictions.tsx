@@ -19,6 +19,7 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
   const form = useDraft()
   const [isRotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<Answer<'rotateOriginSecret'>>()
+  const { requestsPerSecond, burst } = form.values.restrictions.rateLimit
   const header = form.getInputProps('restrictions.originSecretHeader.name')
   const rotate = async () => {
     setSecret(await call('rotateOriginSecret', { params: { id }, body: { keepPreviousFor: '24h' } }))
@@ -65,7 +66,12 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <NumberInput label={words.rate} min={1} {...form.getInputProps(`${rate}.requestsPerSecond`)} />
         <NumberInput label={words.burst} min={1} {...form.getInputProps(`${rate}.burst`)} />
-        <NativeSelect label={words.per} data={choicesOf(words.pers)} {...form.getInputProps(`${rate}.per`)} />
+        <NativeSelect
+          label={words.per}
+          data={choicesOf(words.pers)}
+          {...form.getInputProps(`${rate}.per`)}
+          disabled={requestsPerSecond === '' && burst === ''}
+        />
       </SimpleGrid>
       {isRotating && (
         <ConfirmDeletion
