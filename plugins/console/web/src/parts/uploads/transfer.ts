@@ -18,7 +18,7 @@ const silenceMs = 300_000
 const steppedBytesMin = 64 * 1024
 
 /** A body of that size takes a while: its progress is told, and it leaves connections to the rest of the page, which has six in all. */
-const largeBytesMin = 1024 ** 2
+const largeBytesMin = 256 * 1024
 const largeAtOnce = 4
 
 let largeUnderWay = 0
