@@ -229,8 +229,9 @@ export interface WriteConditions {
   readonly ifMatch?: string
   /** `*`: there must be no object. */
   readonly ifNoneMatch?: '*'
-  /** The current version must be this one, with these tags. */
-  readonly ifVersion?: Pick<ObjectVersion, 'sequence' | 'tags'>
+  /** Of `ObjectVersion`: the current one must be this. */
+  readonly ifSequence?: number
+  readonly ifTags?: Tags
 }
 
 /** Conditions of a rename, on its source or on its destination. Times count in whole seconds. */
@@ -250,8 +251,9 @@ export interface DeleteConditions {
   readonly ifMatch?: string
   readonly ifMatchSize?: number
   readonly ifMatchModifiedMs?: number
-  /** It must be this one, with these tags. */
-  readonly ifVersion?: Pick<ObjectVersion, 'sequence' | 'tags'>
+  /** Of `ObjectVersion`. */
+  readonly ifSequence?: number
+  readonly ifTags?: Tags
 }
 
 /** The unwrapped payload of a request. `consume` rejects if its signature, digest, framing or length is wrong. */

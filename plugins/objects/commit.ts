@@ -142,14 +142,16 @@ function requireWriteConditions(tx: Transaction, newest: Buffer, key: string, co
       throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
     }
   }
-  requireVersion(value, conditions.ifVersion)
+  requireVersion(value, conditions)
 }
 
-function requireVersion(value: Uint8Array | undefined, expected: WriteConditions['ifVersion']): void {
-  if (expected === undefined) return
-  if (value === undefined || sequenceOf(value) !== expected.sequence)
+function requireVersion(
+  value: Uint8Array | undefined,
+  { ifSequence, ifTags }: Pick<WriteConditions, 'ifSequence' | 'ifTags'>,
+): void {
+  if (ifSequence !== undefined && (value === undefined || sequenceOf(value) !== ifSequence))
     throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
-  requireTags(tagsOf(value), expected.tags ?? new Map())
+  if (ifTags !== undefined) requireTags(value && tagsOf(value), ifTags)
 }
 
 function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions): void {
@@ -160,7 +162,7 @@ function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions
     (conditions.ifMatchModifiedMs === undefined ||
       Math.floor(conditions.ifMatchModifiedMs / 1000) === Math.floor(modifiedOf(value) / 1000))
   if (!holds) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
-  requireVersion(value, conditions.ifVersion)
+  requireVersion(value, conditions)
 }
 
 function removeParts(tx: Transaction, bucket: string, uploadId: string, known: readonly number[]): void {

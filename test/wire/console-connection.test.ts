@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startBadLine } from './bad-line.ts'
@@ -164,21 +165,23 @@ if (withoutBrowser !== false) {
     await overview.getByText('All drives work').waitFor()
     await uploads.getByRole('button', { name: 'large.bin', exact: true }).waitFor()
     line.bytesPerSecond = mebibyte
-    await filesIn(uploads).setInputFiles(fileOf('larger.bin', large))
+    await filesIn(uploads).setInputFiles(fileOf('larger.bin', Buffer.alloc(30 * mebibyte)))
     await uploads
       .getByText(/[1-9]\d* ?%/)
       .first()
       .waitFor()
     line.hush()
-    await uploads.clock.fastForward(30_000)
-    await uploads.getByText('nothing is heard of the server').waitFor()
-    // Once for the request that is due then, once for its answer.
-    await overview.clock.fastForward(70_000)
-    await overview.clock.fastForward(70_000)
-    await overview.getByText('The server cannot be reached').first().waitFor()
-    // Of the silence, and of no answer to the question.
-    for (const ms of [50_000, 20_000]) await trace.clock.fastForward(ms)
-    await trace.getByText('Live.').waitFor({ state: 'detached' })
+    /** Requests become due, and then their answers. */
+    const laterOn = (one: Page, what: string, holds: () => Promise<boolean>) =>
+      eventually(what, async () => {
+        await one.clock.fastForward(30_000)
+        return holds()
+      })
+    await laterOn(uploads, 'the upload', () => uploads.getByText('nothing is heard of the server').isVisible())
+    await laterOn(overview, 'the overview', () =>
+      overview.getByText('The server cannot be reached').first().isVisible(),
+    )
+    await laterOn(trace, 'the live page', async () => !(await trace.getByText('Live.').isVisible()))
     line.bytesPerSecond = 0
     line.mend()
     await trace.getByText('Live.').waitFor()

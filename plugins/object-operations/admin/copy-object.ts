@@ -88,8 +88,8 @@ export default defineAdminOperation({
     // Deletes only what was copied: if the source or its tags were replaced meanwhile, it stays, and the caller gets an error.
     if (move) {
       const { origin } = request
-      const ifVersion = { sequence: source.sequence, tags: source.tags }
-      await objects.deleteObject(from.bucket, from.key, undefined, { ifVersion }, { origin })
+      const conditions = { ifSequence: source.sequence, ifTags: source.tags ?? new Map() }
+      await objects.deleteObject(from.bucket, from.key, undefined, conditions, { origin })
     }
     return describeStored(key, stored, attributes)
   },

@@ -69,9 +69,13 @@ export default defineAdminOperation({
       const { websiteRedirectLocation } = source.system
       const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass, acl }
       try {
-        // Nothing that was stored or changed meanwhile is undone.
-        const { sequence } = source
-        const conditions = { ifVersion: { sequence, tags } }
+        // No content and no tags that were stored meanwhile are undone; nor, for whoever names what they have seen, is anything else.
+        const isSeen = ifMatch !== undefined && ifMatch !== '*'
+        const conditions = {
+          ifMatch: source.etag,
+          ifTags: tags ?? new Map(),
+          ...(isSeen && { ifSequence: source.sequence }),
+        }
         const checksumAlgorithm = source.checksum?.algorithm
         const given = { attributes, checksumAlgorithm, conditions, origin }
         const stored = await objects.copyObject({ source, bucket, key, ...given })

@@ -210,6 +210,11 @@ t.test('metadata is replaced in place, and never restores old bytes', async t =>
   const { metadataEtag } = (await signed({ path: at('stat', 'meta') })).json
   t.equal(outcome(await set({ contentType: 'image/gif' }, { 'if-match': metadataEtag })), '200')
   t.equal(outcome(await set({}, { 'if-match': metadataEtag })), '412 precondition_failed')
+  const atOnce = (more: Record<string, string> = {}) =>
+    Promise.all(Array.from({ length: 16 }, (_, index) => set({ contentType: `at/${index}` }, more)))
+  t.same(new Set((await atOnce()).map(outcome)), new Set(['200']), 'whoever names nothing comes last or first')
+  const seen = (await signed({ path: at('stat', 'meta') })).json.metadataEtag
+  t.equal((await atOnce({ 'if-match': seen })).filter(({ status }) => status === 200).length, 1, 'one has been quicker')
   t.equal(outcome(await set({ userMetadata: { a: 'x'.repeat(2048) } })), '400 invalid_argument')
   t.equal(outcome(await set({ userMetadata: { 'no name': 'x' } })), '400 invalid_argument')
   t.equal(outcome(await set({ contentType: 'a\r\nb: c' })), '400 invalid_argument')
