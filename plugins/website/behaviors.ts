@@ -7,6 +7,7 @@ import {
   type PathMatcher,
 } from 'svc/plugins/distributions/api'
 import { keyBytesMax } from 'svc/plugins/objects/api'
+import { asHeaderValue } from 'svc/plugins/payload/api'
 import { type CorsAnswers, compileCors } from './cors.ts'
 import { type HeaderChange, headerChanges } from './response-headers.ts'
 
@@ -72,7 +73,7 @@ function ready(index: number, behavior: Behavior, cors: Cors | undefined): Ready
     methodList: allowedMethods.join(', '),
     indexDocument: indexDocument === '' ? undefined : indexDocument,
     spaFallback: spaFallback === undefined || spaFallback === '' ? undefined : keyOf(spaFallback),
-    cacheControl: cache?.cacheControl,
+    cacheControl: cache?.cacheControl && asHeaderValue('cache-control', cache.cacheControl),
     headers: headerChanges(responseHeaders),
     cors: rules && compileCors(rules),
   }

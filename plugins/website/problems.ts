@@ -32,7 +32,11 @@ function checkBehavior(element: string, behavior: Behavior, add: Add): void {
   add(`${element}/indexDocument`, keyProblem(indexDocument))
   add(`${element}/spaFallback`, keyProblem(spaFallback))
   if (cache?.cacheControl !== undefined) {
-    add(`${element}/cache/cacheControl`, headerProblem('cache-control', cache.cacheControl))
+    const isAscii = /^[\t\x20-\x7e]*$/.test(cache.cacheControl)
+    add(
+      `${element}/cache/cacheControl`,
+      isAscii ? headerProblem('cache-control', cache.cacheControl) : 'has a character that no Cache-Control has',
+    )
   }
   checkHeaders(`${element}/responseHeaders`, responseHeaders, add)
   checkCors(`${element}/cors`, cors, add)

@@ -110,7 +110,11 @@ if (withoutBrowser !== false) {
     const paths = names.map(name => join(folder, name))
     for (const path of paths) writeFileSync(path, path.endsWith('.bin') ? bytes : path)
     const byAnother = (key: string) => admin.call('POST', `/buckets/archive/objects/upload?key=${key}`, 'by another')
-    const { page, flaws } = await browser.open(t, {}, /^404 (GET|POST) .*(uploads|stat)|no answer: .*complete/)
+    const { page, flaws } = await browser.open(
+      t,
+      {},
+      /^404 (GET|POST) .*(uploads|stat)|^412 POST .*upload|no answer: .*(complete|upload)/,
+    )
     await signIn(page, '/buckets/archive')
     page.on('dialog', dialog => void dialog.accept())
     // One has arrived, one was never sent, and of one nobody was told that it is stored.
@@ -176,6 +180,29 @@ if (withoutBrowser !== false) {
     await filesIn(page).setInputFiles(join(folder, 'lost.bin'))
     await another.nth(1).waitFor()
     t.equal(await storedDigest('lost.bin'), theirs)
+    // The same of a file in one request; and where nobody else was there, what has arrived is what was sent.
+    for (const [name, isTaken] of [
+      ['lost.txt', true],
+      ['own.txt', false],
+    ] as const) {
+      // As the client of the Admin API sends it.
+      writeFileSync(join(folder, name), JSON.stringify(name))
+      await page.route(
+        new RegExp(`upload.key=${name}`),
+        async route => {
+          // The bytes of a file are not for a route to pass on.
+          if (isTaken) await byAnother(name)
+          else await admin.call('POST', `/buckets/archive/objects/upload?key=${name}`, name)
+          await route.abort('connectionreset')
+        },
+        { times: 1 },
+      )
+      await filesIn(page).setInputFiles(join(folder, name))
+    }
+    await page.getByText('Somebody else has stored an object of that name since').waitFor()
+    await page.getByText('3 of 6 done').waitFor()
+    t.equal(await storedDigest('lost.txt'), theirs)
+    t.equal(await storedDigest('own.txt'), digestOf(Buffer.from('"own.txt"')))
     t.same(flaws, [])
   })
 

@@ -29,7 +29,11 @@ export function FormModal({ title, size = 'md', onClose, children }: FormModalPr
   useFocusBack()
   // The button that had the focus is disabled while it sends, and may be gone when there is an answer.
   useEffect(() => {
-    if (document.activeElement === document.body) dialogOf(content.current)?.focus()
+    // Between two fields, the one that is left may be drawn anew before the other one has the focus.
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) dialogOf(content.current)?.focus()
+    })
+    return () => clearTimeout(timer)
   })
   // Registered once: before that of a dialog above, which is gone when it has got the key.
   useEffect(() => {

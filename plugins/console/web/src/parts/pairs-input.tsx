@@ -19,7 +19,8 @@ export const pairsOf = (given: object | undefined): readonly Pair[] =>
  * so that is refused here, at the path of the pairs in the document.
  */
 export function objectOf(pairs: readonly Pair[], path = ''): Record<string, string> {
-  const object: Record<string, string> = {}
+  // Without a prototype: a name may be `__proto__`.
+  const object: Record<string, string> = Object.create(null)
   for (const [given, value] of pairs) {
     const name = given.trim()
     if (name === '' && value === '') continue

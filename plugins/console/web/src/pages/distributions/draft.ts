@@ -111,7 +111,8 @@ export function draftOf(distribution: Distribution): Draft {
 /** The document of the draft without empty fields, for which the server's defaults or the default behaviour apply. */
 export function documentOf(draft: Draft): Document {
   const behaviorBody = ({ responseHeaders, ...behavior }: Behavior, path: string) => ({
-    ...(pruned(behavior) as object),
+    // The key group of who does not need one any more is not shown.
+    ...(pruned(isOpenOrShut.has(behavior.access) ? { ...behavior, signing: undefined } : behavior) as object),
     ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders, `${path}/responseHeaders`) }),
   })
   const { rateLimit, sourceIp, originSecretHeader } = draft.restrictions
@@ -143,6 +144,8 @@ export function documentOf(draft: Draft): Document {
     }),
   } as Document
 }
+
+const isOpenOrShut: ReadonlySet<string> = new Set(['public', 'deny'])
 
 /** Leaves out empty texts, lists and objects, also within. */
 function pruned(value: unknown): unknown {

@@ -17,6 +17,8 @@ const addMs = 12
 export interface Chosen {
   readonly key: string
   readonly file: File
+  /** Whether somebody has agreed that it takes the place of what is there, or the bucket keeps old versions. */
+  readonly mayReplace?: boolean
 }
 
 /** An upload that is over: its file is not kept. */
@@ -142,7 +144,7 @@ class UploadQueue {
     let until = performance.now() + addMs
     const discards = this.#discards
     this.#isHeld = false
-    for (const { key, file } of chosen) {
+    for (const one of chosen) {
       if (performance.now() > until) {
         this.#fill()
         await new Promise(done => setTimeout(done))
@@ -150,14 +152,14 @@ class UploadQueue {
       }
       this.#coming--
       // Cancelled meanwhile, with everything that was chosen before.
-      if (this.#discards === discards) this.#addOne(bucket, key, file)
+      if (this.#discards === discards) this.#addOne(bucket, one)
     }
     this.#fill()
     this.#settle()
   }
 
-  #addOne(bucket: string, key: string, file: File): void {
-    const upload: Upload = new Upload(bucket, key, file, isNew => this.#note(upload, isNew))
+  #addOne(bucket: string, { key, file, mayReplace = false }: Chosen): void {
+    const upload: Upload = new Upload(bucket, key, file, mayReplace, isNew => this.#note(upload, isNew))
     this.#openBytes += upload.sizeBytes
     this.#interrupted.adopt(upload)
     this.#note(upload, true)

@@ -63,15 +63,16 @@ class ReplacingStore {
         const onUnreachable = () => {
           if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
         }
-        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, isKnown }) => {
-          if (found.length === 0) return resolve(chosen)
+        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, isKnown, isVersioned }) => {
           const keys = new Set(found)
+          const agreed = chosen.map(one => ({ ...one, mayReplace: isVersioned || keys.has(one.key) }))
+          if (found.length === 0) return resolve(agreed)
           this.#show({
             ...given,
             found,
             isKnown,
-            replace: () => resolve(chosen),
-            skip: () => resolve(chosen.filter(({ key }) => !keys.has(key))),
+            replace: () => resolve(agreed),
+            skip: () => resolve(agreed.filter(({ key }) => !keys.has(key))),
             cancel: () => cancelled.abort(),
           })
         }, reject)
@@ -88,13 +89,14 @@ class ReplacingStore {
     const load = () => call('getBucket', { params: { bucket }, signal })
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
     const isKnown = versioning !== undefined
-    if (versioning === 'enabled') return { found: [], isKnown }
+    const isVersioned = versioning === 'enabled'
+    if (isVersioned) return { found: [], isKnown, isVersioned }
     // What had arrived is compared before anything is sent. What an earlier page had only begun is asked about like the rest: whatever is
     // there now was perhaps stored since.
     const fresh = chosen.filter(({ key, file }) => !uploadQueue.hadArrived(bucket, key, file))
-    if (fresh.length === 0) return { found: [], isKnown }
+    if (fresh.length === 0) return { found: [], isKnown, isVersioned }
     const keys = [...new Set(fresh.map(({ key }) => key))]
-    return { found: await existingKeys(bucket, keys, signal, onUnreachable), isKnown }
+    return { found: await existingKeys(bucket, keys, signal, onUnreachable), isKnown, isVersioned }
   }
 
   #show(replacing: Replacing | undefined): void {

@@ -7,6 +7,7 @@ export interface Transfer {
   readonly url: string
   readonly body: Blob
   readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   /** Aborted: it does not begin any more. What is under way goes on. */
   readonly hold: AbortSignal
@@ -40,7 +41,7 @@ export async function send<T>(transfer: Transfer): Promise<T> {
 }
 
 function sendNow<T>(transfer: Transfer): Promise<T> {
-  const { method, url, body, contentType, signal, onProgress } = transfer
+  const { method, url, body, contentType, headers = {}, signal, onProgress } = transfer
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
@@ -59,7 +60,7 @@ function sendNow<T>(transfer: Transfer): Promise<T> {
       signal.removeEventListener('abort', abort)
     }
     request.open(method, new URL(url, document.baseURI))
-    for (const [name, value] of Object.entries(csrfHeaders())) request.setRequestHeader(name, value)
+    for (const [name, value] of Object.entries({ ...csrfHeaders(), ...headers })) request.setRequestHeader(name, value)
     request.setRequestHeader('content-type', contentType)
     if (body.size >= steppedBytesMin) {
       request.upload.onprogress = ({ loaded }) => {

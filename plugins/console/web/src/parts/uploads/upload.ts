@@ -79,7 +79,11 @@ export class Upload {
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
 
-  constructor(bucket: string, key: string, file: File, onChange: (isNew: boolean) => void) {
+  /** Whether it may take the place of what is there. */
+  #mayReplace: boolean
+
+  constructor(bucket: string, key: string, file: File, mayReplace: boolean, onChange: (isNew: boolean) => void) {
+    this.#mayReplace = mayReplace
     this.bucket = bucket
     this.key = key
     this.file = file
@@ -323,17 +327,35 @@ export class Upload {
   async #sendWhole(signals: Signals): Promise<boolean> {
     const { bucket, key, file } = this
     const contentType = file.type || 'application/octet-stream'
-    await this.#persist(signals, () =>
-      send({
-        method: 'POST',
-        url: urlOf('uploadObject', { bucket }, { key }),
-        body: file,
-        contentType,
-        ...signals,
-        onProgress: bytes => this.#progress(1, bytes),
-      }),
+    await this.#storing(signals, headers =>
+      this.#persist(signals, () =>
+        send({
+          method: 'POST',
+          url: urlOf('uploadObject', { bucket }, { key }),
+          body: file,
+          contentType,
+          headers,
+          ...signals,
+          onProgress: bytes => this.#progress(1, bytes),
+        }),
+      ),
     )
     return true
+  }
+
+  /** Makes the object. What somebody else has stored meanwhile is not replaced; what an attempt has stored whose answer was lost is the object. */
+  async #storing(signals: Signals, store: (headers: Record<string, string>) => Promise<unknown>): Promise<void> {
+    try {
+      await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 412) throw error
+      const found = await this.#stored(signals)
+      if (found === 'same') return
+      if (found === 'other' || (await this.#isListed(signals))) throw new Error(texts.uploads.takenSince)
+      // Gone again, or hidden from whoever may write alone: they replace it, as every program does.
+      if (found === 'hidden') this.#mayReplace = true
+      await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
+    }
   }
 
   /** Resolves with whether all of it has arrived, and is one object. */
@@ -359,7 +381,7 @@ export class Upload {
    */
   async #isComplete(signals: Signals): Promise<boolean> {
     const found = await this.#stored(signals)
-    if (found === 'other' && this.#isCompleting) throw new Error(texts.uploads.changedSince)
+    if (found === 'other' && this.#isCompleting && !this.#mayReplace) throw new Error(texts.uploads.changedSince)
     return found === 'same'
   }
 
@@ -396,8 +418,17 @@ export class Upload {
     if (hold.aborted) return false
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
     this.#isCompleting = true
-    await this.#persist({ signal, hold }, () =>
-      call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal, isQuick: true }),
+    await this.#storing({ signal, hold }, headers =>
+      this.#persist({ signal, hold }, () =>
+        call('completeUpload', {
+          headers,
+          params: { bucket, uploadId },
+          query: { key },
+          body: { parts },
+          signal,
+          isQuick: true,
+        }),
+      ),
     )
     return true
   }

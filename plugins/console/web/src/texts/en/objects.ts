@@ -162,6 +162,8 @@ export const uploads = {
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
   changedSince:
     'It had arrived, and there is another object of that name now, or this is another file. Cancel it, and choose the file again to replace the object.',
+  takenSince:
+    'Somebody else has stored an object of that name since. Cancel it, and choose the file again to replace the object.',
   begunAnew: {
     otherFile: 'begun anew: it is another file than the one of which parts had arrived',
     givenUp: 'begun anew: the upload was given up elsewhere',
