@@ -26,7 +26,7 @@ export default defineAdminOperation({
   async handle({ body }) {
     const given = readPolicy(readPolicyInput(body).policy)
     const { policy, fields } = resolvePolicy({ cluster: given })
-    requireOrder(policy, '')
+    requireOrder(policy, given, '')
     const inherited = [...fields].filter(([, level]) => level === 'default').map(([path]) => path)
     return {
       policy: shownPolicy(policy),

@@ -116,11 +116,12 @@ function requireLevels(given: Levels, named: (name: string) => PartialPolicy | u
   const [, { policy }, element] = given.at(-1) as Levels[number]
   if (policy !== undefined && !builtInPolicies.has(policy) && named(policy) === undefined)
     throw noPolicy(policy, `${element}/policy`)
-  requireOrder(resolvePolicy(settings, named).policy, element)
+  requireOrder(resolvePolicy(settings, named).policy, settings[given.at(-1)![0]] ?? {}, element)
 }
 
 export function requirePolicy({ policy }: StoredPolicy): void {
-  requireOrder(resolvePolicy({ cluster: readPolicy(policy) }).policy, '')
+  const given = readPolicy(policy)
+  requireOrder(resolvePolicy({ cluster: given }).policy, given, '')
 }
 
 export function requireCustom(name: string): void {

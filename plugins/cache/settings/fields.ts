@@ -167,11 +167,18 @@ function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialP
   ])
 }
 
-/** Checks the effective policy, some of whose fields come from other levels. */
-export function requireOrder({ ttl }: CachePolicy, element: string): void {
-  if (ttl.min > ttl.max) throw invalidRequest(`${element}/ttl/min`, 'is more than max')
-  if (ttl.default < ttl.min || ttl.default > ttl.max)
-    throw invalidRequest(`${element}/ttl/default`, 'is not between min and max')
+/** Checks the effective policy, some of whose fields come from other levels: what is given here is told to be wrong. */
+export function requireOrder({ ttl }: CachePolicy, { ttl: given = {} }: PartialPolicy, element: string): void {
+  const refuse = (field: keyof CachePolicy['ttl'], message: string) =>
+    invalidRequest(`${element}/ttl/${field}`, message)
+  if (ttl.min > ttl.max)
+    throw given.min === undefined && given.max !== undefined
+      ? refuse('max', `is less than min, which is ${ttl.min}s`)
+      : refuse('min', 'is more than max')
+  if (ttl.default >= ttl.min && ttl.default <= ttl.max) return
+  const bound = ttl.default < ttl.min ? 'min' : 'max'
+  if (given.default !== undefined || given[bound] === undefined) throw refuse('default', 'is not between min and max')
+  throw refuse(bound, `leaves out default, which is ${ttl.default}s`)
 }
 
 const quotaBytesMin = 1024 * 1024

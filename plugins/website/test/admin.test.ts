@@ -156,6 +156,7 @@ t.test('documents of distributions', async t => {
       ['/headers/response/Expect', { headers: { response: { Expect: 'ä' } } }],
       ['/headers/response/HTTP2-Settings', { headers: { response: { 'HTTP2-Settings': 'a' } } }],
       ['/headers/response/X', { headers: { response: { X: 'a\r\nb' } } }],
+      ['/defaultBehavior/cache/cacheControl', { defaultBehavior: { cache: { cacheControl: 'max-age=€' } } }],
       ['/headers/cors/allowCredentials', { headers: { cors: { allowedOrigins: ['*'], allowCredentials: true } } }],
       ['/redirects/0/to', { redirects: [{ from: '/x' }] }],
       ['/redirects/0/from', { redirects: [{ from: '/*/x', to: '/y' }] }],

@@ -339,6 +339,14 @@ t.test('policies and settings', async t => {
     status: 400,
     json: { code: 'invalid_cache_request', detail: /\/ttl\/default is not between min and max/ },
   })
+  for (const [ttl, field] of [
+    [{ max: '0s' }, 'max'],
+    [{ min: '9d', max: '10d' }, 'min'],
+    [{ min: '2h', max: '1h' }, 'min'],
+  ] as const) {
+    const { json } = await call('POST', '/cache/policies/validate', { name: 'x', ttl })
+    t.match(json.errors, [{ element: `/ttl/${field}` }], 'at what is given')
+  }
   const checked = await call('POST', '/cache/policies/validate', policy)
   t.match(checked.json, { policy: { ttl: { default: 300, max: 3600 } }, cacheControl: 'max-age=7', summary: /5m/ })
   t.ok(checked.json.inherited.includes('ttl.min') && !checked.json.inherited.includes('ttl.max'))

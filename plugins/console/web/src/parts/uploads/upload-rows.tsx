@@ -114,20 +114,13 @@ const OpenRow = memo(function OpenRow({ upload, state, isEnding, isCut, isSilent
       <span className="upload-state numbers" data-failed={state === 'failed' || undefined} title={words}>
         {words}
       </span>
-      {isUnderWay && (
+      {/* One button, which keeps the focus. */}
+      {(isUnderWay || state === 'paused') && (
         <Tool
           size="sm"
-          label={`${texts.uploads.pause} ${shownText(key)}`}
-          icon={IconPlayerPause}
-          onClick={() => uploadQueue.pause(upload)}
-        />
-      )}
-      {state === 'paused' && (
-        <Tool
-          size="sm"
-          label={`${texts.uploads.resume} ${shownText(key)}`}
-          icon={IconPlayerPlay}
-          onClick={() => uploadQueue.resume(upload)}
+          label={`${isUnderWay ? texts.uploads.pause : texts.uploads.resume} ${shownText(key)}`}
+          icon={isUnderWay ? IconPlayerPause : IconPlayerPlay}
+          onClick={() => (isUnderWay ? uploadQueue.pause(upload) : uploadQueue.resume(upload))}
         />
       )}
       {state === 'failed' && (
