@@ -168,15 +168,14 @@ if (withoutBrowser !== false) {
     )
     // The answer is lost, and somebody stores another object before it is asked for again.
     writeFileSync(join(folder, 'lost.bin'), bytes)
-    await page.route(
-      /\/complete/,
-      async route => {
-        await route.fetch()
-        await byAnother('lost.bin')
-        await route.abort('connectionreset')
-      },
-      { times: 1 },
-    )
+    let isAsked = false
+    await page.route(/\/complete/, async route => {
+      if (isAsked) return route.continue()
+      isAsked = true
+      await route.fetch()
+      await byAnother('lost.bin')
+      await route.abort('connectionreset')
+    })
     await filesIn(page).setInputFiles(join(folder, 'lost.bin'))
     await another.nth(1).waitFor()
     t.equal(await storedDigest('lost.bin'), theirs)
@@ -187,16 +186,15 @@ if (withoutBrowser !== false) {
     ] as const) {
       // As the client of the Admin API sends it.
       writeFileSync(join(folder, name), JSON.stringify(name))
-      await page.route(
-        new RegExp(`upload.key=${name}`),
-        async route => {
-          // The bytes of a file are not for a route to pass on.
-          if (isTaken) await byAnother(name)
-          else await admin.call('POST', `/buckets/archive/objects/upload?key=${name}`, name)
-          await route.abort('connectionreset')
-        },
-        { times: 1 },
-      )
+      let isFirst = true
+      await page.route(new RegExp(`upload.key=${name}`), async route => {
+        if (!isFirst) return route.continue()
+        isFirst = false
+        // The bytes of a file are not for a route to pass on.
+        if (isTaken) await byAnother(name)
+        else await admin.call('POST', `/buckets/archive/objects/upload?key=${name}`, name)
+        await route.abort('connectionreset')
+      })
       await filesIn(page).setInputFiles(join(folder, name))
     }
     await page.getByText('Somebody else has stored an object of that name since').waitFor()

@@ -63,24 +63,23 @@ export function urlOf(
 
 /** Calls an operation; throws `Problem`. */
 export async function call<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Answer<Id>> {
-  return timed(id, request, async given => answerOf(await exchange(id, given)))
+  return answerOf(await answered(id, request))
 }
 
-/** A line that is dead without having been closed tells nothing: after so long the server counts as unreachable. */
+/** A line that is dead without having been closed tells nothing: after so long without an answer the server counts as unreachable. */
 const silenceMs = 60_000
 
-/** What reads is answered soon. Changes may take their time, unless they are quick. */
-async function timed<Id extends OperationId, T>(
-  id: Id,
-  request: Request<Id>,
-  work: (request: Request<Id>) => Promise<T>,
-): Promise<T> {
-  if (routes[id]![0] !== 'GET' && request.isQuick !== true) return work(request)
+/** What reads is answered soon, however long the rest of the answer takes. Changes may take their time, unless they are quick. */
+async function answered<Id extends OperationId>(id: Id, request: Request<Id>): Promise<Response> {
+  if (routes[id]![0] !== 'GET' && request.isQuick !== true) return exchange(id, request)
   const { signal } = request
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(), silenceMs)
   try {
-    return await work({ ...request, signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal })
+    return await exchange(id, {
+      ...request,
+      signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
+    })
   } catch (error) {
     if (silence.signal.aborted && signal?.aborted !== true) throw problemOfNetwork('silent')
     throw error
@@ -100,11 +99,9 @@ export async function callTagged<Id extends OperationId>(
   id: Id,
   request: Request<Id> = {},
 ): Promise<Tagged<Answer<Id>>> {
-  return timed(id, request, async given => {
-    const response = await exchange(id, given)
-    const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
-    return { document: await answerOf(response), etag }
-  })
+  const response = await answered(id, request)
+  const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '')
+  return { document: await answerOf(response), etag }
 }
 
 async function answerOf<Id extends OperationId>(response: Response): Promise<Answer<Id>> {

@@ -50,15 +50,16 @@ export function EditDescription(props: EditDescriptionProps) {
       userMetadata: objectOf(userMetadata, '/userMetadata'),
     }
     const wantedTags = objectOf(tags, '/tags')
+    const wanted = JSON.stringify(description)
     const isDescribed = canDescribe && (form.isDirty('userMetadata') || headers.some(name => form.isDirty(name)))
     try {
-      const wanted = JSON.stringify(description)
       if (isDescribed && described.current !== wanted) {
         await call('setObjectMetadata', {
           params,
           query: { key },
           body: description,
-          ifMatch: metadataEtag ?? details.etag,
+          // After one's own change the content alone is as it was.
+          ifMatch: described.current === '' ? (metadataEtag ?? details.etag) : details.etag,
         })
         described.current = wanted
       }
@@ -72,7 +73,7 @@ export function EditDescription(props: EditDescriptionProps) {
         })
       }
     } catch (error) {
-      if (described.current !== '') notifications.show({ color: 'orange', message: texts.objects.describedInPart })
+      if (described.current === wanted) notifications.show({ color: 'orange', message: texts.objects.describedInPart })
       throw error
     } finally {
       // Where the tags alone have failed, the next attempt has to name the new ETag.

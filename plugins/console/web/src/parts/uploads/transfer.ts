@@ -14,7 +14,8 @@ export interface Transfer {
   onProgress(sentBytes: number): void
 }
 
-/** Bytes that have left the page may be on their way for long, on a slow line or behind a proxy. */
+/** Bytes that have left the page may be on their way for long, in the buffers of the machine or of a proxy: at least so many a second. */
+const bytesPerMs = 8
 const silenceMs = 300_000
 const steppedBytesMin = 64 * 1024
 
@@ -50,10 +51,11 @@ function sendNow<T>(transfer: Transfer): Promise<T> {
       isDead = true
       request.abort()
     }
-    let timer = setTimeout(giveUp, silenceMs)
+    const patienceMs = silenceMs + body.size / bytesPerMs
+    let timer = setTimeout(giveUp, patienceMs)
     const hear = () => {
       clearTimeout(timer)
-      timer = setTimeout(giveUp, silenceMs)
+      timer = setTimeout(giveUp, patienceMs)
     }
     const end = () => {
       clearTimeout(timer)

@@ -381,8 +381,11 @@ export class Upload {
    */
   async #isComplete(signals: Signals): Promise<boolean> {
     const found = await this.#stored(signals)
-    if (found === 'other' && this.#isCompleting && !this.#mayReplace) throw new Error(texts.uploads.changedSince)
-    return found === 'same'
+    if (found === 'same') return true
+    if (!this.#isCompleting || this.#mayReplace) return false
+    const isTaken = found === 'other' || (found === 'hidden' && (await this.#isListed(signals)))
+    if (isTaken) throw new Error(texts.uploads.changedSince)
+    return false
   }
 
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
