@@ -6,14 +6,19 @@ export type { UseFormReturnType } from '@mantine/form'
 
 type UseForm<Values> = (input: UseFormInput<Values>) => UseFormReturnType<Values>
 
-export function useForm<Values extends object>(input: UseFormInput<Values>): UseFormReturnType<Values> {
+export interface FormInput<Values> extends UseFormInput<Values> {
+  /** Paths of values that are right or wrong together, as the ends of a range: what is said at one goes when another one changes. */
+  readonly related?: readonly (readonly string[])[]
+}
+
+export function useForm<Values extends object>(input: FormInput<Values>): UseFormReturnType<Values> {
   return useFormOf<Values>(useMantineForm, input)
 }
 
 /** With a hook of `createFormContext`. */
 export function useFormOf<Values extends object>(
   useGiven: UseForm<Values>,
-  input: UseFormInput<Values>,
+  { related = [], ...input }: FormInput<Values>,
 ): UseFormReturnType<Values> {
   const form: UseFormReturnType<Values> = useGiven({
     ...input,
@@ -22,8 +27,10 @@ export function useFormOf<Values extends object>(
       return options.type === 'checkbox' && error != null ? { error, ...readOut(String(error)) } : { error }
     },
     onValuesChange(now, before) {
+      const isChanged = (path: string) => JSON.stringify(valueAt(now, path)) !== JSON.stringify(valueAt(before, path))
       for (const path of Object.keys(form.errors)) {
-        if (JSON.stringify(valueAt(now, path)) !== JSON.stringify(valueAt(before, path))) form.clearFieldError(path)
+        const others = related.filter(paths => paths.includes(path)).flat()
+        if ([path, ...others].some(isChanged)) form.clearFieldError(path)
       }
       input.onValuesChange?.(now, before)
     },

@@ -139,9 +139,11 @@ function Principals(props: { value?: string[]; onChange?: (value: string[]) => v
   )
 }
 
+const related = [['conditions.timeWindow.from', 'conditions.timeWindow.to']]
+
 export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose }: EditRuleProps) {
   const [isTesting, setTesting] = useState(false)
-  const form = useForm<Values>({ initialValues: valuesOf(rule) })
+  const form = useForm<Values>({ initialValues: valuesOf(rule), related })
   const opened = useOpenedSections(
     { conditions: ['conditions'] },
     form.errors,

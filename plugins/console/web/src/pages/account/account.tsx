@@ -57,8 +57,7 @@ const isWrongSecret = (error: unknown): error is Problem => error instanceof Pro
 function SecretForm() {
   const form = useForm({
     initialValues: { currentSecretKey: '', newSecretKey: '', again: '' },
-    // It may be the other one of the two that is mended.
-    onValuesChange: ({ newSecretKey, again }) => newSecretKey === again && form.clearFieldError('again'),
+    related: [['newSecretKey', 'again']],
   })
   const changing = useMutation({
     async mutationFn({ currentSecretKey, newSecretKey, again }: typeof form.values) {

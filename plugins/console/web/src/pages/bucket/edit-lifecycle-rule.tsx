@@ -96,6 +96,7 @@ function ruleOf(values: Values): LifecycleRule {
 export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
   const form = useForm<Values>({
     initialValues: valuesOf(rule),
+    related,
     // That a rule needs an action is said at the first of them, and mended by any.
     onValuesChange(now, before) {
       if (now.expireDays === '' && actions.some(name => now[name] !== before[name])) form.clearFieldError('expireDays')
@@ -186,6 +187,15 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
 const DaysInput = (props: { readonly label: string; readonly placeholder?: string }) => (
   <NumberInput min={1} allowDecimal={false} placeholder={words.notSet} {...props} />
 )
+
+const related = [
+  ['expireDays', 'expireDate'],
+  ['sizeGreaterThan', 'sizeLessThan'],
+  ['noncurrentDays', 'newerNoncurrentVersions'],
+  // What tells objects apart does not tell uploads and delete markers.
+  ['uploadDays', 'sizeGreaterThan', 'sizeLessThan', 'tags'],
+  ['expiredObjectDeleteMarker', 'expireDays', 'expireDate', 'tags'],
+]
 
 const actions = ['expireDate', 'expiredObjectDeleteMarker', 'noncurrentDays', 'uploadDays'] as const
 

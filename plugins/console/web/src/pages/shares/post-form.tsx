@@ -37,11 +37,8 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       successActionRedirect: '',
     },
     // What was made is of other values then.
-    onValuesChange(now, before) {
-      setMade(undefined)
-      // Of the two, the second is told that it ends before the first.
-      if (now.sizeMin !== before.sizeMin) form.clearFieldError('sizeMaxMiB')
-    },
+    onValuesChange: () => setMade(undefined),
+    related: [['sizeMin', 'sizeMaxMiB']],
   })
   const { target } = form.values
   const make = async () => {

@@ -11,6 +11,8 @@ export interface Transfer {
   readonly signal: AbortSignal
   /** Aborted: it does not begin any more. What is under way goes on. */
   readonly hold: AbortSignal
+  /** It waits no longer for others. */
+  onBegin(): void
   onProgress(sentBytes: number): void
 }
 
@@ -42,6 +44,7 @@ export async function send<T>(transfer: Transfer): Promise<T> {
 }
 
 function sendNow<T>(transfer: Transfer): Promise<T> {
+  transfer.onBegin()
   const { method, url, body, contentType, headers = {}, signal, onProgress } = transfer
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()

@@ -5,7 +5,7 @@ import { texts } from '../../texts/index.ts'
 import { crc64NvmeOf } from './crc64-nvme.ts'
 import { existingKeys } from './existing.ts'
 import { Rate } from './rate.ts'
-import { send, withRetries } from './transfer.ts'
+import { send, type Transfer, withRetries } from './transfer.ts'
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled'
 
@@ -74,7 +74,8 @@ export class Upload {
   #runs = 0
   #isSending = false
   #rate: Rate | undefined
-  /** When something of it was heard last. */
+  /** Requests with bytes of it, and when something of them was heard last. */
+  #underWay = 0
   #heardMs = 0
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
@@ -128,7 +129,7 @@ export class Upload {
 
   /** Whether it is being sent, and nothing is heard of it. */
   get isSilent(): boolean {
-    return this.state === 'sending' && this.#isSending && Date.now() - this.#heardMs > silentAfterMs
+    return this.state === 'sending' && this.#underWay > 0 && Date.now() - this.#heardMs > silentAfterMs
   }
 
   /** Whether it is paused, and what was under way then has not arrived yet. */
@@ -153,7 +154,6 @@ export class Upload {
     this.#abort = abort
     this.#hold = hold
     this.#isSending = true
-    this.#heardMs = Date.now()
     try {
       const signals = { signal: abort.signal, hold: hold.signal }
       const isWhole =
@@ -329,7 +329,7 @@ export class Upload {
     const contentType = file.type || 'application/octet-stream'
     await this.#storing(signals, headers =>
       this.#persist(signals, () =>
-        send({
+        this.#send({
           method: 'POST',
           url: urlOf('uploadObject', { bucket }, { key }),
           body: file,
@@ -440,7 +440,7 @@ export class Upload {
     const { bucket, key } = this
     const body = this.#partOf(number)
     const { etag } = await this.#persist(signals, () =>
-      send<{ etag: string }>({
+      this.#send<{ etag: string }>({
         method: 'PUT',
         url: urlOf('uploadPart', { bucket, uploadId, partNumber: String(number) }, { key }),
         body,
@@ -450,6 +450,21 @@ export class Upload {
       }),
     )
     this.#arrived(number, etag, body.size)
+  }
+
+  async #send<T>(transfer: Omit<Transfer, 'onBegin'>): Promise<T> {
+    let isBegun = false
+    const onBegin = () => {
+      // Once, however often it is sent anew.
+      if (!isBegun) this.#underWay++
+      isBegun = true
+      this.#heardMs = Date.now()
+    }
+    try {
+      return await send<T>({ ...transfer, onBegin })
+    } finally {
+      if (isBegun) this.#underWay--
+    }
   }
 
   #arrived(part: number, etag: string, bytes: number): void {
