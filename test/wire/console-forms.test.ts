@@ -276,6 +276,18 @@ if (withoutBrowser !== false) {
     await refuses(t, dialog, [/bucket does not exist/, /must be before/], 'a replay')
   })
 
+  t.test('a field that is pressed while names are typed has the focus, and gets what is typed next', async t => {
+    const { page, flaws } = await open(t, '/users')
+    await page.getByRole('button', { name: 'Create user' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Policies').click()
+    await page.keyboard.type('readonly')
+    await field(dialog, 'description').click()
+    await page.keyboard.type('typed')
+    t.equal(await field(dialog, 'description').inputValue(), 'typed')
+    t.same(flaws, [])
+  })
+
   t.test('a new secret key that is mended in either field', async t => {
     const { page } = await browser.open(t, {}, /40\d/)
     await signIn(page, '/account', 'anna', 'anna-secret-1')

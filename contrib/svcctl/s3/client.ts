@@ -309,10 +309,6 @@ const wantsClientKey = ({ operation }: S3Request, message: string): boolean =>
   /^(Get|Head|Copy)Object$|^UploadPartCopy$/.test(operation) &&
   message.startsWith('The object was stored using a form of Server Side Encryption.')
 
-/** The object is encrypted with a key of the client, and none was sent. */
-export const isClientKeyWanted = (error: unknown): boolean =>
-  error instanceof S3Error && error.message === clientKeyMessage
-
 const clientKeyMessage =
   'The object is encrypted with a key of the client (SSE-C): `svcctl stat`, `cat`, `cp` and `mirror` take the file that holds it with ' +
   '--sse-c, and of the source of a copy with --sse-c-source.'

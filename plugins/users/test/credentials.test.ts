@@ -61,6 +61,18 @@ t.test(
   },
 )
 
+t.test('a share ends with the limited key that made it, and tells so', async t => {
+  const { users, as } = await startDirectory(t)
+  await users.createUser({ accessKey: 'ada', policyNames: ['readwrite'] })
+  const policy = policyOf('Allow', 's3:GetObject', 'arn:aws:s3:::bucket/*')
+  const maker = await users.createAccessKey(await as('ada'), { policy, expiresMs: nowMs + 60_000 })
+  const share = { bucket: 'bucket', key: 'key' }
+  const make = async (expiresMs: number) =>
+    (await users.createAccessKey(await as(maker.key.accessKey), { share, expiresMs })).key.expiresMs
+  t.equal(await make(nowMs + 3_600_000), nowMs + 60_000)
+  t.equal(await make(nowMs + 1000), nowMs + 1000, 'its own, where that comes first')
+})
+
 t.test('a share gives access to one object of any name with the rights of its creator, and ends with them', async t => {
   const { users, as, identity, may, iam } = await startDirectory(t)
   await users.createUser({ accessKey: 'ada', policyNames: ['readwrite'] })
