@@ -1,5 +1,5 @@
 /** The fields of policies and levels: as the Admin API has them, and converted to milliseconds and bytes. */
-import { parseSize } from 'svc/kernel'
+import { formatSize, parseSize } from 'svc/kernel'
 import { type Static, type TProperties, Type } from 'typebox'
 import { invalidRequest, requireAll } from '../errors.ts'
 import { parseDuration } from '../policy/duration.ts'
@@ -168,7 +168,19 @@ function check({ cacheKey, bypass, rangeCaching, browserCacheControl }: PartialP
 }
 
 /** Checks the effective policy, some of whose fields come from other levels: what is given here is told to be wrong. */
-export function requireOrder({ ttl }: CachePolicy, { ttl: given = {} }: PartialPolicy, element: string): void {
+export function requireOrder(policy: CachePolicy, given: PartialPolicy, element: string): void {
+  requireAll([() => requireTimes(policy, given, element), () => requireSizes(policy, given, element)])
+}
+
+function requireSizes({ minSize, maxObjectSize }: CachePolicy, given: PartialPolicy, element: string): void {
+  // At most 0 bytes: nothing is to be stored.
+  if (maxObjectSize === 0 || minSize <= maxObjectSize) return
+  throw given.minSize === undefined && given.maxObjectSize !== undefined
+    ? invalidRequest(`${element}/maxObjectSize`, `is less than minSize, which is ${formatSize(minSize)}`)
+    : invalidRequest(`${element}/minSize`, `is more than maxObjectSize, which is ${formatSize(maxObjectSize)}`)
+}
+
+function requireTimes({ ttl }: CachePolicy, { ttl: given = {} }: PartialPolicy, element: string): void {
   const refuse = (field: keyof CachePolicy['ttl'], message: string) =>
     invalidRequest(`${element}/ttl/${field}`, message)
   if (ttl.min > ttl.max)

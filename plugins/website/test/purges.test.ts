@@ -347,6 +347,15 @@ t.test('policies and settings', async t => {
     const { json } = await call('POST', '/cache/policies/validate', { name: 'x', ttl })
     t.match(json.errors, [{ element: `/ttl/${field}` }], 'at what is given')
   }
+  for (const [sizes, field, message] of [
+    [{ minSize: '2MiB', maxObjectSize: '1MiB' }, 'minSize', /is more than maxObjectSize, which is 1MiB/],
+    [{ minSize: '2GiB' }, 'minSize', /is more than maxObjectSize, which is 1GiB/],
+  ] as const) {
+    const { json } = await call('POST', '/cache/policies/validate', { name: 'x', ...sizes })
+    t.match(json.errors, [{ element: `/${field}`, message }])
+  }
+  const nothing = await call('POST', '/cache/policies/validate', { name: 'x', minSize: '2MiB', maxObjectSize: 0 })
+  t.equal(nothing.status, 200, 'a policy by which nothing is stored')
   const checked = await call('POST', '/cache/policies/validate', policy)
   t.match(checked.json, { policy: { ttl: { default: 300, max: 3600 } }, cacheControl: 'max-age=7', summary: /5m/ })
   t.ok(checked.json.inherited.includes('ttl.min') && !checked.json.inherited.includes('ttl.max'))

@@ -7,7 +7,10 @@ export type { UseFormReturnType } from '@mantine/form'
 type UseForm<Values> = (input: UseFormInput<Values>) => UseFormReturnType<Values>
 
 export interface FormInput<Values> extends UseFormInput<Values> {
-  /** Paths of values that are right or wrong together, as the ends of a range: what is said at one goes when another one changes. */
+  /**
+   * Paths of values that are right or wrong together, as the ends of a range: what is said at one goes when another one changes. They hold
+   * below any path: `ttl.min` is `cache.ttl.min` as well.
+   */
   readonly related?: readonly (readonly string[])[]
 }
 
@@ -29,13 +32,18 @@ export function useFormOf<Values extends object>(
     onValuesChange(now, before) {
       const isChanged = (path: string) => JSON.stringify(valueAt(now, path)) !== JSON.stringify(valueAt(before, path))
       for (const path of Object.keys(form.errors)) {
-        const others = related.filter(paths => paths.includes(path)).flat()
-        if ([path, ...others].some(isChanged)) form.clearFieldError(path)
+        if ([path, ...related.flatMap(paths => besides(path, paths))].some(isChanged)) form.clearFieldError(path)
       }
       input.onValuesChange?.(now, before)
     },
   })
   return form
+}
+
+/** The paths of a group, where this path is one of them. */
+function besides(path: string, group: readonly string[]): string[] {
+  const own = group.find(one => path === one || path.endsWith(`.${one}`))
+  return own === undefined ? [] : group.map(one => path.slice(0, path.length - own.length) + one)
 }
 
 /** A checkbox does not say by itself that it is at fault, nor why. */

@@ -6,7 +6,7 @@ import { PasswordInput } from '../../parts/password-input.tsx'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { texts } from '../../texts/index.ts'
-import { relatedTimes } from './fields.ts'
+import { relatedFields } from './fields.ts'
 import { LevelFields, levelDraftOf, levelOf } from './level-fields.tsx'
 
 const words = texts.cacheSettings
@@ -34,7 +34,7 @@ function Editor({ stored, etag, reload }: EditorProps) {
       nodeHeader: stored.nodeHeader,
       debug: { header: stored.debug.header, secret: '' },
     },
-    related: relatedTimes('cache.'),
+    related: relatedFields,
   })
   const saving = useSaving({
     form,

@@ -11,6 +11,7 @@ import { texts } from '../../texts/index.ts'
 import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
 import { type ListedDistribution, useDistributions } from './distribution-names.tsx'
 import { EffectiveAt } from './effective-at.tsx'
+import { relatedFields } from './fields.ts'
 import { LevelFields } from './level-fields.tsx'
 import { Levels } from './levels.tsx'
 import { Webhooks } from './webhooks.tsx'
@@ -36,7 +37,7 @@ interface EditorProps {
 export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
 
 function Editor({ id, stored, etag, reload }: EditorProps) {
-  const form = useForm<DistributionDraft>({ initialValues: draftOf(stored) })
+  const form = useForm<DistributionDraft>({ initialValues: draftOf(stored), related: relatedFields })
   const distribution = useDistributions().find(each => each.id === id)
   const saving = useSaving({
     form,

@@ -6,7 +6,7 @@ import { call } from '../../api/client.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
-import { documentOf, draftOf, type LevelDraft, relatedTimes } from './fields.ts'
+import { documentOf, draftOf, type LevelDraft, relatedFields } from './fields.ts'
 import type { CachePolicy } from './policies.tsx'
 import { PolicyFields } from './policy-fields.tsx'
 
@@ -29,7 +29,7 @@ export function EditPolicy({ policy, isNew, onClose, onDone }: EditPolicyProps) 
       name: isNew ? '' : (policy?.name ?? ''),
       comment: policy?.comment ?? '',
     },
-    related: relatedTimes(),
+    related: relatedFields,
   })
   const isFixed = !isNew && policy?.builtin === true
   const save = async () => {

@@ -42,8 +42,10 @@ export const policyFields = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, FieldKind>>>>
 
-/** The times of a policy, below this path of a form. */
-export const relatedTimes = (path = '') => [['ttl.default', 'ttl.min', 'ttl.max'].map(name => path + name)]
+export const relatedFields = [
+  ['ttl.default', 'ttl.min', 'ttl.max'],
+  ['minSize', 'maxObjectSize'],
+]
 
 export type Section = keyof typeof policyFields
 export type FieldPath = { [Name in Section]: keyof (typeof policyFields)[Name] }[Section]

@@ -2,7 +2,6 @@ import { Alert, Button, Code, CopyButton, Group, NativeSelect, SimpleGrid, Stack
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { NumberInput } from '../../parts/number-input.tsx'
@@ -36,7 +35,10 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
             label={words.secretValue}
             autoComplete="off"
             {...form.getInputProps('restrictions.originSecretHeader.value')}
-            error={errorWithin(form.errors, 'restrictions.originSecretHeader')}
+            // What is said of both is said here; what is wrong with the name is said there.
+            error={
+              form.errors['restrictions.originSecretHeader.value'] ?? form.errors['restrictions.originSecretHeader']
+            }
             value={form.getInputProps('restrictions.originSecretHeader.value').value ?? ''}
           />
         )}

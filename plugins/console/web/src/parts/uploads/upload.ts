@@ -2,8 +2,7 @@
 import { call, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { texts } from '../../texts/index.ts'
-import { crc64NvmeOf } from './crc64-nvme.ts'
-import { existingKeys } from './existing.ts'
+import { checksumOf, type Found, isListed, lookFor, requireReadable } from './found.ts'
 import { Rate } from './rate.ts'
 import { send, type Transfer, withRetries } from './transfer.ts'
 
@@ -244,9 +243,9 @@ export class Upload {
    * without a question.
    */
   async #isStillThere(signals: Signals): Promise<boolean> {
-    let found = await this.#stored(signals)
+    let found = await this.#look(signals)
     // A listing tells perhaps that there is one.
-    if (found === 'hidden' && (await this.#isListed(signals))) found = 'other'
+    if (found === 'hidden' && (await isListed(this, signals.signal))) found = 'other'
     if (found === 'same') return true
     if (found === 'other') throw new Error(texts.uploads.changedSince)
     this.#hadArrived = false
@@ -255,35 +254,9 @@ export class Upload {
     return false
   }
 
-  async #isListed({ signal }: Signals): Promise<boolean> {
-    return (await existingKeys(this.bucket, [this.key], signal, async () => {})).length > 0
-  }
-
-  /** The object of this key: whether its bytes are those of this file. */
-  async #stored(signals: Signals): Promise<'same' | 'other' | 'gone' | 'hidden'> {
-    const { bucket, key } = this
-    const request = { params: { bucket }, query: { key }, signal: signals.signal }
-    const stored = await this.#persist(signals, () => call('statObject', request)).catch(error => {
-      if (error instanceof Problem && error.status === 403) return 'hidden' as const
-      // Not what a proxy on the way knows of it.
-      if (error instanceof Problem && error.code === 'object_not_found') return 'gone' as const
-      throw error
-    })
-    if (typeof stored === 'string') return stored
-    const { isDeleteMarker, size, checksumAlgorithm, checksum } = stored
-    if (isDeleteMarker === true) return 'gone'
-    if (size !== this.sizeBytes || checksumAlgorithm !== 'CRC64NVME') return 'other'
-    return (await this.#checksumOf(this.file, signals.signal)) === checksum ? 'same' : 'other'
-  }
-
-  async #checksumOf(bytes: Blob, signal: AbortSignal): Promise<string> {
-    try {
-      return await crc64NvmeOf(bytes, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      await requireReadable(this.file)
-      throw error
-    }
+  /** What stands at its key now. */
+  #look(signals: Signals): Promise<Found> {
+    return lookFor(this, signals.signal, work => this.#persist(signals, work))
   }
 
   /** Nothing of what was sent counts any more. */
@@ -302,7 +275,7 @@ export class Upload {
   async #verifyArrived({ signal, hold }: Signals): Promise<void> {
     for (const [number, checksum] of this.#unverified) {
       if (hold.aborted) return
-      const found = await this.#checksumOf(this.#partOf(number), signal)
+      const found = await checksumOf(this.file, this.#partOf(number), signal)
       if (found !== checksum) throw new BeginsAnew('otherFile')
       this.#unverified.delete(number)
     }
@@ -349,9 +322,9 @@ export class Upload {
       await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 412) throw error
-      const found = await this.#stored(signals)
+      const found = await this.#look(signals)
       if (found === 'same') return
-      if (found === 'other' || (await this.#isListed(signals))) throw new Error(texts.uploads.takenSince)
+      if (found === 'other' || (await isListed(this, signals.signal))) throw new Error(texts.uploads.takenSince)
       // Gone again, or hidden from whoever may write alone: they replace it, as every program does.
       if (found === 'hidden') this.#mayReplace = true
       await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
@@ -380,10 +353,10 @@ export class Upload {
    * since.
    */
   async #isComplete(signals: Signals): Promise<boolean> {
-    const found = await this.#stored(signals)
+    const found = await this.#look(signals)
     if (found === 'same') return true
     if (!this.#isCompleting || this.#mayReplace) return false
-    const isTaken = found === 'other' || (found === 'hidden' && (await this.#isListed(signals)))
+    const isTaken = found === 'other' || (found === 'hidden' && (await isListed(this, signals.signal)))
     if (isTaken) throw new Error(texts.uploads.changedSince)
     return false
   }
@@ -500,12 +473,3 @@ export class Upload {
 
 /** The upload itself: a bucket that is gone stays gone. */
 const isGone = (error: unknown) => error instanceof Problem && error.code === 'upload_not_found'
-
-/** A file that has changed or is gone since it was chosen looks like a broken connection. */
-async function requireReadable(file: File): Promise<void> {
-  try {
-    await file.slice(0, 1).arrayBuffer()
-  } catch {
-    throw new Error(texts.uploads.fileGone)
-  }
-}
