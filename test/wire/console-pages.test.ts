@@ -300,6 +300,19 @@ if (withoutBrowser !== false) {
       await page.evaluate('document.querySelector("[role=dialog] button[type=submit]").removeAttribute("aria-label")')
       t.ok(await dialog.isVisible(), 'it was not meant')
       t.equal(await count(), before)
+      // The page was scrolled below the pointer.
+      await press()
+      await page.mouse.wheel(0, 40)
+      await page.evaluate(`document.querySelector('[role=dialog] form').style.paddingTop = '120px'`)
+      await page.mouse.up()
+      await page.evaluate(`document.querySelector('[role=dialog] form').style.paddingTop = ''`)
+      // Another dialog has opened above.
+      await press()
+      await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<div role="dialog" id="above"></div>')`)
+      await page.mouse.up()
+      await page.evaluate('document.getElementById("above").remove()')
+      t.ok(await dialog.isVisible(), 'neither was meant')
+      t.equal(await count(), before)
       const pressed = await press()
       // As a notice that goes away, or an answer that comes.
       await page.evaluate(`document.querySelector('[role=dialog] form').style.paddingTop = '120px'`)
