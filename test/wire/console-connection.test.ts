@@ -155,6 +155,30 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('live pages in many tabs leave connections to the rest of the console', async t => {
+    const tabs = []
+    for (const path of ['/trace', '/logs', '/trace', '/logs', '/trace', '/logs', '/trace']) {
+      const tab = await another()
+      await tab.goto(new URL(path, page.url()).href)
+      await tab.getByText('Live.').waitFor()
+      tabs.push(tab)
+      // The browser of a test shows all of its tabs.
+      await look(tab, false)
+    }
+    const rest = await another()
+    await rest.goto(new URL('/buckets', page.url()).href)
+    await rest.getByRole('link', { name: 'photos' }).waitFor()
+    const [first, last] = [tabs[0]!, tabs.at(-1)!]
+    t.notOk(await first.getByText('Live.').isVisible(), 'the first has made room')
+    t.ok(await last.getByText('Live.').isVisible())
+    await look(first, true)
+    await first.getByText('Live.').waitFor()
+    await fetch(`${server.endpoint}/photos/in-many-tabs`)
+    await first.getByRole('cell', { name: 'GET /photos/in-many-tabs' }).first().waitFor()
+    for (const tab of [...tabs, rest]) await tab.close()
+    t.same(flaws, [])
+  })
+
   t.test('a line that is dead, and was not closed, is noticed', async t => {
     const [uploads, overview, trace] = [await another(), await another(), await another()]
     for (const one of [uploads, overview, trace]) await one.clock.install()
@@ -202,3 +226,8 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 }
+
+/** As when somebody goes to this tab, or to another one. */
+const look = (tab: Page, isSeen: boolean) =>
+  tab.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${!isSeen} });
+    document.dispatchEvent(new Event('visibilitychange'))`)

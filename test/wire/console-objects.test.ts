@@ -48,6 +48,30 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test(
+    'where versioning is suspended, a version does not take the place of an object without a question',
+    async t => {
+      await admin.call('POST', '/buckets', { name: 'suspended', versioning: true })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'old')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=o', 'current')
+      const { page, flaws } = await browser.open(t)
+      await signIn(page, '/buckets/suspended?tab=versions')
+      const restore = page.getByRole('button', { name: /^Restore version/ })
+      const question = page.getByRole('dialog', { name: 'Replace o by this version?' })
+      await restore.click()
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
+      const size = async () => (await admin.call('GET', '/buckets/suspended/objects/stat?key=o')).size
+      t.equal(await size(), '"current"'.length)
+      await restore.click()
+      await question.getByRole('button', { name: 'Restore' }).click()
+      await page.getByText('The old version is the current one again').waitFor()
+      t.equal(await size(), '"old"'.length)
+      t.same(flaws, [])
+    },
+  )
+
   t.test('an object is deleted in its panel, found by its key, told to be deleted, and undeleted', async t => {
     await admin.call('POST', '/buckets/photos/objects/upload?key=lost', 'here')
     const { page, flaws } = await browser.open(t, {}, /404 GET .*stat/)
@@ -211,6 +235,48 @@ if (withoutBrowser !== false) {
     await page.getByRole('alert').filter({ hasText: 'three: ' }).waitFor()
     t.equal(new URL(page.url()).pathname, '/buckets/photos', 'the console is still there')
     await admin.call('POST', '/buckets/photos/objects/upload?key=three', 'three')
+    t.same(flaws, [])
+  })
+
+  t.test('a folder goes into itself, and up, without taking the place of what has not gone yet', async t => {
+    await admin.call('POST', '/buckets', { name: 'nested' })
+    const put = (key: string, text: string) =>
+      admin.call('POST', `/buckets/nested/objects/upload?key=${encodeURIComponent(key)}`, text)
+    const names = Array.from({ length: 12 }, (_, index) => String(index + 10))
+    for (const name of names) {
+      await put(`a/${name}`, `outer ${name}`)
+      await put(`a/a/${name}`, `inner ${name}`)
+    }
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/nested')
+    const move = async (folder: string, target: string) => {
+      await page.getByLabel(`Select ${folder}`, { exact: true }).check()
+      await page.getByRole('button', { name: 'Copy or move' }).click()
+      const copy = page.getByRole('dialog')
+      await copy.getByLabel('Into folder').fill(target)
+      await copy.getByLabel('Move').check()
+      await copy.getByLabel('Replace what').check()
+      await copy.getByRole('button', { name: 'Copy or move' }).click()
+      await copy.waitFor({ state: 'detached' })
+    }
+    const textOf = async (key: string) =>
+      String(await admin.download(`/buckets/nested/objects/download?key=${encodeURIComponent(key)}`))
+    await move('a/', 'a')
+    t.same(
+      (await keysOf(admin, 'nested')).toSorted(),
+      names.flatMap(name => [`a/a/${name}`, `a/a/a/${name}`]).toSorted(),
+    )
+    for (const name of names) {
+      t.equal(await textOf(`a/a/${name}`), `"outer ${name}"`)
+      t.equal(await textOf(`a/a/a/${name}`), `"inner ${name}"`)
+    }
+    await page.goto(new URL('/buckets/nested?prefix=a%2F', page.url()).href)
+    await move('a/', '')
+    for (const name of names) {
+      t.equal(await textOf(`a/${name}`), `"outer ${name}"`)
+      t.equal(await textOf(`a/a/${name}`), `"inner ${name}"`)
+    }
+    t.equal((await keysOf(admin, 'nested')).length, 2 * names.length)
     t.same(flaws, [])
   })
 

@@ -246,6 +246,21 @@ if (skip !== false) {
         .getByRole('row', { name: /webhook:new/ })
         .getByText('not tried yet')
         .waitFor()
+      // What somebody else has switched off meanwhile stays off, and what is gone is not made again.
+      await page.getByRole('button', { name: /^Edit .*new/ }).click()
+      await call('PATCH', '/config/notify_webhook:new', { settings: { enable: 'off' } })
+      await dialog.getByLabel('Comment').fill('mine')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      t.match((await call('GET', '/config/notify_webhook:new')).settings, { enable: 'off', comment: 'mine' })
+      await page.getByRole('button', { name: /^Edit .*new/ }).click()
+      await call('DELETE', '/config/notify_webhook:new')
+      await dialog.getByLabel('Comment').fill('gone')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await dialog.getByText('Somebody has deleted this target').waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Close and lose it' }).click()
+      await dialog.waitFor({ state: 'detached' })
       t.same(await accessibilityFlaws(page), [])
 
       const replay = async (from: number, to: number) => {

@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
@@ -638,9 +639,21 @@ if (withoutBrowser !== false) {
 
   t.test('a certificate comes from files, chosen or dropped, of which each may have any part', async t => {
     const { page, flaws } = await browser.open(t)
+    const { chain: certificate, key: issuedKey } = createTestAuthority(temporaryFolder(t)).issue(['noted.example.test'])
+    await admin.call('POST', '/certificates', {
+      id: 'noted',
+      certificate,
+      privateKey: issuedKey,
+      comment: 'of the shop',
+    })
     await signIn(page, '/certificates')
-    await page.getByRole('button', { name: 'Upload certificate' }).click()
     const dialog = page.getByRole('dialog')
+    await page.getByRole('cell', { name: 'noted of the shop' }).waitFor()
+    await page.getByRole('button', { name: 'Replace noted' }).click()
+    t.equal(await dialog.getByLabel('Note').inputValue(), 'of the shop', 'a new one keeps the note')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Upload certificate' }).click()
     const block = (label: string, text: string) => `-----BEGIN ${label}-----\n${text}\n-----END ${label}-----`
     const [own, middle, key] = [
       block('CERTIFICATE', 'b3du'),
@@ -662,6 +675,11 @@ if (withoutBrowser !== false) {
     await dialog.getByText('Neither a certificate nor a key in PEM: binary.cer').waitFor()
     t.equal(await chain.inputValue(), `${own}\n${middle}`)
     t.same(await accessibilityFlaws(page), [])
+
+    const sealed = block('RSA PRIVATE KEY', 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00FF\n\na2V5')
+    writeFileSync(join(folder, 'sealed.key'), sealed)
+    await choose('sealed.key')
+    await eventually('a key with headers', async () => (await privateKey.inputValue()) === sealed)
 
     const { x, y, width, height } = (await dialog.locator('.pem-files').boundingBox())!
     const devtools = await page.context().newCDPSession(page)

@@ -6,6 +6,9 @@ import { FormDialog } from './form-dialog.tsx'
 
 const words = texts.settings
 
+/** Characters of the kind, a colon and the id. */
+const nameMax = 129
+
 export interface AddInstanceProps {
   readonly kinds: readonly string[]
   /** Resolves when it is shown. */
@@ -33,6 +36,7 @@ export function AddInstance({ kinds, onChosen, onClose }: AddInstanceProps) {
         description={words.idHint}
         required
         pattern="[A-Za-z0-9_\-]+"
+        maxLength={nameMax - form.values.kind.length - 1}
         title={texts.settings.idHint}
         autoComplete="off"
         {...form.getInputProps('id')}

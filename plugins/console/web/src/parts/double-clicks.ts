@@ -5,9 +5,14 @@
 export const once = { 'data-once': true }
 
 export function ignoreSecondClicks(): void {
+  let before: Element | null = null
   const ignore = (event: MouseEvent) => {
-    if (event.detail < 2 || !(event.target instanceof Element)) return
-    if (event.target.closest('button[type=submit], [data-once]') === null) return
+    if (!(event.target instanceof Element)) return
+    const button = event.target.closest('button[type=submit], [data-once]')
+    // Browsers count clicks at one place, also where another button stands by now.
+    const isSecond = button === before && event.detail > 1
+    before = button
+    if (button === null || !isSecond) return
     event.preventDefault()
     event.stopPropagation()
   }

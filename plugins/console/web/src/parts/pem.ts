@@ -11,7 +11,8 @@ export interface Pem {
 
 /** Picks the blocks out of a text, with whatever stands between them left out. */
 export function pemOf(text: string): Pem {
-  const blocks = text.replaceAll('\r\n', '\n').match(/-----BEGIN ([A-Z0-9 ]+)-----\n[^-]+-----END \1-----/g) ?? []
+  const blocks =
+    text.replaceAll('\r\n', '\n').match(/-----BEGIN ([A-Z0-9 ]+)-----\n(?:(?!-----)[\s\S])+-----END \1-----/g) ?? []
   const of = (label: RegExp) => blocks.filter(block => label.test(block.slice(0, block.indexOf('\n')))).join('\n')
   return { certificate: of(/ (TRUSTED )?CERTIFICATE-/), privateKey: of(/PRIVATE KEY-/) }
 }

@@ -44,10 +44,15 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
       .map(({ name, default: otherwise }) => [name, settings[name], stored(name, otherwise)] as const)
       .flatMap(([name, value, before]) => (value === undefined || value === before ? [] : [[name, value]]))
     const subsys = existing?.subsystem ?? `${kind}:${form.values.id.trim()}`
-    if (existing === undefined && (await isTaken(subsys))) throw problemAt('/id', words.taken(form.values.id.trim()))
+    const isThere = await isTaken(subsys)
+    if (existing === undefined && isThere) throw problemAt('/id', words.taken(form.values.id.trim()))
+    // Saved, it would be a new one, without its secrets.
+    if (existing !== undefined && !isThere) throw new Error(words.isGone)
+    const enable = isEnabled ? 'on' : 'off'
+    if (enable !== existing?.values.enable) changed.push(['enable', enable])
     const { notApplied } = await call('updateConfigSubsystem', {
       params: { subsys },
-      body: { settings: { ...Object.fromEntries(changed), enable: isEnabled ? 'on' : 'off' } },
+      body: { settings: Object.fromEntries(changed) },
     }).catch(error => {
       throw atField(error, 'uri_too_long', '/id')
     })

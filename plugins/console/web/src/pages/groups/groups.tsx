@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -90,15 +90,31 @@ function columnsOf(setOpen: (open: Open) => void): Column<Group>[] {
   ]
 }
 
+/** The server deletes no group that has members. */
 function DeleteGroup({ group, onClose }: { group: Group; onClose: () => void }) {
   const queryClient = useQueryClient()
+  const mayAsk = useMay('admin:GetGroup')
+  // The list may be old.
+  const { data } = useQuery({
+    queryKey: ['groups', 'members', group.name],
+    queryFn: async ({ signal }) =>
+      (await call('getGroup', { params: { group: group.name }, signal })).members?.length ?? 0,
+    enabled: mayAsk,
+    staleTime: 0,
+    refetchOnMount: 'always',
+  })
   const remove = async () => {
     await call('deleteGroup', { params: { group: group.name } })
     await queryClient.invalidateQueries({ queryKey: ['groups'] })
   }
   return (
-    <ConfirmDeletion title={texts.groups.deleteTitle(group.name)} onConfirm={remove} onClose={onClose}>
-      <Text size="sm">{texts.groups.deleteText(group.memberCount)}</Text>
+    <ConfirmDeletion
+      title={texts.groups.deleteTitle(group.name)}
+      isReady={!mayAsk || data === 0}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Text size="sm">{mayAsk ? data !== undefined && texts.groups.deleteText(data) : texts.groups.deleteUnknown}</Text>
     </ConfirmDeletion>
   )
 }

@@ -8,6 +8,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatExactMoment } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from './queries.ts'
 
 /** Returns a function that reads all lists of the bucket's versions anew. */
 function useRefresh(bucket: string): () => Promise<unknown> {
@@ -21,12 +22,12 @@ function useRefresh(bucket: string): () => Promise<unknown> {
 type Named = Pick<ListedVersion, 'key' | 'versionId'>
 
 /** Does something to a version that can be undone as well: it is done without a question. */
-function useChange(bucket: string, done: string, change: (version: Named) => Promise<void>) {
+function useChange(bucket: string, done: string, change: (version: Named) => Promise<'asked' | void>) {
   const refresh = useRefresh(bucket)
   return useMutation({
     async mutationFn(version: Named) {
       try {
-        await change(version)
+        if ((await change(version)) === 'asked') return
         notifications.show({ color: 'teal', message: done })
       } catch (error) {
         notifyFailure(error)
@@ -36,15 +37,57 @@ function useChange(bucket: string, done: string, change: (version: Named) => Pro
   })
 }
 
-/** Makes an old version the current one again. */
-export const useRestore = (bucket: string) =>
-  useChange(bucket, texts.objects.restored, async ({ key, versionId }) => {
-    await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
+/**
+ * Makes an old version the current one again. `onQuestion`: where the bucket does not keep what is there now, nothing is done but this, with its
+ * state of versioning, undefined where it is not known.
+ */
+export function useRestore(bucket: string, onQuestion: (versioning: string | undefined) => void) {
+  const queryClient = useQueryClient()
+  return useChange(bucket, texts.objects.restored, async version => {
+    // As it is now: it can have been suspended since the page was loaded.
+    const { versioning } = await queryClient.fetchQuery({ ...bucketQuery(bucket), staleTime: 0 }).catch(() => unknown)
+    if (versioning === 'enabled') return restoreVersion(bucket, version)
+    onQuestion(versioning)
+    return 'asked'
   })
+}
+
+const unknown = { versioning: undefined }
 
 /** Removes the delete marker that is the current version. */
 export const useUndelete = (bucket: string) =>
   useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version))
+
+export interface RestoreVersionProps {
+  readonly bucket: string
+  readonly version: Pick<ListedVersion, 'key' | 'versionId'>
+  /** Undefined: not known. */
+  readonly versioning: string | undefined
+  readonly onClose: () => void
+}
+
+/** Asks, where nothing would be left of what is there now. */
+export function RestoreVersion({ bucket, version, versioning, onClose }: RestoreVersionProps) {
+  const refresh = useRefresh(bucket)
+  return (
+    <ConfirmDeletion
+      title={texts.objects.restoreTitle(version.key)}
+      action={texts.objects.restore}
+      onConfirm={async () => {
+        await restoreVersion(bucket, version)
+        notifications.show({ color: 'teal', message: texts.objects.restored })
+      }}
+      onDone={refresh}
+      onClose={onClose}
+    >
+      <Text size="sm">{versioning === undefined ? texts.objects.restoreUnknown : texts.objects.restoreText}</Text>
+    </ConfirmDeletion>
+  )
+}
+
+async function restoreVersion(bucket: string, { key, versionId }: Named): Promise<void> {
+  await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
+}
 
 async function deleteVersion(bucket: string, { key, versionId }: Named): Promise<void> {
   const { errors } = await call('deleteObjects', { params: { bucket }, body: { objects: [{ key, versionId }] } })

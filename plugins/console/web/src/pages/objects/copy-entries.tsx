@@ -53,6 +53,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     if (target === bucket && steps.some(({ from, to, versionId }) => from === to && versionId === undefined)) {
       throw problemAt('/place', texts.objects.sameKey)
     }
+    // Of entries found in different folders.
+    if (new Set(steps.map(({ to }) => to)).size < steps.length) throw problemAt('/place', texts.objects.sameNames)
     try {
       await copyAll({ bucket, target, move, overwrite, steps, onStep: done => setProgress([done, steps.length]) })
     } finally {
@@ -136,29 +138,59 @@ interface CopyAllOptions {
   readonly onStep: (done: number) => void
 }
 
-/** A few at a time. Goes on after a failure, and throws in the end. */
+/**
+ * A few at a time. Goes on after a failure, and throws in the end. Where one goes to the place of another, as in a folder that is copied into
+ * itself, the other goes first: nobody would have it any more.
+ */
 async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyAllOptions): Promise<void> {
   const failures: string[] = []
   let last: unknown
-  let next = 0
   let done = 0
-  const work = async () => {
-    for (let step = steps[next++]; step !== undefined; step = steps[next++]) {
-      const { from, versionId, to } = step
-      const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
-      try {
-        await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
-      } catch (error) {
-        last = error
-        failures.push(`${from}: ${error instanceof Error ? error.message : String(error)}`)
-      }
+  const ordered = target === bucket ? inOrder(steps) : steps
+  /** Whether it has gone, by its key. */
+  const gone = new Map<string, Promise<boolean>>()
+  const copy = async ({ from, versionId, to }: Step): Promise<boolean> => {
+    const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
+    try {
+      if (target === bucket && (await gone.get(to)) === false) throw new Error(texts.objects.placeNotFree(to))
+      await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
+      return true
+    } catch (error) {
+      last = error
+      failures.push(`${from}: ${error instanceof Error ? error.message : String(error)}`)
+      return false
+    } finally {
       onStep(++done)
+    }
+  }
+  let next = 0
+  const work = async () => {
+    for (let step = ordered[next++]; step !== undefined; step = ordered[next++]) {
+      const copying = copy(step)
+      gone.set(step.from, copying)
+      await copying
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   // Of one object the server's words stand at the field.
   if (failures.length > 0 && steps.length === 1) throw inForm(last)
   if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
+}
+
+/** Each behind the one whose place it takes. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  const bySource = new Map(steps.map(step => [step.from, step]))
+  const ordered = new Set<Step>()
+  for (const step of steps) {
+    const chain: Step[] = []
+    let at: Step | undefined = step
+    while (at !== undefined && !ordered.has(at) && !chain.includes(at)) {
+      chain.push(at)
+      at = bySource.get(at.to)
+    }
+    for (const one of chain.reverse()) ordered.add(one)
+  }
+  return [...ordered]
 }
 
 /** The server's conditions are those of programs. */

@@ -121,7 +121,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
               <Action icon={IconCopy} label={texts.objects.copy} onClick={() => setOpen('copy')} />
             )}
             {(mayWrite || mayTag) && data !== undefined && (
-              <Action icon={IconPencil} label={texts.objects.edit} onClick={() => setOpen('edit')} />
+              <Action icon={IconPencil} label={texts.objects.edit} onClick={() => leave(() => setOpen('edit'))} />
             )}
             {mayDelete && data !== undefined && (
               <Button

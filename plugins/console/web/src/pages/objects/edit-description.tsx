@@ -1,7 +1,7 @@
 /** What goes along with the bytes of an object: headers, metadata, tags. */
 import { TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
@@ -9,6 +9,7 @@ import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from './queries.ts'
 
 export interface EditDescriptionProps {
   readonly bucket: string
@@ -35,6 +36,7 @@ export function EditDescription(props: EditDescriptionProps) {
     tags: pairsOf(details.tags),
   }
   const form = useForm({ initialValues: before })
+  const isLocked = useQuery(bucketQuery(bucket)).data?.objectLockEnabled === true
   // Of the tags that the form began with, even if the object is read again meanwhile.
   const [{ tagsEtag, metadataEtag }] = useState(details)
   /** What an attempt has stored, before its tags were refused: again it would be one more version. */
@@ -97,7 +99,7 @@ export function EditDescription(props: EditDescriptionProps) {
           <PairsInput
             of={texts.objects.entry}
             label={texts.objects.metadata}
-            hint={texts.objects.metadataHint}
+            hint={isLocked ? texts.objects.metadataHintLocked : texts.objects.metadataHint}
             value={form.values.userMetadata}
             errors={form.errors}
             path="userMetadata"

@@ -1,11 +1,12 @@
 /** What can be done with one version in a list of versions. */
 import { Group } from '@mantine/core'
 import { IconArrowBackUp, IconDownload, IconTrash } from '@tabler/icons-react'
+import { useState } from 'react'
 import { urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { useRestore, useUndelete } from './change-versions.tsx'
+import { RestoreVersion, useRestore, useUndelete } from './change-versions.tsx'
 
 export interface VersionToolsProps {
   readonly bucket: string
@@ -21,7 +22,8 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
   const { key, versionId, isDeleteMarker, isLatest } = version
   const mayRead = rights.has('s3:GetObjectVersion')
   const mayDelete = rights.has('s3:DeleteObjectVersion')
-  const restore = useRestore(bucket)
+  const [asked, setAsked] = useState<{ readonly versioning: string | undefined }>()
+  const restore = useRestore(bucket, versioning => setAsked({ versioning }))
   const undelete = useUndelete(bucket)
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
@@ -53,6 +55,9 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
         mayDelete && (
           <Tool label={texts.objects.deleteVersion(name)} icon={IconTrash} onClick={() => onDelete(version)} />
         )
+      )}
+      {asked !== undefined && (
+        <RestoreVersion bucket={bucket} version={version} {...asked} onClose={() => setAsked(undefined)} />
       )}
     </Group>
   )

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { call, endSessionAfter, urlOf, withoutEmpty } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { useMakesRoom } from './live-tabs.ts'
 
 const keptMax = 500
 /** Lines come faster than they can be drawn: they are shown together. */
@@ -30,6 +31,7 @@ export function useEventStream<Line>(
   /** What has come: a stream that is opened again may begin with the same lines. */
   const seen = useRef(new Set<string>())
   const asked = useRef(url)
+  const makesRoom = useMakesRoom(!isPaused)
   useEffect(() => {
     if (asked.current !== url) {
       // Another question has other lines.
@@ -37,7 +39,7 @@ export function useEventStream<Line>(
       seen.current.clear()
       setStream({ lines: [], dropped: 0, isOpen: false })
     }
-    if (isPaused) return
+    if (isPaused || makesRoom) return
     let waiting: (Line & { id: number })[] = []
     let dropped = 0
     let source: EventSource
@@ -106,7 +108,8 @@ export function useEventStream<Line>(
       clearTimeout(retry)
       clearTimeout(silence)
       source.close()
+      setStream(before => ({ ...before, isOpen: false }))
     }
-  }, [url, event, isPaused])
+  }, [url, event, isPaused, makesRoom])
   return stream
 }

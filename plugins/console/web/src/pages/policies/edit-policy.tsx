@@ -25,6 +25,8 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   const save = async () => {
     if (!isFixed) {
       const params = { name: name.trim() }
+      // A browser takes it out of the address.
+      if (params.name === '.' || params.name === '..') throw problemAt('/name', texts.policies.dots)
       if (policy === undefined && (await isTaken(params))) throw problemAt('/name', texts.policies.taken(params.name))
       requireNoPlaceholder(text)
       await requireNoMistakes(text)

@@ -10,7 +10,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { Names, State } from '../../parts/names.tsx'
+import { Names, State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { certificateStates } from './states.ts'
@@ -20,7 +20,7 @@ type Certificate = Answer<'listCertificates'>['items'][number]
 
 export function Certificates() {
   const queryClient = useQueryClient()
-  const [uploading, setUploading] = useState<{ readonly id?: string }>()
+  const [uploading, setUploading] = useState<'new' | Certificate>()
   const [deleted, setDeleted] = useState<Certificate>()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
   const renew = async ({ id, acme }: Certificate) => {
@@ -38,7 +38,7 @@ export function Certificates() {
       <ListPage
         title={texts.publishing.certificates}
         actions={
-          <Button leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setUploading({})}>
+          <Button leftSection={<IconUpload size={16} aria-hidden />} onClick={() => setUploading('new')}>
             {texts.publishing.uploadCertificate}
           </Button>
         }
@@ -51,7 +51,7 @@ export function Certificates() {
       />
       {uploading !== undefined && (
         <UploadCertificate
-          {...(uploading.id !== undefined && { replaced: uploading.id })}
+          {...(uploading !== 'new' && { replaced: uploading })}
           onClose={() => setUploading(undefined)}
           onDone={refresh}
         />
@@ -122,7 +122,7 @@ function columnsOf(
   onDelete: (of: Certificate) => void,
 ): Column<Certificate>[] {
   return [
-    { title: texts.common.name, render: ({ id }) => id },
+    { title: texts.common.name, render: ({ id, comment }) => <Titled name={id} note={comment} /> },
     { title: texts.publishing.domains, render: ({ domains }) => <Names names={domains} /> },
     {
       title: texts.common.state,

@@ -8,15 +8,15 @@ import { texts } from '../../texts/index.ts'
 const words = texts.publishing
 
 export interface UploadCertificateProps {
-  /** Id of the one whose place it takes; absent for a new one. */
-  readonly replaced?: string
+  /** The one whose place it takes; absent for a new one. */
+  readonly replaced?: { readonly id: string; readonly comment: string }
   readonly onClose: () => void
   readonly onDone: () => Promise<void>
 }
 
 export function UploadCertificate({ replaced, onClose, onDone }: UploadCertificateProps) {
   const form = useForm({
-    initialValues: { id: replaced ?? '', certificate: '', privateKey: '', comment: '' },
+    initialValues: { id: '', certificate: '', privateKey: '', comment: replaced?.comment ?? '' },
     // That the two do not belong together is said at the key.
     onValuesChange: (now, before) => {
       if (now.certificate !== before.certificate) form.clearFieldError('privateKey')
@@ -25,12 +25,12 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
   const upload = async () => {
     const body = form.getValues()
     if (replaced === undefined) await call('createCertificate', { body })
-    else await call('putCertificate', { params: { id: replaced }, body })
+    else await call('putCertificate', { params: { id: replaced.id }, body: { ...body, id: replaced.id } })
     await onDone()
   }
   return (
     <FormDialog
-      title={replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced)}
+      title={replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced.id)}
       submit={texts.common.save}
       size="lg"
       form={form}

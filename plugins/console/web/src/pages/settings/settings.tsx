@@ -26,6 +26,12 @@ export function Settings() {
   const navigate = useNavigate()
   const [dialog, setDialog] = useState<'add' | 'whole'>()
   const close = () => setDialog(undefined)
+  const [section, setSection] = useState<string | null>(open ?? null)
+  const [asked, setAsked] = useState(open)
+  if (asked !== open) {
+    setAsked(open)
+    if (open !== undefined) setSection(open)
+  }
   const mayChange = useMay('admin:ConfigUpdate')
   const schema = useQuery({ queryKey: ['config-schema'], queryFn: ({ signal }) => call('getConfigSchema', { signal }) })
   const config = useQuery({ queryKey: ['config'], queryFn: ({ signal }) => call('getConfig', { signal }) })
@@ -61,12 +67,12 @@ export function Settings() {
       <BlockPublicEverywhere />
       {schema.data !== undefined && config.data !== undefined && (
         <Accordion
-          key={open}
+          value={section}
+          onChange={setSection}
           variant="contained"
           chevronPosition="left"
           // What is changed in a section that is closed again is still asked about.
           keepMountedMode="display-none"
-          {...(open !== undefined && { defaultValue: open })}
         >
           {schema.data.flatMap(subsystem =>
             instancesOf(subsystem, [...Object.keys(values), ...added]).map(name => (
@@ -81,10 +87,11 @@ export function Settings() {
                 </Accordion.Control>
                 <Accordion.Panel>
                   <SubsystemForm
-                    key={JSON.stringify(values[name])}
                     name={name}
                     keys={subsystem.keys}
                     values={values[name]}
+                    // What was asked for by the address would be shown as one that is being added.
+                    {...(name === open && { onRemoved: () => navigate({ to: '/settings', search: {} }) })}
                   />
                 </Accordion.Panel>
               </Accordion.Item>

@@ -2,14 +2,14 @@
 import { Badge, Button, Code, Group, NativeSelect, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { useForm } from '../../parts/form.ts'
+import { type UseFormReturnType, useForm } from '../../parts/form.ts'
 import { Prose } from '../../parts/prose.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
@@ -28,24 +28,29 @@ export interface SubsystemFormProps {
   readonly keys: readonly Key[]
   /** Undefined of one that is being added. */
   readonly values: Values | undefined
+  readonly onRemoved?: () => Promise<void>
 }
 
-export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
+export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormProps) {
   const queryClient = useQueryClient()
   const mayChange = useMay('admin:ConfigUpdate')
   const [isResetting, setResetting] = useState(false)
   const refresh = () =>
     Promise.all([['config'], ['block-public']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
-  const form = useForm({
-    initialValues: Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? key.default])),
+  const stored = Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? key.default]))
+  const form = useForm<Record<string, string>>({ initialValues: stored })
+  const [shown, setShown] = useState(values)
+  // Others have stored something else meanwhile: what is typed here and not saved stays.
+  useEffect(() => {
+    if (JSON.stringify(values) === JSON.stringify(shown)) return
+    setShown(values)
+    const changed = changesOf(form)
+    form.setInitialValues(stored)
+    form.setValues({ ...stored, ...changed })
   })
   const saving = useMutation({
     async mutationFn() {
-      const changed = Object.entries(form.values).filter(([key, value]) => value !== form.getInitialValues()[key])
-      return call('updateConfigSubsystem', {
-        params: { subsys: name },
-        body: { settings: Object.fromEntries(changed) },
-      })
+      return call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changesOf(form) } })
     },
     async onSuccess({ notApplied }) {
       const message = notApplied.length === 0 ? texts.common.saved : words.afterRestart(notApplied.join(', '))
@@ -59,6 +64,8 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
   const reset = async () => {
     await call('resetConfigSubsystem', { params: { subsys: name } })
     notifications.show({ color: 'teal', message: isNamed ? words.isRemoved(name) : words.isReset(name) })
+    form.reset()
+    if (isNamed) await onRemoved?.()
     await refresh()
   }
   return (
@@ -102,6 +109,9 @@ export function SubsystemForm({ name, keys, values }: SubsystemFormProps) {
     </form>
   )
 }
+
+const changesOf = (form: UseFormReturnType<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(form.getValues()).filter(([key, value]) => value !== form.getInitialValues()[key]))
 
 /** The server names a key by its path in the body; the form has the keys alone. */
 const keyErrorsOf = (error: unknown) =>

@@ -34,7 +34,8 @@ export const groups = {
   deleteText: (members: number) =>
     members === 0
       ? 'The group has no members.'
-      : `Its ${members === 1 ? 'member loses' : `${members} members lose`} what its policies allow.`,
+      : `It has ${members === 1 ? 'one member' : `${members} members`}: take them out, in Edit, before you delete it.`,
+  deleteUnknown: 'Where it has members, the server refuses: take them out first.',
 }
 
 export const policies = {
@@ -49,6 +50,7 @@ export const policies = {
   document: 'Document',
   example: 'This is an example: put the name of a user in the place of USER, and choose actions and keys.',
   placeholderUser: 'Replace USER by the name of your user.',
+  dots: 'must not be one or two dots',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   mistakes: (count: number) =>
     count === 1

@@ -62,6 +62,8 @@ export const objects = {
   contentDisposition: 'Content disposition',
   cacheControl: 'Cache control',
   metadataHint: 'Sent as x-amz-meta-… headers. In a bucket that keeps old versions this makes a new version.',
+  metadataHintLocked:
+    'Sent as x-amz-meta-… headers. This makes a new version, without a legal hold and with the default retention of the bucket; the one before keeps its own.',
   entry: 'entry',
   tag: 'tag',
   noPreview: 'There is no preview of this type. Download it to look at it.',
@@ -75,6 +77,11 @@ export const objects = {
   latest: 'current',
   deleteMarker: 'delete marker',
   restore: 'Restore',
+  restoreTitle: (key: string) => `Replace ${key} by this version?`,
+  restoreText:
+    'The bucket keeps no further versions: what is there now can be gone for good. Copied to another key, the old version stands beside it.',
+  restoreUnknown:
+    'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is there now is gone for good.',
   restored: 'The old version is the current one again.',
   versionDeleted: 'The version is deleted.',
   versionOf: (date: string) => `Version of ${date}`,
@@ -107,8 +114,10 @@ export const objects = {
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
+  placeNotFree: (key: string) => `${key}, whose place it would take, has not gone.`,
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
   describedInPart: 'The headers and the metadata are stored, the tags are not.',
+  sameNames: 'Two of them have the same name: one would replace the other there.',
   sameKey: 'That is where it is already.',
   openFolder: 'Open a folder',
   openFolderHint: 'With the folders above it. You may list a part of a bucket without the rest.',

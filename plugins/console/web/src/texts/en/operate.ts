@@ -125,6 +125,7 @@ export const events = {
   add: 'Add target',
   isOffline: (id: string, error: string) => `Event target ${id} is offline${error === '' ? '' : `: ${error}`}`,
   test: 'Test',
+  isGone: 'Somebody has deleted this target meanwhile. Close this, and look at the list.',
   taken: (name: string) => `There is a target “${name}” of this kind already.`,
   isEnabled: 'Enabled',
   isEnabledHint:
