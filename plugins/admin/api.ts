@@ -12,7 +12,7 @@ import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
-export { isAuthorized } from './authorized.ts'
+export { authorizeChange, isAuthorized } from './authorized.ts'
 export { commentOf } from './comment.ts'
 export {
   adminErrors,

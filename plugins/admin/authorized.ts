@@ -15,3 +15,10 @@ export async function isAuthorized(
     throw error
   }
 }
+
+/** `authorizeRequest` of a change that accepts `If-Match`: its outcome tells what there is, so it needs the action that reads it as well. */
+export const authorizeChange =
+  (change: string, read: string) =>
+  ({ ifMatch, ifNoneMatch }: Pick<AdminRequest, 'ifMatch' | 'ifNoneMatch'>) => ({
+    actions: ifMatch === undefined && ifNoneMatch === undefined ? [change] : [change, read],
+  })

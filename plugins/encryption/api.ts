@@ -2,7 +2,9 @@
  * Encryption of objects at rest: with keys of the key management (SSE-S3, SSE-KMS) or of the customer (SSE-C). Source: AWS S3 User
  * Guide, "Protecting data with server-side encryption".
  */
+
 import type { MaybePromise } from 'svc/kernel'
+import type { Preconditions } from 'svc/plugins/store/api'
 import { encryptionErrors } from './errors.ts'
 
 export { encryptionErrors } from './errors.ts'
@@ -33,8 +35,17 @@ export interface ResealResult {
 /** No method checks that the bucket exists; the caller does. */
 export interface EncryptionService {
   configuration(bucket: string): MaybePromise<BucketEncryption | undefined>
-  /** `undefined` removes it. Throws NotImplemented without key management, `kms_key_not_found` for an unknown key. */
-  replace(bucket: string, encryption: BucketEncryption | undefined): Promise<void>
+  /** As `configuration`, with its ETag. */
+  stored(bucket: string): Promise<{ readonly value: BucketEncryption; readonly etag: string } | undefined>
+  /**
+   * `undefined` removes it. Resolves with the ETag. Throws NotImplemented without key management, `kms_key_not_found` for an unknown key, and
+   * `storeErrors`.
+   */
+  replace(
+    bucket: string,
+    encryption: BucketEncryption | undefined,
+    preconditions?: Preconditions,
+  ): Promise<string | undefined>
   /** Rewraps the data key of one version under another KMS key. Bytes, ETag and times stay. Throws the errors of UpdateObjectEncryption. */
   changeKey(
     bucket: string,
@@ -52,6 +63,7 @@ export interface EncryptionService {
 /** Stands in for the service if the plugin is not loaded: nothing is encrypted. */
 export const noEncryption: EncryptionService = {
   configuration: () => undefined,
+  stored: async () => undefined,
   replace: () => refuse(),
   changeKey: () => refuse(),
   reseal: () => refuse(),

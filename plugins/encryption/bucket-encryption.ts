@@ -21,7 +21,7 @@ const BucketEncryptionDocument = Type.Object(
   { additionalProperties: false },
 )
 
-export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'replace'> {
+export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'stored' | 'replace'> {
   readonly effectiveRequest: EffectiveRequest
   readonly section: ArchiveSection
 }
@@ -75,15 +75,19 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
       return requested === undefined ? present(decided) : decided
     },
 
-    async replace(bucket, encryption) {
-      if (encryption === undefined) {
-        await documents.replace(bucket, undefined)
-        return
-      }
+    async stored(bucket) {
+      const found = await documents.get(bucket)
+      // Throws if there is one that cannot be read.
+      if (found === undefined) await configuration(bucket)
+      return found
+    },
+
+    async replace(bucket, encryption, preconditions) {
+      if (encryption === undefined) return documents.replace(bucket, undefined, preconditions)
       if (encryption.algorithm !== undefined && !kms.isConfigured) throw encryptionErrors.NotImplemented()
       if (encryption.kmsKeyId !== undefined) await kms.requireKey(encryption.kmsKeyId)
       const defined = Object.entries(encryption).filter(([, value]) => value !== undefined)
-      await documents.replace(bucket, Object.fromEntries(defined))
+      return documents.replace(bucket, Object.fromEntries(defined), preconditions)
     },
   }
 }

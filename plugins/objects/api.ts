@@ -8,10 +8,12 @@ import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
+import type { ExpectedFields } from './bucket-field.ts'
 import type { ChangeOrigin, ObjectObserver } from './events.ts'
 import type { Tags } from './tags.ts'
 import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
+export { type BucketField, etagOfField } from './bucket-field.ts'
 export { requireNewBucketName } from './bucket-name.ts'
 export { invalidBucketName, objectErrors, onDeleteMarker } from './errors.ts'
 export {
@@ -87,11 +89,11 @@ export interface ObjectLock {
 
 /** Fields that are absent stay unchanged. */
 export interface BucketChange {
+  /** Refused (PreconditionFailed) unless the present settings have these ETags: no other change since they were read is undone. */
+  readonly ifMatch?: ExpectedFields
   /** `suspended` is refused (InvalidBucketState) in a bucket with object lock. */
   readonly versioning?: 'enabled' | 'suspended'
   readonly tags?: Tags
-  /** Refused (PreconditionFailed) unless the present tags are these: no other change since they were read is undone. */
-  readonly ifTags?: Tags
   /** Replaces the whole configuration. Refused (InvalidBucketState) unless versioning is enabled. */
   readonly objectLock?: BucketLock
   /** 0 removes the quota. A quota below the current usage only refuses changes that increase it. */
@@ -106,7 +108,7 @@ export interface BucketChange {
 /** A change of one version's record in place: its bytes, ETag and modification time stay. Absent fields stay unchanged. */
 export interface VersionChange {
   readonly tags?: Tags
-  /** As in `BucketChange`. */
+  /** Refused (PreconditionFailed) unless the present tags are these: no other change since they were read is undone. */
   readonly ifTags?: Tags
   /** `null`: the owner's list. */
   readonly acl?: CannedAcl | null

@@ -42,7 +42,8 @@ import type {
   VersionChange,
   WriteConditions,
 } from './api.ts'
-import { applyChange, type BucketDocument, requireBucket } from './bucket-document.ts'
+import { applyChange, type BucketDocument, requireBucket, toBucket } from './bucket-document.ts'
+import { requireFields } from './bucket-field.ts'
 import { noSuchVersion, objectErrors, onDeleteMarker } from './errors.ts'
 import { eventsOfChange, type ObjectEventName, type ObjectEvents, type PackedOrigin } from './events.ts'
 import { type ExpireArgs, expire, indexDue } from './expire.ts'
@@ -188,7 +189,7 @@ const createBucket = (tx: Transaction, args: { name: string; document: Omit<Buck
 
 const changeBucket = (tx: Transaction, args: { name: string; change: BucketChange }): BucketDocument => {
   const present = requireBucket(tx, args.name)
-  requireTags(present.tags, args.change.ifTags)
+  requireFields(toBucket(args.name, present), args.change.ifMatch)
   const changed = applyChange(present, args.change, tx.sequence)
   tx.put(bucketKey(args.name), encodeDocument(changed))
   return changed

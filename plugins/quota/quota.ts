@@ -8,9 +8,9 @@ export function createQuota(objects: ObjectsService): QuotaService {
     async get(bucket) {
       return (await objects.getBucket(bucket)).quotaBytes ?? 0
     },
-    async set(bucket, sizeBytes) {
+    async set(bucket, sizeBytes, ifMatch) {
       requireQuota(sizeBytes)
-      return (await objects.changeBucket(bucket, { quotaBytes: sizeBytes })).quotaBytes ?? 0
+      return objects.changeBucket(bucket, { quotaBytes: sizeBytes, ifMatch: { quotaBytes: ifMatch } })
     },
   }
 }

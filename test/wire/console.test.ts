@@ -457,7 +457,7 @@ if (withoutBrowser !== false) {
     t.equal((await admin.call('GET', '/users/anna')).description, 'mine')
     // The server deletes no group that has members.
     await admin.call('POST', '/groups/dev/members', { members: ['anna'] })
-    await page.getByRole('link', { name: 'Groups' }).click()
+    await page.getByRole('link', { name: 'Groups', exact: true }).click()
     await page.getByRole('button', { name: 'Delete dev' }).click()
     await dialog.getByText('It has one member').waitFor()
     t.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
@@ -522,7 +522,11 @@ if (withoutBrowser !== false) {
   })
 
   t.test('settings of a bucket and of the server are changed where they stand', async t => {
-    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy|lifecycle)|400 PUT .*cors/)
+    const { page, flaws } = await browser.open(
+      t,
+      {},
+      /404 GET .*(encryption|policy|lifecycle)|400 PUT .*cors|412 PUT .*quota/,
+    )
     await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
       [1, 'team', 'web'],
@@ -550,8 +554,16 @@ if (withoutBrowser !== false) {
     await page.getByText('Quota: Saved.').waitFor()
     t.match(await admin.call('GET', '/buckets/photos/quota'), { type: 'hard', size: 105 * 1024 })
     await page.reload()
-    t.equal(await page.getByRole('textbox', { name: 'Size of all versions', exact: true }).inputValue(), '105')
     const quota = page.getByRole('textbox', { name: 'Size of all versions', exact: true })
+    await eventually('the quota', async () => (await quota.inputValue()) === '105')
+    await quota.fill('300')
+    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 2048 * 1024 })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed it').waitFor()
+    t.match(await admin.call('GET', '/buckets/photos/quota'), { size: 2048 * 1024 })
+    await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 105 * 1024 })
+    await page.getByRole('button', { name: 'Load what is stored now' }).click()
+    await eventually('the quota', async () => (await quota.inputValue()) === '105')
     const paste = async (text: string) => {
       await quota.focus()
       await page.evaluate(`{

@@ -40,6 +40,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   setBucketTags: { tags: {} },
   setObjectTags: { tags: {} },
   setBucketObjectLock: { enabled: false },
+  setBucketQuota: { type: '', size: 0 },
+  setBucketEncryption: { algorithm: 'AES256' },
   setObjectMetadata: {},
   copyObject: { source: { bucket: 'some-bucket', key: 'a' }, key: 'b' },
   downloadZip: { objects: [{ key: 'a' }] },

@@ -1,6 +1,6 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { BucketParameters } from './bucket-schema.ts'
-import { Versioning } from './versioning-schema.ts'
+import { replyWithVersioning, Versioning } from './versioning-schema.ts'
 
 export default defineAdminOperation({
   id: 'getBucketVersioning',
@@ -11,7 +11,8 @@ export default defineAdminOperation({
   authorize: ['s3:GetBucketVersioning'],
   params: BucketParameters,
   response: Versioning,
+  etag: true,
   errors: ['bucket_not_found'],
   uses: ['objects'],
-  handle: async ({ params }, { objects }) => ({ status: (await objects.getBucket(params.bucket)).versioning }),
+  handle: async ({ params }, { objects }) => replyWithVersioning(await objects.getBucket(params.bucket)),
 })

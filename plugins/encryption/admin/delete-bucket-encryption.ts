@@ -1,4 +1,4 @@
-import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { authorizeChange, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
 
 export default defineAdminOperation({
   id: 'deleteBucketEncryption',
@@ -7,11 +7,13 @@ export default defineAdminOperation({
   tag: 'buckets',
   summary: 'Removes the default encryption of a bucket. Existing objects stay as they are.',
   authorize: ['s3:PutEncryptionConfiguration'],
+  authorizeRequest: authorizeChange('s3:PutEncryptionConfiguration', 's3:GetEncryptionConfiguration'),
   params: BucketParameters,
-  errors: ['bucket_not_found'],
+  etag: true,
+  errors: ['bucket_not_found', 'precondition_failed'],
   uses: ['encryption', 'objects'],
-  async handle({ params: { bucket } }, { encryption, objects }) {
+  async handle({ params: { bucket }, ifMatch }, { encryption, objects }) {
     await objects.getBucket(bucket)
-    await encryption.replace(bucket, undefined)
+    await encryption.replace(bucket, undefined, { ifMatch })
   },
 })

@@ -1,4 +1,4 @@
-import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { encryptionAdminErrors } from '../errors.ts'
 import { describeEncryption, Encryption } from './encryption-schema.ts'
 
@@ -11,12 +11,13 @@ export default defineAdminOperation({
   authorize: ['s3:GetEncryptionConfiguration'],
   params: BucketParameters,
   response: Encryption,
+  etag: true,
   errors: ['bucket_not_found', 'encryption_not_found'],
   uses: ['encryption', 'objects'],
   async handle({ params: { bucket } }, { encryption, objects }) {
     await objects.getBucket(bucket)
-    const configuration = await encryption.configuration(bucket)
-    if (configuration?.algorithm === undefined) throw encryptionAdminErrors.encryption_not_found()
-    return describeEncryption(configuration)
+    const found = await encryption.stored(bucket)
+    if (found?.value.algorithm === undefined) throw encryptionAdminErrors.encryption_not_found()
+    return replyWith(describeEncryption(found.value), { etag: found.etag })
   },
 })

@@ -1,5 +1,5 @@
 import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
-import { describeObjectLock, ObjectLock } from './object-lock-schema.ts'
+import { ObjectLock, replyWithObjectLock } from './object-lock-schema.ts'
 
 export default defineAdminOperation({
   id: 'getBucketObjectLock',
@@ -10,7 +10,8 @@ export default defineAdminOperation({
   authorize: ['s3:GetBucketObjectLockConfiguration'],
   params: BucketParameters,
   response: ObjectLock,
+  etag: true,
   errors: ['bucket_not_found'],
   uses: ['objects'],
-  handle: async ({ params }, { objects }) => describeObjectLock(await objects.getBucket(params.bucket)),
+  handle: async ({ params }, { objects }) => replyWithObjectLock(await objects.getBucket(params.bucket)),
 })

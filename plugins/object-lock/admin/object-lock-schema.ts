@@ -1,4 +1,5 @@
-import type { Bucket } from 'svc/plugins/objects/api'
+import { replyWith } from 'svc/plugins/admin/api'
+import { type Bucket, etagOfField } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
 export const ObjectLock = Type.Object(
@@ -15,6 +16,10 @@ export const ObjectLock = Type.Object(
   { $id: 'ObjectLock' },
 )
 
-export function describeObjectLock({ objectLock }: Bucket) {
-  return { enabled: objectLock !== undefined, ...objectLock?.defaultRetention }
+export function replyWithObjectLock(bucket: Bucket) {
+  const { objectLock } = bucket
+  return replyWith(
+    { enabled: objectLock !== undefined, ...objectLock?.defaultRetention },
+    { etag: etagOfField(bucket, 'objectLock') },
+  )
 }

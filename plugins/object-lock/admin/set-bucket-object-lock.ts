@@ -1,8 +1,15 @@
-import { adminErrors, BucketParameters, checkField, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import {
+  adminErrors,
+  authorizeChange,
+  BucketParameters,
+  checkField,
+  defineAdminOperation,
+  invalidFields,
+} from 'svc/plugins/admin/api'
 import type { BucketLock } from 'svc/plugins/objects/api'
 import type { Static } from 'typebox'
 import { requirePeriod } from '../retention.ts'
-import { describeObjectLock, ObjectLock } from './object-lock-schema.ts'
+import { ObjectLock, replyWithObjectLock } from './object-lock-schema.ts'
 
 export default defineAdminOperation({
   id: 'setBucketObjectLock',
@@ -12,17 +19,20 @@ export default defineAdminOperation({
   summary:
     'Enables object lock on a bucket with versioning, and sets or removes its default retention. Object lock cannot be disabled.',
   authorize: ['s3:PutBucketObjectLockConfiguration'],
+  authorizeRequest: authorizeChange('s3:PutBucketObjectLockConfiguration', 's3:GetBucketObjectLockConfiguration'),
   params: BucketParameters,
   body: ObjectLock,
   response: ObjectLock,
-  errors: ['bucket_not_found', 'conflict'],
+  etag: true,
+  errors: ['bucket_not_found', 'conflict', 'precondition_failed'],
   uses: ['objects'],
-  async handle({ params: { bucket }, body }, { objects }) {
+  async handle({ params: { bucket }, body, ifMatch }, { objects }) {
     const objectLock = readLock(body)
-    if (body.enabled) return describeObjectLock(await objects.changeBucket(bucket, { objectLock }))
+    if (body.enabled)
+      return replyWithObjectLock(await objects.changeBucket(bucket, { objectLock, ifMatch: { objectLock: ifMatch } }))
     const current = await objects.getBucket(bucket)
     if (current.objectLock !== undefined) throw adminErrors.conflict('Object lock is enabled and cannot be disabled.')
-    return describeObjectLock(current)
+    return replyWithObjectLock(current)
   },
 })
 

@@ -1,5 +1,5 @@
 import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
-import { describeQuota, Quota } from './quota-schema.ts'
+import { Quota, replyWithQuota } from './quota-schema.ts'
 
 export default defineAdminOperation({
   id: 'getBucketQuota',
@@ -10,7 +10,8 @@ export default defineAdminOperation({
   authorize: ['admin:GetBucketQuota'],
   params: BucketParameters,
   response: Quota,
+  etag: true,
   errors: ['bucket_not_found'],
-  uses: ['quota'],
-  handle: async ({ params: { bucket } }, { quota }) => describeQuota(await quota.get(bucket)),
+  uses: ['objects'],
+  handle: async ({ params }, { objects }) => replyWithQuota(await objects.getBucket(params.bucket)),
 })

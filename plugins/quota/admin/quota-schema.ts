@@ -1,3 +1,5 @@
+import { replyWith } from 'svc/plugins/admin/api'
+import { type Bucket, etagOfField } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
 export const Quota = Type.Object(
@@ -8,6 +10,10 @@ export const Quota = Type.Object(
   { $id: 'Quota' },
 )
 
-export function describeQuota(sizeBytes: number) {
-  return { type: sizeBytes === 0 ? ('' as const) : ('hard' as const), size: sizeBytes }
+export function replyWithQuota(bucket: Bucket) {
+  const size = bucket.quotaBytes ?? 0
+  return replyWith(
+    { type: size === 0 ? ('' as const) : ('hard' as const), size },
+    { etag: etagOfField(bucket, 'quotaBytes') },
+  )
 }

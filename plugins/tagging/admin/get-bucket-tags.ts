@@ -1,5 +1,5 @@
 import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
-import { etagOfTags } from '../tags-etag.ts'
+import { etagOfField } from 'svc/plugins/objects/api'
 import { Tags } from './tags-schema.ts'
 
 export default defineAdminOperation({
@@ -15,7 +15,7 @@ export default defineAdminOperation({
   errors: ['bucket_not_found'],
   uses: ['objects'],
   async handle({ params }, { objects }) {
-    const { tags } = await objects.getBucket(params.bucket)
-    return replyWith({ tags: Object.fromEntries(tags) }, { etag: etagOfTags(tags) })
+    const bucket = await objects.getBucket(params.bucket)
+    return replyWith({ tags: Object.fromEntries(bucket.tags) }, { etag: etagOfField(bucket, 'tags') })
   },
 })

@@ -94,6 +94,10 @@ export interface Tagged<Document> {
   readonly etag: string | undefined
 }
 
+/** The condition that nobody has changed it since it was read. */
+export const asRead = (etag: string | undefined): { readonly ifMatch?: string } =>
+  etag === undefined ? {} : { ifMatch: etag }
+
 /** Like `call`, for operations whose ETag is not in the document. */
 export async function callTagged<Id extends OperationId>(
   id: Id,

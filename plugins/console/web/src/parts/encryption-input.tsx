@@ -1,7 +1,7 @@
 /** How new objects of a bucket are encrypted. */
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../api/client.ts'
+import { asRead, call } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
@@ -52,9 +52,13 @@ export function EncryptionInput({ label, value, errors = {}, onChange }: Encrypt
   )
 }
 
-export async function saveEncryption(bucket: string, { algorithm, kmsKeyId = '' }: Encryption): Promise<unknown> {
+export async function saveEncryption(
+  bucket: string,
+  { algorithm, kmsKeyId = '' }: Encryption,
+  condition: { readonly ifMatch?: string; readonly ifNoneMatch?: '*' } = {},
+): Promise<unknown> {
   const params = { bucket }
-  if (algorithm === 'none') return call('deleteBucketEncryption', { params })
+  if (algorithm === 'none') return call('deleteBucketEncryption', { params, ...asRead(condition.ifMatch) })
   const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
-  return call('setBucketEncryption', { params, body })
+  return call('setBucketEncryption', { params, body, ...condition })
 }

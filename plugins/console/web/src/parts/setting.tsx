@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { formErrorsOf, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
+import { Conflict } from './conflict.tsx'
 import { ProblemAlert } from './failure.tsx'
 import { valueAt } from './form.ts'
 import { Section } from './section.tsx'
@@ -64,9 +65,14 @@ export function Setting<Value>({
     // What was said of other parts of what was sent, or was to be, holds still.
     const said = Object.entries({ ...formErrorsOf(saving.error), ...refused })
     const isAsBefore = ([path]: readonly [string, string]) =>
-      JSON.stringify(valueAt(next, path)) === JSON.stringify(valueAt(value, path))
+      JSON.stringify(valueAt(bodyOf(next), path)) === JSON.stringify(valueAt(bodyOf(value), path))
     setRefused(Object.fromEntries(said.filter(isAsBefore)))
     saving.reset()
+  }
+  const drop = () => {
+    setChanged(undefined)
+    saving.reset()
+    setRefused({})
   }
   return (
     <Section title={title} hint={hint}>
@@ -82,7 +88,13 @@ export function Setting<Value>({
           {stored.error !== null && (
             <ProblemAlert error={stored.error} onRetry={() => stored.refetch()} isStale={stored.data !== undefined} />
           )}
-          {unsaid !== null && <ProblemAlert error={unsaid} />}
+          <Conflict
+            error={unsaid}
+            onLoad={async () => {
+              const { isSuccess } = await stored.refetch()
+              if (isSuccess) drop()
+            }}
+          />
           {stored.isPending && <Skeleton h={36} />}
           {value !== undefined && stored.data !== undefined && (
             <fieldset className="plain-fieldset" disabled={isReadOnly}>
@@ -97,15 +109,7 @@ export function Setting<Value>({
               <Button type="submit" size="compact-md" loading={saving.isPending}>
                 {texts.common.save}
               </Button>
-              <Button
-                variant="default"
-                size="compact-md"
-                onClick={() => {
-                  setChanged(undefined)
-                  saving.reset()
-                  setRefused({})
-                }}
-              >
+              <Button variant="default" size="compact-md" onClick={drop}>
                 {texts.common.cancel}
               </Button>
             </Group>
@@ -115,3 +119,7 @@ export function Setting<Value>({
     </Section>
   )
 }
+
+/** Of a document with its ETag, the document. */
+const bodyOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'document' in value ? value.document : value

@@ -3,7 +3,7 @@ import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput 
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { call, callTagged } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
@@ -61,7 +61,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
       call('putBucketEvents', {
         params: { bucket },
         body: form.getValues(),
-        ...(etag !== undefined && { ifMatch: etag }),
+        ...asRead(etag),
       }),
     onError: error => form.setErrors(ruleErrorsOf(error)),
     async onSuccess() {

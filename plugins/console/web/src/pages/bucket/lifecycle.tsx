@@ -3,7 +3,7 @@ import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/cor
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { lazy, Suspense, useState } from 'react'
-import { call, callTagged } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -52,7 +52,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   /** All rules at once, and only if they are still those that are shown. */
   const save = async (next: LifecycleRules): Promise<'stay' | undefined> => {
     const deleting = deletingRules(next, rules)
-    const request = { params: { bucket }, body: { rules: next }, ...(etag !== undefined && { ifMatch: etag }) }
+    const request = { params: { bucket }, body: { rules: next }, ...asRead(etag) }
     if (deleting.length > 0) {
       // Nobody is asked about what is refused.
       await call('putBucketLifecycle', { ...request, query: { dryRun: true } })

@@ -1,6 +1,6 @@
 /** Object lock of a bucket, and how long new versions are protected unless they say otherwise. */
 import { Group, NativeSelect, Stack, Switch } from '@mantine/core'
-import { call } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { atField } from '../../api/problem.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
@@ -20,31 +20,34 @@ export function ObjectLock({ bucket }: { bucket: string }) {
       id="object-lock"
       needs={['s3:PutBucketObjectLockConfiguration']}
       title={words.lock}
-      load={signal => call('getBucketObjectLock', { params, signal })}
-      save={body =>
-        call('setBucketObjectLock', { params, body }).catch(error => {
+      load={signal => callTagged('getBucketObjectLock', { params, signal })}
+      save={({ document, etag }) =>
+        call('setBucketObjectLock', { params, body: document, ...asRead(etag) }).catch(error => {
           // Of a bucket that does not keep old versions.
           throw atField(error, 'conflict', '/enabled')
         })
       }
     >
-      {(lock, change, stored, errors) => (
-        <Stack gap="xs">
-          <Switch
-            label={words.lockOn}
-            description={stored.enabled ? words.lockStays : words.lockHint}
-            checked={lock.enabled}
-            error={errors.enabled}
-            // As it is, and not as if it were off.
-            aria-disabled={stored.enabled}
-            className={stored.enabled ? 'fixed-switch' : undefined}
-            onChange={event =>
-              !stored.enabled && change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })
-            }
-          />
-          {lock.enabled && <Retention lock={lock} errors={errors} onChange={change} />}
-        </Stack>
-      )}
+      {({ document: lock, etag }, changeTagged, { document: stored }, errors) => {
+        const change = (document: Lock) => changeTagged({ document, etag })
+        return (
+          <Stack gap="xs">
+            <Switch
+              label={words.lockOn}
+              description={stored.enabled ? words.lockStays : words.lockHint}
+              checked={lock.enabled}
+              error={errors.enabled}
+              // As it is, and not as if it were off.
+              aria-disabled={stored.enabled}
+              className={stored.enabled ? 'fixed-switch' : undefined}
+              onChange={event =>
+                !stored.enabled && change(event.currentTarget.checked ? { ...lock, enabled: true } : { enabled: false })
+              }
+            />
+            {lock.enabled && <Retention lock={lock} errors={errors} onChange={change} />}
+          </Stack>
+        )
+      }}
     </BucketSetting>
   )
 }

@@ -4,7 +4,7 @@ import { IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { call, callTagged } from '../../api/client.ts'
+import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { type Encryption as Encrypted, EncryptionInput, saveEncryption } from '../../parts/encryption-input.tsx'
@@ -44,17 +44,19 @@ function Versioning({ bucket }: { bucket: string }) {
       id="versioning"
       needs={['s3:PutBucketVersioning']}
       title={texts.bucket.versioning}
-      load={signal => call('getBucketVersioning', { params, signal })}
-      save={body => call('setBucketVersioning', { params, body })}
+      load={signal => callTagged('getBucketVersioning', { params, signal })}
+      save={({ document, etag }) => call('setBucketVersioning', { params, body: document, ...asRead(etag) })}
     >
-      {({ status }, change) => (
+      {({ document: { status }, etag }, change) => (
         <Switch
           label={texts.bucket.keepVersions}
           description={isLocked ? texts.bucket.neededByLock : texts.bucket.versioningStates[status]}
           checked={status === 'enabled'}
           aria-disabled={isLocked}
           className={isLocked ? 'fixed-switch' : undefined}
-          onChange={event => !isLocked && change({ status: event.currentTarget.checked ? 'enabled' : 'suspended' })}
+          onChange={event =>
+            !isLocked && change({ document: { status: event.currentTarget.checked ? 'enabled' : 'suspended' }, etag })
+          }
         />
       )}
     </BucketSetting>
@@ -73,17 +75,17 @@ function Quota({ bucket }: { bucket: string }) {
       id="quota"
       needs={['admin:SetBucketQuota']}
       title={texts.bucket.quota}
-      load={signal => call('getBucketQuota', { params, signal })}
-      save={body => call('setBucketQuota', { params, body })}
+      load={signal => callTagged('getBucketQuota', { params, signal })}
+      save={({ document, etag }) => call('setBucketQuota', { params, body: document, ...asRead(etag) })}
     >
-      {({ size }, change, _, errors) => (
+      {({ document: { size }, etag }, change, _, errors) => (
         <>
           <BytesInput
             error={errors.size}
             label={texts.bucket.quotaSize}
             description={texts.bucket.quotaHint}
             value={size}
-            onChange={bytes => change({ type: bytes === 0 ? '' : 'hard', size: bytes })}
+            onChange={bytes => change({ document: { type: bytes === 0 ? '' : 'hard', size: bytes }, etag })}
           />
           {size > 0 && size < stored && <Alert color="orange">{texts.bucket.quotaBelow(formatBytes(stored))}</Alert>}
         </>
@@ -93,11 +95,11 @@ function Quota({ bucket }: { bucket: string }) {
 }
 
 function Encryption({ bucket }: { bucket: string }) {
-  const load = async (signal: AbortSignal): Promise<Encrypted> => {
+  const load = async (signal: AbortSignal): Promise<Tagged<Encrypted>> => {
     try {
-      return await call('getBucketEncryption', { params: { bucket }, signal })
+      return await callTagged('getBucketEncryption', { params: { bucket }, signal })
     } catch (error) {
-      if (error instanceof Problem && error.status === 404) return { algorithm: 'none' }
+      if (error instanceof Problem && error.status === 404) return { document: { algorithm: 'none' }, etag: undefined }
       throw error
     }
   }
@@ -108,9 +110,13 @@ function Encryption({ bucket }: { bucket: string }) {
       needs={['s3:PutEncryptionConfiguration']}
       title={texts.bucket.encryption}
       load={load}
-      save={value => saveEncryption(bucket, value)}
+      save={({ document, etag }) =>
+        saveEncryption(bucket, document, etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag })
+      }
     >
-      {(value, change, _, errors) => <EncryptionInput value={value} errors={errors} onChange={change} />}
+      {({ document, etag }, change, _, errors) => (
+        <EncryptionInput value={document} errors={errors} onChange={value => change({ document: value, etag })} />
+      )}
     </BucketSetting>
   )
 }
@@ -131,7 +137,7 @@ function Tags({ bucket }: { bucket: string }) {
         call('setBucketTags', {
           params,
           body: { tags: objectOf(tags) },
-          ...(etag !== undefined && { ifMatch: etag }),
+          ...asRead(etag),
         })
       }
     >

@@ -1,5 +1,5 @@
 import { Checkbox, Fieldset, SimpleGrid, Text, TextInput, Title } from '@mantine/core'
-import { call, callTagged } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useForm } from '../../parts/form.ts'
 import { PasswordInput } from '../../parts/password-input.tsx'
@@ -41,7 +41,7 @@ function Editor({ stored, etag, reload }: EditorProps) {
     save: () => {
       const { cache, nodeHeader, debug } = form.getValues()
       const body = { cache: levelOf(cache), nodeHeader, debug: debugOf(debug) }
-      return call('putCacheSettings', { body, ...(etag !== undefined && { ifMatch: etag }) })
+      return call('putCacheSettings', { body, ...asRead(etag) })
     },
     message: words.saved,
     stale: [['cache-policy-check']],

@@ -1,6 +1,6 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
 import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
-import { call, callTagged } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { useForm } from '../../parts/form.ts'
@@ -43,7 +43,7 @@ function Editor({ id, stored, etag, reload }: EditorProps) {
     form,
     save: () => {
       const body = documentOf(form.getValues())
-      return call('putDistributionCache', { params: { id }, body, ...(etag !== undefined && { ifMatch: etag }) })
+      return call('putDistributionCache', { params: { id }, body, ...asRead(etag) })
     },
     message: words.saved,
     stale: [

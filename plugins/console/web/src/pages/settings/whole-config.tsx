@@ -3,7 +3,7 @@ import { Alert, Button, Code, Group, Stack, Table, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { call, callTagged, type Tagged } from '../../api/client.ts'
+import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -64,8 +64,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
     onSuccess: setWanted,
   })
   const saving = useMutation({
-    mutationFn: (config: Config) =>
-      call('replaceConfig', { body: config, ...(etag !== undefined && { ifMatch: etag }) }),
+    mutationFn: (config: Config) => call('replaceConfig', { body: config, ...asRead(etag) }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await queryClient.invalidateQueries()
