@@ -169,7 +169,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     async upload(id, upload) {
       const taken = (document?: CertificateDocument) =>
         certificatesErrors.already_exists(
-          `There is a certificate "${id}" already; ${document?.source === 'acme' ? orderedHint : 'PUT replaces it.'}`,
+          `There is a certificate "${id}" already; ${document?.source === 'acme' ? orderedHint : 'replace that one, or take another name.'}`,
         )
       if (fileOf(id) !== undefined) throw taken()
       const document = checked(upload, clock.now())

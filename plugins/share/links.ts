@@ -29,7 +29,9 @@ function encode(text: string): string {
 /** `Content-Disposition` that makes a browser save it under this name. */
 export function attachment(fileName: string): string {
   // Refused before it is in a link.
-  const flaw = headerFlaw('content-disposition', fileName)
+  const flaw = fileName.includes('/')
+    ? 'has a slash, which no file name has'
+    : headerFlaw('content-disposition', fileName)
   if (flaw !== undefined) throw invalidFields([{ element: '/filename', message: flaw }])
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(fileName)}`

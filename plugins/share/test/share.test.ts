@@ -125,7 +125,13 @@ t.test('links of versions, of others, and those that were never made', async t =
   t.equal(outcome(await share({ key: 'b/1' }, alice)), '403 access_denied')
   t.equal(outcome(await share({ key: 'b/none' }, bob)), '404 object_not_found')
   t.equal(outcome(await share({ key: 'b/none' }, alice)), '403 access_denied')
-  for (const bad of [{}, { key, expiresInSeconds: 0 }, { key, expiresInSeconds: 604_801 }, { key, filename: 'a\nb' }]) {
+  for (const bad of [
+    {},
+    { key, expiresInSeconds: 0 },
+    { key, expiresInSeconds: 604_801 },
+    { key, filename: 'a\nb' },
+    { key, filename: 'a/b' },
+  ]) {
     t.equal(outcome(await share(bad, bob)), '400 invalid_argument')
   }
   t.same(idsOf(await list('', alice)), [])
