@@ -43,6 +43,7 @@ export function useEventStream<Line>(
     let waiting: (Line & { id: number })[] = []
     let dropped = 0
     let source: EventSource
+    let earlier = new Set<string>()
     let retry: ReturnType<typeof setTimeout> | undefined
     let silence: ReturnType<typeof setTimeout> | undefined
     const hear = () => {
@@ -68,6 +69,8 @@ export function useEventStream<Line>(
       hear()
       source = new EventSource(new URL(url, document.baseURI))
       source.onopen = () => {
+        // Two lines of one millisecond can be the same: only what came before it was opened comes twice.
+        earlier = new Set(seen.current)
         hear()
         setStream(before => ({ ...before, isOpen: true }))
       }
@@ -81,7 +84,7 @@ export function useEventStream<Line>(
       }
       source.addEventListener(event, ({ data }) => {
         hear()
-        if (seen.current.has(data)) return
+        if (earlier.has(data)) return
         seen.current.add(data)
         if (seen.current.size > 2 * keptMax) seen.current.delete(seen.current.values().next().value!)
         waiting.push({ ...JSON.parse(data), id: next.current++ })
