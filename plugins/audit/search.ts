@@ -10,7 +10,7 @@ import { recordOfLine } from './log-line.ts'
 export interface AuditSearch {
   /** Access key, or name of the user. */
   readonly user?: string
-  /** Name of the operation; a trailing `*` matches any rest. */
+  /** Name of the operation, whatever its case: S3 says `DeleteObjects`, the Admin API `deleteObjects`. A trailing `*` matches any rest. */
   readonly action?: string
   readonly bucket?: string
   readonly since?: string
@@ -86,7 +86,7 @@ function mayMatch(line: string, { requestId, action, bucket }: AuditSearch): boo
   if (requestId !== undefined && !line.includes(requestId)) return false
   if (bucket !== undefined && isPlain(bucket) && !line.includes(bucket)) return false
   const name = action?.endsWith('*') ? action.slice(0, -1) : action
-  return name === undefined || !isPlain(name) || line.includes(name)
+  return name === undefined || !isPlain(name) || line.toLowerCase().includes(name.toLowerCase())
 }
 
 const isPlain = (text: string): boolean => /^[\w.-]*$/.test(text)
@@ -116,7 +116,8 @@ function matches(record: AuditRecord, search: AuditSearch): boolean {
   )
 }
 
-function matchesName(wanted: string, name: string): boolean {
+function matchesName(given: string, api: string): boolean {
+  const [wanted, name] = [given.toLowerCase(), api.toLowerCase()]
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted
 }
 

@@ -119,7 +119,12 @@ export function createAdministration({ subsystems, documents, store }: Administr
     }
     refuse(problems)
     for (const documentId of removed) await requireRemovable(documentId)
-    const result = { subsystems: Object.keys(map).length, removed: removed.map(shownName) }
+    const changed = changes.map(({ documentId, next }) => {
+      const [before, after] = [stored.get(documentId)?.value, next].map(value => textsOf(value ?? nothing))
+      const keys = Object.keys({ ...before, ...after }).filter(key => before?.[key] !== after?.[key])
+      return [shownName(documentId), keys] as const
+    })
+    const result = { subsystems: Object.keys(map).length, changed, removed: removed.map(shownName) }
     const all = [...changes, ...removed.map(documentId => ({ documentId, next: undefined }))]
     if (isDryRun === true || all.length === 0) return result
     await store.transaction(tx => {

@@ -120,6 +120,8 @@ export type SettingsMap = Readonly<Record<string, Readonly<Record<string, string
 export interface SettingsImport {
   /** Number of subsystems in the map. */
   readonly subsystems: number
+  /** Subsystems with other values, and their keys that differ. */
+  readonly changed: readonly (readonly [name: string, keys: readonly string[]])[]
   /** Names of subsystems that `replace` removed, because they are not in the map. */
   readonly removed: readonly string[]
 }

@@ -24,7 +24,8 @@ export const ImportResult = Type.Object(
     ),
     changed: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Documents that are there and become others; named in the same way, and `config/api`.',
+        description:
+          'Documents that are there and become others; named in the same way, and `config/api`. Of a configuration: subsystems with other values.',
       }),
     ),
     fields: Type.Optional(

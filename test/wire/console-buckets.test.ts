@@ -121,6 +121,102 @@ if (withoutBrowser !== false) {
     t.notOk(await isInvalid())
   })
 
+  t.test('what was refused is not opened to everybody without an answer', async t => {
+    const objects = 'arn:aws:s3:::gate/'
+    const allow = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `${objects}*` }
+    const deny = { ...allow, Effect: 'Deny', Resource: `${objects}private/*` }
+    await admin.call('POST', '/buckets', { name: 'gate' })
+    await admin.call('POST', '/buckets/gate/objects/upload?key=private%2Fs', 'secret')
+    const visit = async () => (await fetch(`${server.endpoint}/gate/private/s`)).status
+    const policy = { Version: '2012-10-17', Statement: [allow, deny] }
+    await admin.call('PUT', '/buckets/gate/policy', policy)
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/buckets/gate?tab=policy')
+    const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    const refuse = async () => {
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
+      t.equal(await visit(), 403)
+    }
+    // A statement that denies is taken away.
+    await page.locator('.cm-line', { hasText: 'private' }).waitFor()
+    await retype(page.locator('.cm-content'), JSON.stringify({ ...policy, Statement: [allow] }))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await refuse()
+
+    // A rule that denies denies something else.
+    await admin.call('DELETE', '/buckets/gate/policy')
+    const every = { id: 'every', priority: 200, effect: 'allow', principals: ['*'], actions: ['read'] }
+    const match = { type: 'prefix', pattern: 'private/' }
+    const no = { id: 'no', priority: 100, effect: 'deny', principals: ['*'], actions: ['read'], match }
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [every, no] })
+    await page.goto(new URL('/buckets/gate?tab=access', page.url()).href)
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Edit rule no' }).click()
+    await dialog.getByLabel('Pattern').fill('privat3/')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+    await question.waitFor({ state: 'detached' })
+    await dialog.getByLabel('Pattern').fill('private/')
+    await dialog.getByLabel('Note').fill('of the family')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    // Another order.
+    await page.getByRole('button', { name: 'Edit rule every' }).click()
+    await dialog.getByLabel('Number (the lowest decides)').fill('50')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+
+    // The block of the bucket, and that of all buckets.
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [every] })
+    t.equal(await visit(), 200)
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })
+    await page.reload()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('The access rule “every” lets everybody read every object').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await refuse()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await page.getByText('Block public access: Saved.').waitFor()
+    t.equal(await visit(), 200)
+    await admin.call('PUT', '/access/block-public', { enabled: true })
+    t.equal(await visit(), 403)
+    await page.goto(new URL('/settings', page.url()).href)
+    await page.getByLabel('Block public access in every bucket').click()
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    const noLonger = page.getByRole('dialog', { name: 'Block public access no longer?' })
+    await noLonger.getByRole('button', { name: 'Cancel' }).click()
+    await noLonger.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+
+    // A configuration that is imported.
+    await page.goto(new URL('/tools', page.url()).href)
+    await page.getByLabel('Type of file').selectOption({ index: 1 })
+    const file = JSON.stringify({ access: { block_public: 'off' } })
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'config.json', mimeType: 'application/json', buffer: Buffer.from(file) })
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('config/access (block_public)').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    const imported = page.getByRole('dialog', { name: 'Import what decides who gets in?' })
+    await imported.getByText('config/access').waitFor()
+    await imported.getByRole('button', { name: 'Cancel' }).click()
+    await imported.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+    await admin.call('PUT', '/access/block-public', { enabled: false })
+    await admin.call('DELETE', '/buckets/gate?force=true').catch(() => {})
+    t.same(flaws, [])
+  })
+
   t.test('a folder is opened to everybody by the policy, whose editor offers what may stand there', async t => {
     const { page, flaws } = await browser.open(t, {}, /404 GET .*policy/)
     await signIn(page, '/buckets/photos?tab=policy')

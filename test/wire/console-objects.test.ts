@@ -259,6 +259,8 @@ if (withoutBrowser !== false) {
       await copy.getByRole('button', { name: 'Copy or move' }).click()
       await copy.waitFor({ state: 'detached' })
     }
+    /** As an Apple computer writes it. */
+    const decomposed = 'é'.normalize('NFD')
     const textOf = async (key: string) =>
       String(await admin.download(`/buckets/nested/objects/download?key=${encodeURIComponent(key)}`))
     await move('a/', 'a')
@@ -277,6 +279,16 @@ if (withoutBrowser !== false) {
       t.equal(await textOf(`a/a/${name}`), `"inner ${name}"`)
     }
     t.equal((await keysOf(admin, 'nested')).length, 2 * names.length)
+    for (const name of names) {
+      await put(`é/${name}`, `outer ${name}`)
+      await put(`é/é/${name}`, `inner ${name}`)
+    }
+    await page.goto(new URL('/buckets/nested', page.url()).href)
+    await move('é/', decomposed)
+    for (const name of names) {
+      t.equal(await textOf(`é/é/${name}`), `"outer ${name}"`)
+      t.equal(await textOf(`é/é/é/${name}`), `"inner ${name}"`)
+    }
     t.same(flaws, [])
   })
 

@@ -45,7 +45,12 @@ const statusPattern = '^[1-5]([0-9][0-9]|xx)(,[1-5]([0-9][0-9]|xx)){0,20}$'
 
 const AuditQuery = Type.Object({
   user: Type.Optional(Type.String({ description: 'Access key, or name of the user.' })),
-  action: Type.Optional(Type.String({ description: 'Name of the operation; a trailing `*` matches any rest.' })),
+  action: Type.Optional(
+    Type.String({
+      description:
+        'Name of the operation, whatever its case: `DeleteObjects` of S3, `deleteObjects` of this API. A trailing `*` matches any rest.',
+    }),
+  ),
   bucket: Type.Optional(Type.String({ description: 'Only requests for it.' })),
   since: Type.Optional(Type.String({ description: 'A date, or a duration before now: `2h`.' })),
   until: Type.Optional(Type.String({ description: 'A date, or a duration before now.' })),

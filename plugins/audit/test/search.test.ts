@@ -23,6 +23,7 @@ t.test('filters', async t => {
   await signed({ path: '/api/v1/buckets/missing' })
   await server.anonymous({ path: '/api/v1/info' })
   t.same((await search('action=createBucket')).apis, ['createBucket'])
+  t.ok((await search('action=Create*')).apis.includes('createBucket'), 'as S3 would write it')
   t.same((await search('action=getBucket*&bucket=photos')).apis, ['getBucket'])
   t.same((await search('bucket=photos')).apis, ['getBucket', 'createBucket'], 'of what was named in the body, too')
   t.same((await search('status=404')).items[0].errorCode, 'bucket_not_found')

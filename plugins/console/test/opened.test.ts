@@ -34,6 +34,22 @@ t.test('what was open is not asked about', async t => {
   t.same(openedBy({ ...shown, restrictions: office }, shown), [])
 })
 
+t.test('restrictions that let in others open what is public', async t => {
+  const restricted = (restrictions: Published['restrictions']) => ({ ...shown, restrictions })
+  const both = { sourceIp: { allow: ['192.0.2.0/24'], deny: ['192.0.2.7'] } }
+  const secret = { originSecretHeader: { name: 'X-Origin' } }
+  const opens = (after: Published['restrictions'], before: Published['restrictions']) =>
+    objectsOf(restricted(after), restricted(before))
+  t.same(opens({ sourceIp: { allow: ['192.0.2.0/24', '0.0.0.0/0'] } }, office), everything, 'more addresses')
+  t.same(opens(office, both), everything, 'an address that was denied')
+  t.same(opens({ sourceIp: { deny: ['192.0.2.7'] } }, both), everything, 'all but one')
+  t.same(opens(office, { ...office, ...secret }), everything, 'without the secret')
+  t.same(opens(both, office), [])
+  t.same(opens({ sourceIp: { allow: [], deny: ['192.0.2.7'] } }, { sourceIp: { deny: ['192.0.2.7'] } }), [])
+  t.same(opens({ ...office, ...secret }, office), [])
+  t.same(openedBy({ ...closed, restrictions: office }, { ...closed, restrictions: both }), [], 'nothing is public')
+})
+
 t.test('a behavior opens its pattern', async t => {
   const behaviors = [{ access: 'public', pathPattern: prefix('/a/') }]
   t.same(objectsOf({ ...closed, behaviors }, closed), ['objects whose name is “a/*”'])

@@ -26,7 +26,7 @@ export default defineAdminOperation({
   uses: ['settings'],
   async handle({ query: { mode, dryRun }, body }, { settings }) {
     const map = typeof body === 'string' ? readText(body) : body
-    const { subsystems, removed } = await settings.administration.apply(map, mode, { isDryRun: dryRun })
+    const { subsystems, changed, removed } = await settings.administration.apply(map, mode, { isDryRun: dryRun })
     return {
       mode,
       dryRun,
@@ -36,6 +36,9 @@ export default defineAdminOperation({
       configSubsystems: subsystems,
       buckets: 0,
       bucketsCreated: [],
+      created: [],
+      changed: changed.map(([name]) => `config/${name}`),
+      fields: Object.fromEntries(changed.map(([name, keys]) => [`config/${name}`, [...keys]])),
       removed: [...removed],
     }
   },

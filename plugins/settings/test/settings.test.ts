@@ -226,7 +226,7 @@ t.test('secrets are masked in answers, kept if a request has the mask, and seale
   t.match(first.bulb.get('one'), { switch_code: secret, timeout: 9000 })
   const all = Object.fromEntries((await administration.show()).map(({ name, settings }) => [name, settings]))
   t.same(Object.keys(all), ['bulb:one', 'lamp'])
-  t.same(await administration.apply(all, 'replace'), { subsystems: 2, removed: [] })
+  t.same(await administration.apply(all, 'replace'), { subsystems: 2, changed: [], removed: [] })
   t.match(first.bulb.get('one'), { switch_code: secret, timeout: 9000 })
   t.same(
     await administration.export(true),
@@ -407,7 +407,7 @@ t.test('a replacement is one change, and does not remove subsystems in use', asy
   t.equal((await lamp.get()).color, 'green')
   used = undefined
   const dry = await administration.apply({ bulb: {} }, 'replace', { isDryRun: true })
-  t.same(dry, { subsystems: 1, removed: ['bulb:two', 'lamp'] })
+  t.same(dry, { subsystems: 1, changed: [['bulb', ['timeout']]], removed: ['bulb:two', 'lamp'] })
   t.same(
     (await bulb.list()).map(({ id }) => id),
     ['_', 'two'],

@@ -19,7 +19,8 @@ export interface SettingProps<Value> {
   /** Other queries that depend on the setting. */
   readonly stale?: readonly QueryKey[]
   readonly load: (signal: AbortSignal) => Promise<Value>
-  readonly save: (value: Value) => Promise<unknown>
+  /** Resolves with `stay` where somebody has thought better of it. */
+  readonly save: (value: Value, stored: Value) => Promise<unknown>
   /** Shown, and not to be changed. */
   readonly isReadOnly?: boolean
   readonly children: (
@@ -45,8 +46,9 @@ export function Setting<Value>({
   const [changed, setChanged] = useState<{ readonly value: Value }>()
   const stored = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) })
   const saving = useMutation({
-    mutationFn: (value: Value) => save(value),
-    async onSuccess() {
+    mutationFn: (value: Value) => save(value, stored.data as Value),
+    async onSuccess(outcome) {
+      if (outcome === 'stay') return
       const { isSuccess } = await stored.refetch()
       // Else what was read before would look as if nothing were saved.
       if (isSuccess) setChanged(undefined)

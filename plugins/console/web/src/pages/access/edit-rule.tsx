@@ -1,4 +1,4 @@
-import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
 import { movedErrors } from '../../api/problem.ts'
@@ -12,8 +12,9 @@ import { useOpenedSections } from '../../parts/opened-sections.ts'
 import { objectOf, type Pair, PairsInput, pairsOf } from '../../parts/pairs-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
-import type { Rule } from './access.tsx'
-import { useOpenQuestion } from './open-question.tsx'
+import type { Rule, RulesDocument } from './access.tsx'
+import type { OpenEffect } from './open-effect.ts'
+import { effectOfOpening, useOpenQuestion } from './open-question.tsx'
 import { verbsOf } from './openings.tsx'
 import { TestRules } from './test-rules.tsx'
 
@@ -27,8 +28,8 @@ export interface EditRuleProps {
   readonly bucket: string
   /** All rules of the bucket with this one in its place. */
   readonly within: (rule: Rule) => readonly Rule[]
-  /** Rejects as `onSave` would, and stores nothing. */
-  readonly onCheck: (rule: Rule) => Promise<unknown>
+  /** Rejects as `onSave` would, and stores nothing. Resolves with what would be. */
+  readonly onCheck: (rule: Rule) => Promise<RulesDocument>
   readonly onSave: (rule: Rule) => Promise<void>
   readonly onClose: () => void
 }
@@ -107,13 +108,12 @@ function ruleOf({ id, effect, priority, principals, actions, match, conditions, 
   } as Rule
 }
 
-/** Whether it lets everybody do what the stored one did not. */
-function opensMore(next: Rule, stored: Rule | undefined): boolean {
-  const reachOf = ({ effect, principals, actions, match, conditions }: Rule) =>
-    JSON.stringify([effect, principals.includes('*'), actions, match, conditions])
-  if (next.effect !== 'allow' || !next.principals.includes('*')) return false
-  return stored === undefined || reachOf(next) !== reachOf(stored)
-}
+/** What decides for whom a rule does what. */
+const reachOf = ({ effect, principals, actions, match, conditions, priority }: Rule) =>
+  JSON.stringify([effect, principals, actions, match, conditions, priority])
+
+const isOfEverybody = (effect: Rule['effect'], rule: Rule | undefined): rule is Rule =>
+  rule?.effect === effect && rule.principals.includes('*')
 
 function keysOf(match: Rule['match']): string {
   return match === undefined ? words.everyObject : words.keysThat(words.matchTypes[match.type], match.pattern)
@@ -152,10 +152,20 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
   const { ask, question } = useOpenQuestion()
   const submit = async (): Promise<'stay' | void> => {
     const next = ruleOf(form.getValues())
-    if (!opensMore(next, rule)) return onSave(next)
-    await onCheck(next)
-    const limits = next.conditions === undefined ? {} : { limits: words.ifConditions }
-    if (!(await ask([{ verbs: verbsOf(next.actions), objects: keysOf(next.match), ...limits }]))) return 'stay'
+    const isOther = rule === undefined || reachOf(next) !== reachOf(ruleOf(valuesOf(rule)))
+    const effects: OpenEffect[] = []
+    if (isOther && isOfEverybody('allow', next)) {
+      const limits = next.conditions === undefined ? {} : { limits: words.ifConditions }
+      effects.push({ verbs: verbsOf(next.actions), objects: keysOf(next.match), ...limits })
+    }
+    // What it denied may be open to everybody by something else.
+    const denied = isOther && isOfEverybody('deny', rule)
+    if (effects.length > 0 || denied) {
+      const { openings } = await onCheck(next)
+      if (denied)
+        effects.push(...openings.filter(({ name, blocked }) => name !== next.id && !blocked).map(effectOfOpening))
+    }
+    if (!(await ask(effects, denied && <Text size="sm">{words.deniedOther}</Text>))) return 'stay'
     await onSave(next)
   }
   const prefix = `rules.${place}.`

@@ -3,37 +3,63 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
-import { Openings } from '../access/openings.tsx'
+import { type Opening, Openings } from '../access/openings.tsx'
 import { BucketSetting } from './bucket-setting.tsx'
 
 export function BlockPublic({ bucket }: { bucket: string }) {
   const params = { bucket }
+  const { ask, question } = useAskFirst()
   return (
-    <BucketSetting
-      bucket={bucket}
-      id="block-public"
-      needs={['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']}
-      title={texts.bucket.block}
-      hint={texts.bucket.blockHint}
-      stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}
-      load={signal => call('getBucketBlockPublic', { params, signal })}
-      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } })}
-    >
-      {(block, change, stored) => (
-        <>
-          <Switch
-            label={texts.bucket.ownBlock}
-            checked={block.enabled}
-            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
-          />
-          {block.enabled && !stored.enabled && <Closes bucket={bucket} />}
-          {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
-        </>
-      )}
-    </BucketSetting>
+    <>
+      <BucketSetting
+        bucket={bucket}
+        id="block-public"
+        needs={['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']}
+        title={texts.bucket.block}
+        hint={texts.bucket.blockHint}
+        stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}
+        load={signal => call('getBucketBlockPublic', { params, signal })}
+        save={async ({ enabled, cluster }, stored) => {
+          const opened = stored.enabled && !enabled && !cluster ? await openedBy(bucket) : []
+          const isOpened = opened === undefined || opened.length > 0
+          const text =
+            opened === undefined ? (
+              <Text size="sm">{words.opensUnknown}</Text>
+            ) : (
+              <Openings bucket={bucket} openings={opened} />
+            )
+          if (isOpened && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
+          return call('setBucketBlockPublic', { params, body: { enabled } })
+        }}
+      >
+        {(block, change, stored) => (
+          <>
+            <Switch
+              label={texts.bucket.ownBlock}
+              checked={block.enabled}
+              onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
+            />
+            {block.enabled && !stored.enabled && <Closes bucket={bucket} />}
+            {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
+          </>
+        )}
+      </BucketSetting>
+      {question}
+    </>
   )
+}
+
+/** What the block keeps closed. Undefined for whoever may not see it. */
+async function openedBy(bucket: string): Promise<readonly Opening[] | undefined> {
+  try {
+    return (await call('getAccessRules', { params: { bucket } })).openings
+  } catch (error) {
+    if (error instanceof Problem && error.status === 403) return undefined
+    throw error
+  }
 }
 
 const words = texts.accessRules

@@ -16,6 +16,7 @@ import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { effectOfOpening, useOpenQuestion } from '../access/open-question.tsx'
+import type { Opening } from '../access/openings.tsx'
 import { SimpleAccess } from './simple-access.tsx'
 import { WithoutPolicy } from './without-policy.tsx'
 
@@ -107,11 +108,15 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
       if (errors.length > 0) throw new Error(texts.policies.mistakes(errors.length))
       const before = new Set(statementsOf(document).map(reachOf))
       const wanted = statementsOf(JSON.parse(text))
-      const opened = openings.filter(({ statement }) => !before.has(reachOf(wanted[statement])))
-      return opened.map(({ opens }) => effectOfOpening(opens))
+      const after = new Set(wanted.map(reachOf))
+      // What a statement refused may be open to everybody by another one, or by a rule.
+      const denied = statementsOf(document).some(one => isDeny(one) && !after.has(reachOf(one)))
+      const opened = openings.filter(({ statement }) => denied || !before.has(reachOf(wanted[statement])))
+      const others = denied ? await otherOpenings(bucket) : []
+      return { denied, effects: [...opened.map(({ opens }) => opens), ...others].map(effectOfOpening) }
     },
-    async onSuccess(effects) {
-      if (await ask(effects)) saving.mutate()
+    async onSuccess({ denied, effects }) {
+      if (await ask(effects, denied && <Text size="sm">{texts.accessRules.deniedOther}</Text>)) saving.mutate()
     },
   })
   const save = () => {
@@ -164,3 +169,14 @@ function statementsOf(document: object | undefined): readonly unknown[] {
 
 /** Of a statement: two with the same open the same. */
 const reachOf = (statement: unknown) => JSON.stringify({ ...(statement as object), Sid: undefined })
+
+const isDeny = (statement: unknown): boolean => (statement as { readonly Effect?: unknown }).Effect === 'Deny'
+
+/** What lets everybody in beside the policy. Whoever may not ask is told of the policy alone. */
+async function otherOpenings(bucket: string): Promise<readonly Opening[]> {
+  const asked = call('getAccessRules', { params: { bucket } }).catch(error => {
+    if (error instanceof Problem && error.status === 403) return { openings: [] }
+    throw error
+  })
+  return (await asked).openings.filter(({ source, blocked }) => source !== 'bucket-policy' && !blocked)
+}

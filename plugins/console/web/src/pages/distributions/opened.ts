@@ -32,8 +32,10 @@ interface Pattern {
 /** Of everything that no other behavior decides about. */
 const everything: Pattern = { type: 'prefix', pattern: '/' }
 const shownNever = 0
-const shownRestricted = 1
-const shownToAll = 2
+/** To fewer addresses, or with more restrictions, than the draft. */
+const shownToFewer = 1
+const shownRestricted = 2
+const shownToAll = 3
 
 /** How far a pattern is shown; the first that matches a path decides. */
 interface Element {
@@ -44,8 +46,9 @@ interface Element {
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
   const isSameOrigin = originOf(draft) === originOf(stored)
   const after = elementsOf(draft)
-  const before = isSameOrigin ? elementsOf(stored) : [{ of: everything, level: shownNever }]
-  const former = isSameOrigin ? fallbacksOf(stored) : new Map<string, number>()
+  const restricted = isLooser(draft.restrictions, stored.restrictions) ? shownToFewer : shownRestricted
+  const before = isSameOrigin ? elementsOf(stored, restricted) : [{ of: everything, level: shownNever }]
+  const former = isSameOrigin ? fallbacksOf(stored, restricted) : new Map<string, number>()
   const opened = before.flatMap((closed, index) => openedWithin(closed, before.slice(0, index), after))
   for (const [path, level] of fallbacksOf(draft)) {
     const object = { type: 'glob', pattern: path }
@@ -86,9 +89,9 @@ function leastOf(elements: readonly Element[], path: Pattern): number {
   return least
 }
 
-function elementsOf(published: Published): readonly Element[] {
+function elementsOf(published: Published, restricted = shownRestricted): readonly Element[] {
   const { defaultBehavior, behaviors } = published
-  const levelFor = levelsOf(published)
+  const levelFor = levelsOf(published, restricted)
   return [
     ...behaviors.map(({ access, pathPattern = everything }) => ({ of: pathPattern, level: levelFor(access) })),
     { of: everything, level: levelFor(defaultBehavior.access) },
@@ -96,9 +99,9 @@ function elementsOf(published: Published): readonly Element[] {
 }
 
 /** Objects that are shown for unknown paths and with errors, whatever is said about their own paths. */
-function fallbacksOf(published: Published): ReadonlyMap<string, number> {
+function fallbacksOf(published: Published, restricted = shownRestricted): ReadonlyMap<string, number> {
   const { defaultBehavior, behaviors } = published
-  const levelFor = levelsOf(published)
+  const levelFor = levelsOf(published, restricted)
   const found = new Map<string, number>()
   for (const { access, spaFallback } of [...behaviors, defaultBehavior]) {
     const path = spaFallback || defaultBehavior.spaFallback || ''
@@ -112,8 +115,8 @@ function fallbacksOf(published: Published): ReadonlyMap<string, number> {
   return found
 }
 
-function levelsOf(published: Published): (access: string | undefined) => number {
-  const shown = shownOf(published)
+function levelsOf(published: Published, restricted: number): (access: string | undefined) => number {
+  const shown = shownOf(published, restricted)
   const common = published.defaultBehavior.access || 'public'
   return access => ((access || common) === 'public' ? shown : shownNever)
 }
@@ -136,12 +139,28 @@ function covers(one: Pattern, other: Pattern): boolean {
 }
 
 /** How far what is public is shown. */
-function shownOf({ enabled, mode, restrictions: { sourceIp, originSecretHeader } }: Published): number {
+function shownOf(
+  { enabled, mode, restrictions: { sourceIp, originSecretHeader } }: Published,
+  restricted = shownRestricted,
+): number {
   // In the mode s3 the rights of the bucket decide.
   if (!enabled || mode !== 'website') return shownNever
   const addresses = [...(sourceIp?.allow ?? []), ...(sourceIp?.deny ?? [])]
-  return addresses.length > 0 || (originSecretHeader?.name ?? '') !== '' ? shownRestricted : shownToAll
+  return addresses.length > 0 || (originSecretHeader?.name ?? '') !== '' ? restricted : shownToAll
 }
+
+/** Whether some get in whom the stored restrictions refuse, as far as lists of addresses can be compared. */
+function isLooser(draft: Published['restrictions'], stored: Published['restrictions']): boolean {
+  const [allow, deny] = (['allow', 'deny'] as const).map(list => ({
+    before: stored.sourceIp?.[list] ?? [],
+    after: draft.sourceIp?.[list] ?? [],
+  }))
+  const isWider = allow!.before.length > 0 && (allow!.after.length === 0 || !isWithin(allow!.after, allow!.before))
+  const [header = '', wanted = ''] = [stored.originSecretHeader?.name, draft.originSecretHeader?.name]
+  return isWider || !isWithin(deny!.before, deny!.after) || (header !== '' && wanted === '')
+}
+
+const isWithin = (some: readonly string[], all: readonly string[]): boolean => some.every(one => all.includes(one))
 
 const originOf = ({ origin: { bucket, pathPrefix } }: Published): string => `${bucket}/${pathPrefix ?? ''}`
 

@@ -24,7 +24,14 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
     const place = places(alias)
     return place === undefined || place === 'none' ? alias : `${place.scheme}://${alias}${place.port}`
   })
-  const form = useForm({ initialValues: { path: signedPath(of), origin: '', expiresInSeconds: '86400', ip: '' } })
+  const form = useForm({
+    initialValues: { path: signedPath(of), origin: '', expiresInSeconds: '86400', ip: '' },
+    onValuesChange(now, before) {
+      // What is typed as a path may be sent as a whole address.
+      if (now.path !== before.path || now.origin !== before.origin)
+        for (const sent of ['url', 'domain']) form.clearFieldError(sent)
+    },
+  })
   const [url, setUrl] = useState<string>()
   const sign = async () => {
     const { path, origin: chosen, expiresInSeconds, ip } = form.getValues()

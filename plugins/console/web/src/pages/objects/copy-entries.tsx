@@ -50,11 +50,17 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const { bucket: target, place, move, overwrite } = form.values
   const run = async () => {
     const steps = one === undefined ? await stepsOf(bucket, entries, place) : [{ ...one, from: one.id, to: place }]
-    if (target === bucket && steps.some(({ from, to, versionId }) => from === to && versionId === undefined)) {
+    if (
+      target === bucket &&
+      steps.some(({ from, to, versionId }) => nameOf(from) === nameOf(to) && versionId === undefined)
+    ) {
       throw problemAt('/place', texts.objects.sameKey)
     }
+    // A folder, and something in it that was found by its name.
+    if (new Set(steps.map(({ from }) => from)).size < steps.length) throw problemAt('/place', texts.objects.chosenTwice)
     // Of entries found in different folders.
-    if (new Set(steps.map(({ to }) => to)).size < steps.length) throw problemAt('/place', texts.objects.sameNames)
+    if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
+      throw problemAt('/place', texts.objects.sameNames)
     try {
       await copyAll({ bucket, target, move, overwrite, steps, onStep: done => setProgress([done, steps.length]) })
     } finally {
@@ -152,7 +158,7 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyA
   const copy = async ({ from, versionId, to }: Step): Promise<boolean> => {
     const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
     try {
-      if (target === bucket && (await gone.get(to)) === false) throw new Error(texts.objects.placeNotFree(to))
+      if (target === bucket && (await gone.get(nameOf(to))) === false) throw new Error(texts.objects.placeNotFree(to))
       await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
       return true
     } catch (error) {
@@ -167,26 +173,30 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyA
   const work = async () => {
     for (let step = ordered[next++]; step !== undefined; step = ordered[next++]) {
       const copying = copy(step)
-      gone.set(step.from, copying)
+      gone.set(nameOf(step.from), copying)
       await copying
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
-  // Of one object the server's words stand at the field.
-  if (failures.length > 0 && steps.length === 1) throw inForm(last)
+  // Of one object the server's words stand at the field; so do those of a bucket, which are the same for all.
+  const isOfBucket = last instanceof Problem && ['bucket_not_found', 'uri_too_long'].includes(last.code)
+  if (failures.length > 0 && (steps.length === 1 || isOfBucket)) throw inForm(last)
   if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
 }
 
+/** The server takes a key in any Unicode form as the same, unless it is set not to. */
+const nameOf = (key: string): string => key.normalize('NFC')
+
 /** Each behind the one whose place it takes. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
-  const bySource = new Map(steps.map(step => [step.from, step]))
+  const bySource = new Map(steps.map(step => [nameOf(step.from), step]))
   const ordered = new Set<Step>()
   for (const step of steps) {
     const chain: Step[] = []
     let at: Step | undefined = step
     while (at !== undefined && !ordered.has(at) && !chain.includes(at)) {
       chain.push(at)
-      at = bySource.get(at.to)
+      at = bySource.get(nameOf(at.to))
     }
     for (const one of chain.reverse()) ordered.add(one)
   }

@@ -89,6 +89,10 @@ export function EditDescription(props: EditDescriptionProps) {
       title={texts.objects.editTitle(details.key)}
       submit={texts.common.save}
       onSubmit={save}
+      onConflict={async () => {
+        onClose()
+        await queryClient.invalidateQueries({ queryKey: ['object', bucket, details.key] })
+      }}
       onClose={onClose}
     >
       {canDescribe && (

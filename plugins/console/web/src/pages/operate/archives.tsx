@@ -14,7 +14,7 @@ const words = texts.tools
 
 /** Documents that can let in those who have no credentials. */
 const decidesAccess =
-  /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|access-rules|object-ownership)$|config\/access$)/
+  /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
 const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds
@@ -33,8 +33,9 @@ export function Archives() {
   const mayChange = useMay('admin:ConfigUpdate')
   const { cluster, config } = words.kinds
   const { ask, question } = useAskFirst()
-  const confirm = async ({ created = [], changed = [] }: Result): Promise<boolean> => {
-    const names = [...created, ...changed].filter(name => decidesAccess.test(name))
+  const confirm = async ({ created = [], changed = [], removed }: Result): Promise<boolean> => {
+    // What is removed may have closed something.
+    const names = [...created, ...changed, ...removed].filter(name => decidesAccess.test(name))
     if (names.length === 0) return true
     const shown = names.slice(0, namesShownMax)
     const more = names.length - shown.length
@@ -83,16 +84,15 @@ async function typeOf(kind: Kind, file: File): Promise<string> {
 }
 
 function Changes({ result }: { result: Result }) {
-  const { dryRun, bucketsCreated, created, changed, removed, ...counts } = result
-  // The import of a configuration tells what it removes, and not which of the other keys differ.
-  const isCompared = created !== undefined && changed !== undefined
+  const { dryRun, bucketsCreated, created = [], changed = [], fields = {}, removed, ...counts } = result
+  const withFields = (name: string) => (fields[name] === undefined ? name : `${name} (${fields[name].join(', ')})`)
   const changes = [
     [words.created, bucketsCreated],
-    [words.documentsCreated, created ?? []],
-    [words.changed, changed ?? []],
+    [words.documentsCreated, created],
+    [words.changed, changed.map(withFields)],
     [words.removed, removed],
   ] as const
-  const isSame = isCompared && changes.every(([, names]) => names.length === 0)
+  const isSame = changes.every(([, names]) => names.length === 0)
   const documents = Object.values(counts.documents ?? {}).reduce((sum, count) => sum + count, 0)
   const contents = Object.entries({ ...counts, documents }).flatMap(([name, count]) => {
     const [one, many] = wordsOf(name)
@@ -107,7 +107,6 @@ function Changes({ result }: { result: Result }) {
       <Facts facts={changes.map(([label, names]) => [label, names.join(', ')])} />
       <Text size="sm">
         {contents.length === 0 ? words.fileIsEmpty : words.fileHas(new Intl.ListFormat('en').format(contents))}
-        {!isCompared && ` ${words.notCompared}`}
       </Text>
     </Alert>
   )

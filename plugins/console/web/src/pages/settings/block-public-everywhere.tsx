@@ -1,6 +1,7 @@
-import { NativeSelect, Switch } from '@mantine/core'
+import { NativeSelect, Switch, Text } from '@mantine/core'
 import { call } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { Setting } from '../../parts/setting.tsx'
 import { texts } from '../../texts/index.ts'
@@ -10,44 +11,58 @@ const words = texts.server
 
 export function BlockPublicEverywhere() {
   const mayChange = [useMay('s3:PutAccountPublicAccessBlock'), useMay('admin:ConfigUpdate')].includes(true)
+  const { ask, question } = useAskFirst()
   return (
-    <Setting
-      title={words.blockPublic}
-      hint={words.blockPublicHint}
-      queryKey={['block-public']}
-      stale={[
-        ['buckets'],
-        ['bucket'],
-        ['bucket-setting'],
-        ['access-rules'],
-        ['config'],
-        ['distributions'],
-        ['distribution'],
-      ]}
-      load={signal => call('getBlockPublic', { signal })}
-      save={({ enabled, mode }) => call('setBlockPublic', { body: { enabled, mode } })}
-    >
-      {(block, change, stored, errors) => (
-        <>
-          <Switch
-            label={words.blockPublicOn}
-            checked={block.enabled}
-            disabled={!mayChange}
-            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
-          />
-          {block.enabled && !stored.enabled && <ClosedEverywhere />}
-          {block.enabled && (
-            <NativeSelect
-              label={words.blockMode}
-              data={choicesOf(words.blockModes)}
-              value={block.mode}
-              error={errors.mode}
+    <>
+      <Setting
+        title={words.blockPublic}
+        hint={words.blockPublicHint}
+        queryKey={['block-public']}
+        stale={[
+          ['buckets'],
+          ['bucket'],
+          ['bucket-setting'],
+          ['access-rules'],
+          ['config'],
+          ['distributions'],
+          ['distribution'],
+        ]}
+        load={signal => call('getBlockPublic', { signal })}
+        save={async ({ enabled, mode }, stored) => {
+          if (stored.enabled && !enabled && !(await ask(opensEverywhere))) return 'stay'
+          return call('setBlockPublic', { body: { enabled, mode } })
+        }}
+      >
+        {(block, change, stored, errors) => (
+          <>
+            <Switch
+              label={words.blockPublicOn}
+              checked={block.enabled}
               disabled={!mayChange}
-              onChange={event => change({ ...block, mode: event.currentTarget.value as typeof block.mode })}
+              onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
             />
-          )}
-        </>
-      )}
-    </Setting>
+            {block.enabled && !stored.enabled && <ClosedEverywhere />}
+            {block.enabled && (
+              <NativeSelect
+                label={words.blockMode}
+                data={choicesOf(words.blockModes)}
+                value={block.mode}
+                error={errors.mode}
+                disabled={!mayChange}
+                onChange={event => change({ ...block, mode: event.currentTarget.value as typeof block.mode })}
+              />
+            )}
+          </>
+        )}
+      </Setting>
+      {question}
+    </>
   )
+}
+
+/** Before public access is not blocked any more. */
+export const opensEverywhere = {
+  title: words.opensTitle,
+  action: words.opensConfirm,
+  text: <Text size="sm">{words.opensText}</Text>,
 }

@@ -6,6 +6,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
@@ -14,6 +15,7 @@ import { Prose } from '../../parts/prose.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
+import { opensEverywhere } from './block-public-everywhere.tsx'
 import type { Subsystem, Values } from './settings.tsx'
 
 const words = texts.settings
@@ -35,6 +37,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   const queryClient = useQueryClient()
   const mayChange = useMay('admin:ConfigUpdate')
   const [isResetting, setResetting] = useState(false)
+  const { ask, question } = useAskFirst()
   const refresh = () =>
     Promise.all([['config'], ['block-public']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
   const stored = Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? key.default]))
@@ -50,9 +53,13 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   })
   const saving = useMutation({
     async mutationFn() {
+      const opens = name === 'access' && values?.block_public === 'on' && changesOf(form).block_public === 'off'
+      if (opens && !(await ask(opensEverywhere))) return undefined
       return call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changesOf(form) } })
     },
-    async onSuccess({ notApplied }) {
+    async onSuccess(saved) {
+      if (saved === undefined) return
+      const { notApplied } = saved
       const message = notApplied.length === 0 ? texts.common.saved : words.afterRestart(notApplied.join(', '))
       notifications.show({ color: notApplied.length === 0 ? 'teal' : 'orange', message })
       await refresh()
@@ -96,6 +103,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
           </Group>
         )}
       </Stack>
+      {question}
       {isResetting && (
         <ConfirmDeletion
           title={isNamed ? words.removeTitle(name) : words.resetTitle(name)}

@@ -72,6 +72,8 @@ export const accessRules = {
   more: (count: number) => `${formatCount(count)} more actions`,
   closesTitle: 'When you save this, requests without credentials are refused (403) here:',
   closesNothing: 'Nothing opens this bucket to everybody now, so nobody is refused by it.',
+  opensUnknown:
+    'What it keeps closed you may not see: rules, policies and distributions that let everybody in take effect at once.',
   closesUnknown:
     'What it closes you may not see: rules, policies and distributions that let everybody in stop working.',
   rules: 'Rules',
@@ -83,6 +85,7 @@ export const accessRules = {
   remove: (id: string) => `Remove rule ${id}`,
   removeTitle: (id: string) => `Remove rule ${id}?`,
   removeAllow: 'Clients that only this rule lets in are refused from now on.',
+  deniedOther: 'Until now there is a rule or a statement that refuses some of it: that one changes.',
   removeDeny: 'Clients that only this rule refuses get in where other rules or policies allow it.',
   id: 'Name',
   effect: 'The rule',

@@ -117,6 +117,7 @@ export const objects = {
   placeNotFree: (key: string) => `${key}, whose place it would take, has not gone.`,
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
   describedInPart: 'The headers and the metadata are stored, the tags are not.',
+  chosenTwice: 'A folder is selected, and something in it as well: select one of them.',
   sameNames: 'Two of them have the same name: one would replace the other there.',
   sameKey: 'That is where it is already.',
   openFolder: 'Open a folder',

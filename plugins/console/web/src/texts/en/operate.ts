@@ -236,11 +236,10 @@ export const tools = {
   } as const,
   mayOpenTitle: 'Import what decides who gets in?',
   mayOpen:
-    'What the file says is in force at once. These may let in people without credentials: everybody, or whoever has a signed link:',
+    'What the file says is in force at once. By these, people without credentials may get in: everybody, or whoever has a signed link:',
   same: 'The server has it all: nothing changes.',
   fileHas: (contents: string) => `The file has ${contents}.`,
   fileIsEmpty: 'The file is empty.',
-  notCompared: 'They are set as they stand there, also where the server has them already.',
   created: 'Made buckets',
   documentsCreated: 'Made',
   changed: 'Changed',

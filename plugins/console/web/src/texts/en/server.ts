@@ -42,6 +42,10 @@ export const server = {
   blockPublicHint:
     'Whatever policies, rules and access control lists of any bucket say, nobody gets in without credentials.',
   blockPublicOn: 'Block public access in every bucket',
+  opensTitle: 'Block public access no longer?',
+  opensText:
+    'What policies, rules, access control lists and distributions open to everybody is open at once, without credentials, in every bucket that has no block of its own.',
+  opensConfirm: 'Yes, block no longer',
   closesTitle: 'When you save this, nobody gets in without credentials any more (403):',
   closesNothing: 'Nothing is open to everybody now, so nobody is refused by it.',
   closedBuckets: 'Buckets that everybody may read, list or write now, at least in part:',
