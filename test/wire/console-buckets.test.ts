@@ -171,6 +171,7 @@ if (withoutBrowser !== false) {
     await question.getByText('will be able to read every object').waitFor()
     await refuse()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Close and lose it' }).click()
     await dialog.waitFor({ state: 'detached' })
 
     // The block of the bucket, and that of all buckets.

@@ -213,7 +213,7 @@ if (withoutBrowser !== false) {
     for (const key of ['album/one', 'album/deep/two', 'three']) {
       await admin.call('POST', `/buckets/photos/objects/upload?key=${key}`, key)
     }
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /404 POST .*download-zip/)
+    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /404 POST .*(download-zip|copy)/)
     await signIn(page, '/buckets/photos')
     await page.getByLabel('Select album/').check()
     await page.getByLabel('Select three').check()
@@ -225,7 +225,12 @@ if (withoutBrowser !== false) {
     for (const name of ['album/one', 'album/deep/two', 'three']) t.ok(archive.includes(name), `the archive has ${name}`)
     await page.getByRole('button', { name: 'Copy or move' }).click()
     const copy = page.getByRole('dialog')
+    const bucket = copy.getByRole('combobox', { name: 'To bucket' })
+    await bucket.fill('nosuch')
     await copy.getByLabel('Into folder').fill('copies')
+    await copy.getByRole('button', { name: 'Copy or move' }).click()
+    await eventually('the bucket is wrong', async () => (await bucket.getAttribute('aria-invalid')) === 'true')
+    await bucket.fill('photos')
     await copy.getByRole('button', { name: 'Copy or move' }).click()
     await copy.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'copies/' }).waitFor()

@@ -428,7 +428,11 @@ if (withoutBrowser !== false) {
     await question.getByText('will be able to read every object of this bucket, without credentials').waitFor()
     t.match(await admin.call('GET', '/buckets/site/access-rules'), { rules: { length: 1 } }, 'nothing is stored yet')
     await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+    // Who thinks better of the question has not given up what is typed.
+    await page.getByRole('button', { name: 'Close and lose it' }).click()
+    await dialog.waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: 'Add rule' }).click()
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('no-drafts')

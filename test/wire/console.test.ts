@@ -669,6 +669,17 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').nth(1).waitFor()
     t.match(await admin.call('GET', '/config/api'), { settings: { requests_max: '77', requests_deadline: '33s' } })
+    // Of one key the other value is told before it is replaced.
+    await deadline.fill('44s')
+    await admin.call('PATCH', '/config/api', { settings: { requests_deadline: '99s' } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has set it to “99s” meanwhile').waitFor()
+    t.match(await admin.call('GET', '/config/api'), { settings: { requests_deadline: '99s' } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually(
+      'it is replaced',
+      async () => (await admin.call('GET', '/config/api')).settings.requests_deadline === '44s',
+    )
     await admin.call('DELETE', '/config/api')
     t.same(flaws, [])
   })

@@ -27,7 +27,7 @@ export default defineCommand<Partial<UploadOptions>>({
     } catch (error) {
       if (!(error instanceof AdminError) || error.code !== 'already_exists') throw error
       throw conflictError(
-        error.message.replace('PUT replaces it', `\`svcctl dist cert replace ${alias}/${id}\` replaces it`),
+        error.message.replace('replace that one', `\`svcctl dist cert replace ${alias}/${id}\` replaces it`),
       )
     }
     noteChain(context, body.certificate)

@@ -15,7 +15,7 @@ export interface ConfirmDeletionProps {
   /** What the button says; default: delete. */
   readonly action?: string
   /** Then the dialog closes, unless it resolves with `stay`: something else has taken its place. */
-  readonly onConfirm: () => Promise<'stay' | undefined | void>
+  readonly onConfirm: () => Promise<'stay' | 'declined' | undefined | void>
   /** What follows, such as reading lists again. A failure of it is told as its own, for what was asked is done. */
   readonly onDone?: () => Promise<unknown>
   readonly onClose: () => void
@@ -34,7 +34,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
       return outcome
     },
     onSuccess: outcome => {
-      if (outcome !== 'stay') onClose()
+      if (outcome !== 'stay' && outcome !== 'declined') onClose()
     },
   })
   return (

@@ -15,8 +15,8 @@ export interface FormDialogProps {
   /** What the button says; absent where there is nothing to send any more. */
   readonly submit?: string
   readonly size?: 'md' | 'lg' | 'xl'
-  /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
-  readonly onSubmit: () => Promise<'stay' | undefined | void>
+  /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`, or with `declined` where somebody has thought better of it. */
+  readonly onSubmit: () => Promise<'stay' | 'declined' | undefined | void>
   /** Gets the server's words for its fields, and says whether anything was typed. */
   readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
   /** Whether anything was typed, where there is no such form. */
@@ -47,7 +47,7 @@ export function FormDialog({
     },
     onSuccess: outcome => {
       form?.setErrors({})
-      if (outcome !== 'stay') onClose()
+      if (outcome !== 'stay' && outcome !== 'declined') onClose()
     },
     onError: error => form?.setErrors(formErrorsOf(error)),
     onSettled: () => {
@@ -75,7 +75,7 @@ export function FormDialog({
             )}
             {children}
             <Unsaved
-              isDirty={isDirty && submit !== undefined && !sending.isSuccess}
+              isDirty={isDirty && submit !== undefined && (!sending.isSuccess || sending.data === 'declined')}
               isQuiet
               isLeaving={() => isSending.current}
             />

@@ -150,7 +150,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
     rule?.conditions === undefined ? [] : ['conditions'],
   )
   const { ask, question } = useOpenQuestion()
-  const submit = async (): Promise<'stay' | void> => {
+  const submit = async (): Promise<'declined' | void> => {
     const next = ruleOf(form.getValues())
     const isOther = rule === undefined || reachOf(next) !== reachOf(ruleOf(valuesOf(rule)))
     const effects: OpenEffect[] = []
@@ -165,7 +165,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
       if (denied)
         effects.push(...openings.filter(({ name, blocked }) => name !== next.id && !blocked).map(effectOfOpening))
     }
-    if (!(await ask(effects, denied && <Text size="sm">{words.deniedOther}</Text>))) return 'stay'
+    if (!(await ask(effects, denied && <Text size="sm">{words.deniedOther}</Text>))) return 'declined'
     await onSave(next)
   }
   const prefix = `rules.${place}.`

@@ -18,8 +18,8 @@ export interface EditLifecycleRuleProps {
   readonly rule?: LifecycleRule
   /** Index that the rule has, or gets, among the rules: errors of the server name it. */
   readonly place: number
-  /** Resolves with `stay` if it was not saved after all. */
-  readonly onSave: (rule: LifecycleRule) => Promise<'stay' | undefined>
+  /** Resolves with `declined` if it was not saved after all. */
+  readonly onSave: (rule: LifecycleRule) => Promise<'declined' | undefined>
   /** Told when it is saved. */
   readonly onChanged: () => Promise<void>
   readonly onClose: () => void
@@ -108,7 +108,7 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
     if (newerNoncurrentVersions !== '' && noncurrentDays === '')
       throw problemAt('/noncurrentDays', texts.common.missing)
     const outcome = await onSave(ruleOf(form.getValues()))
-    if (outcome !== 'stay') await onChanged()
+    if (outcome !== 'declined') await onChanged()
     return outcome
   }
   /** Rules have no identity: which of them was edited is not known any more. */

@@ -14,8 +14,8 @@ import type { LifecycleRules } from './lifecycle.tsx'
 export interface LifecycleJsonProps {
   readonly label: string
   readonly rules: LifecycleRules
-  /** Resolves with `stay` if they were not saved after all. */
-  readonly onSave: (rules: LifecycleRules) => Promise<'stay' | undefined>
+  /** Resolves with `declined` if they were not saved after all. */
+  readonly onSave: (rules: LifecycleRules) => Promise<'declined' | undefined>
   readonly onChanged: () => Promise<void>
 }
 
@@ -24,7 +24,7 @@ export function LifecycleJson({ label, rules, onSave, onChanged }: LifecycleJson
   const [text, setText] = useState(stored)
   const saving = useMutation({
     mutationFn: (given: string) => onSave(parsed(given)),
-    onSuccess: outcome => (outcome === 'stay' ? undefined : onChanged()),
+    onSuccess: outcome => (outcome === 'declined' ? undefined : onChanged()),
   })
   const { error, variables = '' } = saving
   const findings = useMemo(() => findingsOf(error, variables), [error, variables])

@@ -50,13 +50,13 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const mayChange = useRights(bucket).has('s3:PutLifecycleConfiguration')
   const { ask, question } = useAskFirst()
   /** All rules at once, and only if they are still those that are shown. */
-  const save = async (next: LifecycleRules): Promise<'stay' | undefined> => {
+  const save = async (next: LifecycleRules): Promise<'declined' | undefined> => {
     const deleting = deletingRules(next, rules)
     const request = { params: { bucket }, body: { rules: next }, ...asRead(etag) }
     if (deleting.length > 0) {
       // Nobody is asked about what is refused.
       await call('putBucketLifecycle', { ...request, query: { dryRun: true } })
-      if (!(await ask(deletionQuestion(deleting)))) return 'stay'
+      if (!(await ask(deletionQuestion(deleting)))) return 'declined'
     }
     await call('putBucketLifecycle', request)
     notifications.show({ color: 'teal', message: texts.common.saved })

@@ -41,8 +41,10 @@ export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
   const retry = useMutation({
     mutationFn: (ids?: readonly string[]) =>
       call('retryNotifyDeadLetters', { params: { id }, body: ids === undefined ? {} : { ids: [...ids] } }),
-    async onSuccess() {
-      notifications.show({ color: 'teal', message: words.retried(id) })
+    async onSuccess({ queued }) {
+      // Somebody else may have sent or discarded it.
+      const isSent = queued > 0
+      notifications.show({ color: isSent ? 'teal' : 'orange', message: isSent ? words.retried(id) : words.retriedNone })
       await refresh()
     },
   })

@@ -26,7 +26,12 @@ export function Healing() {
   const [isStarting, setStarting] = useState(false)
   const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo') })
   const isSingle = info.data?.mode === 'snsd'
-  const redundancy = useQuery({ ...redundancyQuery, enabled: info.data !== undefined && !isSingle })
+  // What a job has found or healed is told when it ends.
+  const redundancy = useQuery({
+    ...redundancyQuery,
+    enabled: info.data !== undefined && !isSingle,
+    refetchInterval: jobsMs,
+  })
   const cancel = async ({ id }: Job) => {
     await call('cancelHealJob', { params: { id } }).catch(notifyFailure)
     await queryClient.invalidateQueries({ queryKey: ['heal'] })
@@ -99,9 +104,13 @@ function columnsOf(onCancel: (job: Job) => void): Column<Job>[] {
 
 function StartHeal({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
-  const form = useForm({ initialValues: { bucket: '', prefix: '', deep: false, dryRun: false } })
+  const form = useForm({
+    initialValues: { bucket: '', prefix: '', deep: false, dryRun: false },
+    related: [['bucket', 'prefix']],
+  })
   const start = async () => {
-    const { bucket, prefix, deep, dryRun } = form.values
+    const { bucket: typed, prefix, deep, dryRun } = form.values
+    const bucket = typed.trim()
     const scope = { ...(bucket !== '' && { bucket }), ...(prefix !== '' && { prefix }) }
     await call('startHeal', { body: { ...scope, recursive: true, deep, dryRun } })
     await queryClient.invalidateQueries({ queryKey: ['heal'] })
@@ -120,7 +129,11 @@ function StartHeal({ onClose }: { onClose: () => void }) {
         {...form.getInputProps('bucket')}
       />
       <TextInput label={texts.operate.prefix} {...form.getInputProps('prefix')} />
-      <Checkbox label={texts.operate.deep} {...form.getInputProps('deep', { type: 'checkbox' })} />
+      <Checkbox
+        label={texts.operate.deep}
+        description={texts.operate.deepHint}
+        {...form.getInputProps('deep', { type: 'checkbox' })}
+      />
       <Checkbox label={texts.operate.dryRun} {...form.getInputProps('dryRun', { type: 'checkbox' })} />
     </FormDialog>
   )

@@ -82,6 +82,8 @@ export const operate = {
   failed: 'Failed',
   started: 'Started',
   deep: 'Read every byte',
+  deepHint:
+    'Without it a job goes by the records: it does not notice files that are missing or damaged on a drive that works.',
   dryRun: 'Only look, change nothing',
 }
 
@@ -178,6 +180,7 @@ export const events = {
   ruleTarget: 'Target',
   ruleEvents: 'Events',
   suffix: 'Suffix',
+  retriedNone: 'It is not there any more: nothing is sent.',
   retried: (id: string) => `What was given up is sent to ${id} again.`,
 }
 

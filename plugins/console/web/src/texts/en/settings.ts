@@ -14,6 +14,7 @@ export const settings = {
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText: 'All of its values go. It cannot be undone: the values are not kept.',
+  setMeanwhile: (value: string) => `Somebody else has set it to “${value}” meanwhile. Save again to replace that.`,
   isReset: (name: string) => `${name} is reset.`,
   isRemoved: (name: string) => `${name} is removed.`,
   add: 'Add target',
