@@ -197,6 +197,19 @@ if (withoutBrowser !== false) {
     await noLonger.getByRole('button', { name: 'Cancel' }).click()
     await noLonger.waitFor({ state: 'detached' })
     t.equal(await visit(), 403)
+    await page.goto(new URL('/settings?open=access', page.url()).href)
+    await page
+      .getByLabel(/^block_public/)
+      .first()
+      .click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await noLonger.getByRole('button', { name: 'Cancel' }).click()
+    await noLonger.waitFor({ state: 'detached' })
+    t.equal(await visit(), 403)
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await dialog.getByText('is open at once, without credentials').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
 
     // A configuration that is imported.
     await page.goto(new URL('/tools', page.url()).href)

@@ -163,7 +163,11 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
     if (effects.length > 0 || denied) {
       const { openings } = await onCheck(next)
       if (denied)
-        effects.push(...openings.filter(({ name, blocked }) => name !== next.id && !blocked).map(effectOfOpening))
+        effects.push(
+          ...openings
+            .filter(({ source, name, blocked }) => !blocked && (source !== 'access-rule' || name !== next.id))
+            .map(effectOfOpening),
+        )
     }
     if (!(await ask(effects, denied && <Text size="sm">{words.deniedOther}</Text>))) return 'declined'
     await onSave(next)

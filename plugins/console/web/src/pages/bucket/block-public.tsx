@@ -1,12 +1,13 @@
 import { Alert, Switch, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
-import { type Opening, Openings } from '../access/openings.tsx'
+import { Openings } from '../access/openings.tsx'
 import { BucketSetting } from './bucket-setting.tsx'
 
 export function BlockPublic({ bucket }: { bucket: string }) {
@@ -23,15 +24,8 @@ export function BlockPublic({ bucket }: { bucket: string }) {
         stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}
         load={signal => call('getBucketBlockPublic', { params, signal })}
         save={async ({ enabled, cluster }, stored) => {
-          const opened = stored.enabled && !enabled && !cluster ? await openedBy(bucket) : []
-          const isOpened = opened === undefined || opened.length > 0
-          const text =
-            opened === undefined ? (
-              <Text size="sm">{words.opensUnknown}</Text>
-            ) : (
-              <Openings bucket={bucket} openings={opened} />
-            )
-          if (isOpened && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
+          const text = stored.enabled && !enabled && !cluster ? await openedBy(bucket) : null
+          if (text !== null && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
           return call('setBucketBlockPublic', { params, body: { enabled } })
         }}
       >
@@ -52,12 +46,19 @@ export function BlockPublic({ bucket }: { bucket: string }) {
   )
 }
 
-/** What the block keeps closed. Undefined for whoever may not see it. */
-async function openedBy(bucket: string): Promise<readonly Opening[] | undefined> {
+/** What the block keeps closed; null if that is nothing. */
+async function openedBy(bucket: string): Promise<ReactNode> {
   try {
-    return (await call('getAccessRules', { params: { bucket } })).openings
+    const { openings, objectLists } = await call('getAccessRules', { params: { bucket } })
+    if (openings.length === 0 && !objectLists) return null
+    return (
+      <>
+        <Openings bucket={bucket} openings={openings} />
+        {objectLists && <Text size="sm">{words.objectLists}</Text>}
+      </>
+    )
   } catch (error) {
-    if (error instanceof Problem && error.status === 403) return undefined
+    if (error instanceof Problem && error.status === 403) return <Text size="sm">{words.opensUnknown}</Text>
     throw error
   }
 }

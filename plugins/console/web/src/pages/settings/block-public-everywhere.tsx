@@ -6,6 +6,7 @@ import { choicesOf } from '../../parts/choices.ts'
 import { Setting } from '../../parts/setting.tsx'
 import { texts } from '../../texts/index.ts'
 import { ClosedEverywhere } from './closed-everywhere.tsx'
+import type { Values } from './settings.tsx'
 
 const words = texts.server
 
@@ -59,6 +60,10 @@ export function BlockPublicEverywhere() {
     </>
   )
 }
+
+/** Whether these settings of this name are those that block public access. */
+export const blocksPublic = (name: string, values: Values | undefined): boolean =>
+  name === 'access' && values?.block_public === 'on'
 
 /** Before public access is not blocked any more. */
 export const opensEverywhere = {

@@ -15,7 +15,7 @@ import { Prose } from '../../parts/prose.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
-import { opensEverywhere } from './block-public-everywhere.tsx'
+import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
 import type { Subsystem, Values } from './settings.tsx'
 
 const words = texts.settings
@@ -54,7 +54,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   const saving = useMutation({
     async mutationFn() {
       await requireUnchanged(name, keys, changesOf(form), form.getInitialValues(), refresh)
-      const opens = name === 'access' && values?.block_public === 'on' && changesOf(form).block_public === 'off'
+      const opens = blocksPublic(name, values) && changesOf(form).block_public === 'off'
       if (opens && !(await ask(opensEverywhere))) return undefined
       return call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changesOf(form) } })
     },
@@ -113,6 +113,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
           onClose={() => setResetting(false)}
         >
           <Text size="sm">{isNamed ? words.removeText : words.resetText}</Text>
+          {blocksPublic(name, values) && opensEverywhere.text}
         </ConfirmDeletion>
       )}
     </form>

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { Findings } from '../../parts/findings.tsx'
@@ -15,6 +16,7 @@ import { Reasons } from '../../parts/question.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
+import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
 import type { Values } from './settings.tsx'
 
 const words = texts.settings
@@ -71,6 +73,11 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
       onClose()
     },
   })
+  const { ask, question } = useAskFirst()
+  const apply = async (config: Config) => {
+    const opens = blocksPublic('access', stored.access) && !blocksPublic('access', config.access)
+    if (!opens || (await ask(opensEverywhere))) saving.mutate(config)
+  }
   const failure = saving.error ?? looking.error
   const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])
   return (
@@ -104,13 +111,14 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
             <Button
               loading={saving.isPending}
               disabled={differencesOf(stored, wanted).length === 0}
-              onClick={() => saving.mutate(wanted)}
+              onClick={() => apply(wanted)}
             >
               {words.apply}
             </Button>
           </>
         )}
       </Group>
+      {question}
     </Stack>
   )
 }
