@@ -7,8 +7,8 @@ import { objectErrors } from './errors.ts'
 export type BucketField = 'versioning' | 'tags' | 'objectLock' | 'quotaBytes'
 
 /** The ETag of a setting: as that of documents, 32 hexadecimal digits. */
-export function etagOfField(bucket: Pick<Bucket, BucketField>, field: BucketField): string {
-  const value = bucket[field]
+export function etagOfField<Field extends BucketField>(bucket: Pick<Bucket, Field>, field: Field): string {
+  const value: unknown = bucket[field]
   const plain = value instanceof Map ? Object.fromEntries(value) : value
   return hash('sha256', canonicalJson({ [field]: plain ?? null })).slice(0, 32)
 }
