@@ -131,7 +131,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
         ...[directory!, planned, documents.plan].flatMap(({ fields }) => [...fields]),
       ]),
       removed: [
-        ...configured!.removed.map(name => `config/${name}`),
+        ...configured!.removed.map(([name]) => `config/${name}`),
         ...[directory!, planned, documents.plan].flatMap(({ removed }) => removed),
       ],
     }

@@ -119,13 +119,24 @@ export function createAdministration({ subsystems, documents, store }: Administr
     }
     refuse(problems)
     for (const documentId of removed) await requireRemovable(documentId)
-    const changed = changes.map(({ documentId, next }) => {
+    const removals = removed.map(documentId => ({ documentId, next: undefined }))
+    const differing = ({
+      documentId,
+      next,
+    }: {
+      readonly documentId: string
+      readonly next: StoredSettings | undefined
+    }) => {
       const [before, after] = [stored.get(documentId)?.value, next].map(value => textsOf(value ?? nothing))
       const keys = Object.keys({ ...before, ...after }).filter(key => before?.[key] !== after?.[key])
       return [shownName(documentId), keys] as const
-    })
-    const result = { subsystems: Object.keys(map).length, changed, removed: removed.map(shownName) }
-    const all = [...changes, ...removed.map(documentId => ({ documentId, next: undefined }))]
+    }
+    const result = {
+      subsystems: Object.keys(map).length,
+      changed: changes.map(differing),
+      removed: removals.map(differing),
+    }
+    const all = [...changes, ...removals]
     if (isDryRun === true || all.length === 0) return result
     await store.transaction(tx => {
       for (const { documentId, next } of all) {

@@ -122,8 +122,8 @@ export interface SettingsImport {
   readonly subsystems: number
   /** Subsystems with other values, and their keys that differ. */
   readonly changed: readonly (readonly [name: string, keys: readonly string[]])[]
-  /** Names of subsystems that `replace` removed, because they are not in the map. */
-  readonly removed: readonly string[]
+  /** Subsystems that `replace` removed, because they are not in the map, and their keys that were set. */
+  readonly removed: readonly (readonly [name: string, keys: readonly string[]])[]
 }
 
 /**

@@ -30,7 +30,8 @@ export const ImportResult = Type.Object(
     ),
     fields: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'By names of `changed`: the fields that differ, such as `status`. Without values.',
+        description:
+          'By names of `changed`, and subsystems of `removed` as `config/api`: the fields that differ, such as `status`. Without values.',
       }),
     ),
     removed: Type.Array(Type.String(), { description: 'With `replace`: names that are not in the file.' }),

@@ -152,18 +152,19 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('packed text is unpacked as far as it is shown, whatever it unpacks to', async t => {
-    const store = async (key: string, bytes: Buffer) => {
+  t.test('text is unpacked as far as it is shown, whatever it unpacks to, and read in its charset', async t => {
+    const store = async (key: string, bytes: Buffer, headers: object = { contentEncoding: 'gzip' }) => {
       const { url } = await admin.call('POST', '/presign', { method: 'PUT', bucket: 'photos', key })
       t.equal((await fetch(url, { method: 'PUT', body: bytes })).status, 200)
-      const body = { contentType: 'text/plain', contentEncoding: 'gzip' }
-      await admin.call('PUT', `/buckets/photos/objects/metadata?key=${key}`, body)
+      await admin.call('PUT', `/buckets/photos/objects/metadata?key=${key}`, { contentType: 'text/plain', ...headers })
     }
     const lines = Array.from({ length: 5000 }, (_, line) => `line ${line} ${line * line}`).join('\n')
     await store('packed/small.txt', gzipSync('a few words'))
     await store('packed/lines.txt', gzipSync(lines))
     await store('packed/bomb.txt', gzipSync(Buffer.alloc(512 * 1024 ** 2, 'x')))
     await store('packed/liar.txt', Buffer.from('never packed'))
+    await store('packed/latin.txt', Buffer.from('Grüße', 'latin1'), { contentType: 'text/plain; charset="ISO-8859-1"' })
+    await store('packed/odd.txt', Buffer.from('Grüße'), { contentType: 'text/plain; charset=none' })
     const { page, flaws } = await browser.open(t, {}, /no answer: .*liar\.txt/)
     await signIn(page, '/buckets/photos?prefix=packed/')
     const look = async (name: string) => {
@@ -175,10 +176,12 @@ if (withoutBrowser !== false) {
       ['small.txt', 'a few words'],
       ['lines.txt', lines.slice(0, 65_536)],
       ['bomb.txt', 'x'.repeat(65_536)],
+      ['latin.txt', 'Grüße'],
+      ['odd.txt', 'Grüße'],
     ] as const) {
       await look(name)
       t.equal(await text.textContent(), expected, name)
-      t.equal(await page.getByText(/^The first .*, unpacked\.$/).count(), name === 'small.txt' ? 0 : 1)
+      t.equal(await page.getByText(/^The first .*, unpacked\.$/).count(), expected.length === 65_536 ? 1 : 0)
       await page.keyboard.press('Escape')
       await text.waitFor({ state: 'detached' })
     }

@@ -38,8 +38,8 @@ export default defineAdminOperation({
       bucketsCreated: [],
       created: [],
       changed: changed.map(([name]) => `config/${name}`),
-      fields: Object.fromEntries(changed.map(([name, keys]) => [`config/${name}`, [...keys]])),
-      removed: [...removed],
+      fields: Object.fromEntries([...changed, ...removed].map(([name, keys]) => [`config/${name}`, [...keys]])),
+      removed: removed.map(([name]) => name),
     }
   },
 })

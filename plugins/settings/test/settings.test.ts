@@ -407,7 +407,14 @@ t.test('a replacement is one change, and does not remove subsystems in use', asy
   t.equal((await lamp.get()).color, 'green')
   used = undefined
   const dry = await administration.apply({ bulb: {} }, 'replace', { isDryRun: true })
-  t.same(dry, { subsystems: 1, changed: [['bulb', ['timeout']]], removed: ['bulb:two', 'lamp'] })
+  t.same(dry, {
+    subsystems: 1,
+    changed: [['bulb', ['timeout']]],
+    removed: [
+      ['bulb:two', []],
+      ['lamp', ['color']],
+    ],
+  })
   t.same(
     (await bulb.list()).map(({ id }) => id),
     ['_', 'two'],

@@ -60,7 +60,7 @@ interface LoadedProps {
 }
 
 function TextPreview({ bucket, query, details, label }: LoadedProps & { readonly details: ObjectDetails }) {
-  const { size, contentEncoding = '' } = details
+  const { size, contentEncoding = '', contentType = '' } = details
   const isEncoded = contentEncoding !== ''
   const { data, error, refetch } = useQuery({
     queryKey: ['object-text', bucket, query.key, query.versionId],
@@ -68,7 +68,8 @@ function TextPreview({ bucket, query, details, label }: LoadedProps & { readonly
       // The beginning of what is packed cannot be unpacked by itself: all of it is asked for, and left when there is enough.
       const headers: Record<string, string> = isEncoded ? {} : { range: `bytes=0-${textBytesMax - 1}` }
       try {
-        return await readBeginning(await exchange('downloadObject', { params: { bucket }, query, headers, signal }))
+        const response = await exchange('downloadObject', { params: { bucket }, query, headers, signal })
+        return await readBeginning(response, decoderOf(contentType))
       } catch (error) {
         // Browsers say the same of bytes that are not packed as the object says, and of a server that does not answer.
         const isUnreadable = !signal.aborted && (error instanceof TypeError || isUnreachable(error))
@@ -106,10 +107,22 @@ function TextPreview({ bucket, query, details, label }: LoadedProps & { readonly
 
 const isUnreachable = (error: unknown) => error instanceof Problem && error.status === 0
 
+/** By the charset that the object says; UTF-8 for what says none, or one that browsers do not know. */
+function decoderOf(contentType: string): TextDecoder {
+  const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1]
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder()
+  }
+}
+
 /** Whatever its bytes unpack to, no more is kept than is shown, and no more is fetched than browsers read ahead. */
-async function readBeginning({ body }: Response): Promise<{ readonly text: string; readonly isCut: boolean }> {
+async function readBeginning(
+  { body }: Response,
+  decoder: TextDecoder,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const reader = body?.getReader()
-  const decoder = new TextDecoder()
   let text = ''
   let bytesLeft = textBytesMax
   for (;;) {

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -22,6 +23,12 @@ import type { Values } from './settings.tsx'
 const words = texts.settings
 
 type Config = Readonly<Record<string, Values>>
+
+/** What was looked at, and what of it the server would store. */
+interface Wanted {
+  readonly config: Config
+  readonly differences: readonly Difference[]
+}
 
 interface Difference {
   readonly setting: string
@@ -55,13 +62,13 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
   const queryClient = useQueryClient()
   const [initial] = useState(() => JSON.stringify(stored, undefined, 2))
   const [text, setText] = useState(initial)
-  const [wanted, setWanted] = useState<Config>()
+  const [wanted, setWanted] = useState<Wanted>()
   const looking = useMutation({
     async mutationFn(text: string) {
       const config = parsed(text)
       // The server refuses before anything is shown that it would refuse.
-      await call('importConfig', { query: { mode: 'replace', dryRun: true }, body: config })
-      return config
+      const result = await call('importConfig', { query: { mode: 'replace', dryRun: true }, body: config })
+      return { config, differences: differencesOf(stored, config, result) }
     },
     onSuccess: setWanted,
   })
@@ -95,7 +102,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
           </Stack>
         </>
       ) : (
-        <Differences differences={differencesOf(stored, wanted)} />
+        <Differences differences={wanted.differences} />
       )}
       <Unsaved isDirty={text !== initial && !saving.isSuccess} isQuiet />
       <Group justify="flex-end" className="dialog-buttons">
@@ -110,8 +117,8 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
             </Button>
             <Button
               loading={saving.isPending}
-              disabled={differencesOf(stored, wanted).length === 0}
-              onClick={() => apply(wanted)}
+              disabled={wanted.differences.length === 0}
+              onClick={() => apply(wanted.config)}
             >
               {words.apply}
             </Button>
@@ -143,15 +150,21 @@ function findingsOf(error: unknown, text: string): readonly Finding[] {
     })
 }
 
-function differencesOf(stored: Config, wanted: Config): Difference[] {
+/** What the server names: a default that is written out and one that is left out do not differ. */
+function differencesOf(
+  stored: Config,
+  wanted: Config,
+  { fields }: Pick<Answer<'importConfig'>, 'fields'>,
+): Difference[] {
   const subsystems = new Set([...Object.keys(stored), ...Object.keys(wanted)])
   return [...subsystems].sort().flatMap(name => {
     const before = stored[name] ?? {}
     const after = wanted[name] ?? {}
-    const keys = new Set([...Object.keys(before), ...Object.keys(after)])
-    return [...keys]
-      .filter(key => before[key] !== after[key])
-      .map(key => ({ setting: `${name} ${key}`, before: before[key], after: after[key] }))
+    return (fields?.[`config/${name}`] ?? []).map(key => ({
+      setting: `${name} ${key}`,
+      before: before[key],
+      after: after[key],
+    }))
   })
 }
 

@@ -26,7 +26,7 @@ export const cache = {
   no: 'no',
   noneAtAll: 'none at all, whatever is inherited',
   durationHint: 'Seconds, or 5m, 1h, 365d',
-  sizeHint: 'Bytes, or 64KiB, 1GiB',
+  sizeHint: 'Bytes, or 64MiB, 1GiB',
 }
 
 export const cacheStatistics = {

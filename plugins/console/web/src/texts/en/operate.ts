@@ -156,7 +156,7 @@ export const events = {
   reason: 'Reason',
   retryAll: 'Send all again',
   discardAll: 'Discard all',
-  discardTitle: (count: number) => `Discard ${formatCount(count)} events?`,
+  discardTitle: (count: number) => `Discard ${counted(count, 'event', 'events')}?`,
   discardText: (id: string) => `They will never reach ${id}. The objects stay.`,
   noneGivenUp: 'Nothing was given up.',
   replay: 'Replay',
