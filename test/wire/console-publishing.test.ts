@@ -373,7 +373,7 @@ if (withoutBrowser !== false) {
     const statement = { Effect: 'Allow', Principal: '*', Action: 's3:Nothing', Resource: 'arn:aws:s3:::other/*' }
     await page.keyboard.insertText(JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').getByText('there are 2 mistakes in it, shown below').waitFor()
+    await page.getByRole('alert').getByText('2 mistakes were found in it').waitFor()
     await page.getByText(/^Line 1, column \d+: .*other/).waitFor()
     t.equal(await page.getByText(/\bline [2-9]/i).count(), 0, 'no place of another layout')
     t.same(await accessibilityFlaws(page), [])

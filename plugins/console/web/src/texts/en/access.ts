@@ -53,9 +53,7 @@ export const policies = {
   dots: 'must not be one or two dots',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
   mistakes: (count: number) =>
-    count === 1
-      ? 'It is not saved: there is a mistake in it, shown below.'
-      : `It is not saved: there are ${formatCount(count)} mistakes in it, shown below.`,
+    `It was not saved: ${count === 1 ? 'a mistake was' : `${formatCount(count)} mistakes were`} found in it. What is still wrong is shown below.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
   deleteTitle: (name: string) => `Delete policy ${name}?`,
   deleteText: (attached: readonly string[]) =>
