@@ -259,6 +259,29 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('the end of an access key that somebody else has set is not replaced unseen', async t => {
+    const made = await admin.call('POST', '/access-keys', { name: 'shared' })
+    const { page, flaws } = await browser.open(t, {}, /412 PATCH/)
+    await signIn(page, '/access-keys')
+    const dialog = page.getByRole('dialog')
+    const edit = async () => {
+      await page.getByRole('button', { name: `Edit ${made.accessKey}` }).click()
+      await dialog.getByLabel('Expires').fill('2099-06-01T00:00')
+    }
+    await edit()
+    await admin.call('PATCH', `/access-keys/${made.accessKey}`, { expiresAt: '2098-01-01T00:00:00Z' })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Somebody else has changed it').waitFor()
+    const end = async () => (await admin.call('GET', `/access-keys/${made.accessKey}`)).expiresAt
+    t.equal(await end(), '2098-01-01T00:00:00.000Z')
+    await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
+    await edit()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.match(await end(), /^2099-0[56]-/)
+    t.same(flaws, [])
+  })
+
   t.test('a double click makes one access key', async t => {
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/access-keys')

@@ -60,7 +60,6 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       onMade(await call('createAccessKey', { body: { ...body, ...(user !== '' && { user }) } }))
       return 'stay' as const
     }
-    // Others may have changed the rest since it was read: what is unchanged here is not sent.
     const isPolicyChanged = form.isDirty('isLimited') || (isLimited && form.isDirty('policy'))
     const { policy: given, expiresAt: until } = body
     const changed = {
@@ -69,10 +68,8 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       ...(isPolicyChanged && { policy: given }),
       ...(until !== undefined && { expiresAt: until }),
     }
-    // A policy is replaced as a whole.
     const { accessKey, etag } = props.accessKey
-    const condition = isPolicyChanged ? { ifMatch: etag } : {}
-    await call('updateAccessKey', { params: { accessKey }, body: changed, ...condition })
+    await call('updateAccessKey', { params: { accessKey }, body: changed, ifMatch: etag })
     await props.onChanged()
     return undefined
   }
