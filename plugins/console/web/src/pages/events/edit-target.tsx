@@ -2,12 +2,14 @@
 import { NativeSelect, Switch, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { atField, problemAt } from '../../api/problem.ts'
 import { fieldLabel } from '../../parts/field-label.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { texts } from '../../texts/index.ts'
+import { setMeanwhile, storedNow } from '../settings/set-meanwhile.ts'
 import type { Subsystem, Values } from '../settings/settings.tsx'
 import { Field } from '../settings/subsystem-form.tsx'
 import { prefix } from './target-names.ts'
@@ -31,28 +33,35 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
     initialValues: {
       kind: existing?.subsystem.split(':')[0] ?? kinds[0]?.name ?? '',
       id: '',
-      isEnabled: existing === undefined || existing.values.enable === 'on',
       /** What was changed. */
-      settings: {} as Record<string, string>,
+      settings: existing === undefined ? { enable: 'on' } : ({} as Record<string, string>),
     },
   })
-  const { kind, isEnabled, settings } = form.values
-  const keys = (kinds.find(({ name }) => name === kind)?.keys ?? []).filter(({ name }) => name !== 'enable')
-  const stored = (name: string, otherwise: string) => existing?.values[name] ?? otherwise
+  const [before, setBefore] = useState<Values>(existing?.values ?? {})
+  const { kind, settings } = form.values
+  const keys = kinds.find(({ name }) => name === kind)?.keys ?? []
+  const change = (name: string, value: string) => form.setFieldValue('settings', { ...settings, [name]: value })
   const save = async () => {
-    const changed = keys
-      .map(({ name, default: otherwise }) => [name, settings[name], stored(name, otherwise)] as const)
-      .flatMap(([name, value, before]) => (value === undefined || value === before ? [] : [[name, value]]))
+    const changed = Object.fromEntries(
+      keys.flatMap(({ name, default: otherwise }) => {
+        const value = settings[name]
+        return value === undefined || value === (before[name] ?? otherwise) ? [] : [[name, value]]
+      }),
+    )
     const subsys = existing?.subsystem ?? `${kind}:${form.values.id.trim()}`
-    const isThere = await isTaken(subsys)
-    if (existing === undefined && isThere) throw problemAt('/id', words.taken(form.values.id.trim()))
-    // Saved, it would be a new one, without its secrets.
-    if (existing !== undefined && !isThere) throw new Error(words.isGone)
-    const enable = isEnabled ? 'on' : 'off'
-    if (enable !== existing?.values.enable) changed.push(['enable', enable])
+    const now = await storedNow(subsys)
+    if (existing === undefined && now !== undefined) throw problemAt('/id', words.taken(form.values.id.trim()))
+    if (existing !== undefined) {
+      // Saved, it would be a new one, without its secrets.
+      if (now === undefined) throw new Error(words.isGone)
+      const unseen = setMeanwhile(keys, changed, before, now)
+      // Saved again, it is replaced.
+      setBefore(now)
+      if (unseen !== undefined) throw unseen
+    }
     const { notApplied } = await call('updateConfigSubsystem', {
       params: { subsys },
-      body: { settings: Object.fromEntries(changed) },
+      body: { settings: changed },
     }).catch(error => {
       throw atField(error, 'uri_too_long', '/id')
     })
@@ -105,24 +114,23 @@ export function EditTarget({ kinds, existing, onClose }: EditTargetProps) {
       <Switch
         label={words.isEnabled}
         description={words.isEnabledHint}
-        {...form.getInputProps('isEnabled', { type: 'checkbox' })}
+        checked={(settings.enable ?? before.enable) === 'on'}
+        error={form.errors['settings.enable']}
+        onChange={event => change('enable', event.currentTarget.checked ? 'on' : 'off')}
       />
-      {[...keys]
+      {keys
+        .filter(({ name }) => name !== 'enable')
         .sort((one, other) => last.indexOf(one.name) - last.indexOf(other.name))
         .map(key => (
           <Field
             key={`${kind} ${key.name}`}
             of={{ ...key, name: fieldLabel(key.name) }}
             isReadOnly={false}
-            value={settings[key.name] ?? stored(key.name, key.default)}
+            value={settings[key.name] ?? before[key.name] ?? key.default}
             error={form.errors[`settings.${key.name}`]}
-            onChange={value => form.setFieldValue('settings', { ...settings, [key.name]: value })}
+            onChange={value => change(key.name, value)}
           />
         ))}
     </FormDialog>
   )
-}
-
-async function isTaken(subsys: string): Promise<boolean> {
-  return subsys in (await call('getConfig', {}))
 }

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
-import { formErrorsOf, problemAt } from '../../api/problem.ts'
+import { formErrorsOf } from '../../api/problem.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useBesideFields } from '../../parts/beside-fields.ts'
@@ -16,6 +16,7 @@ import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
+import { setMeanwhile, storedNow } from './set-meanwhile.ts'
 import type { Subsystem, Values } from './settings.tsx'
 
 const words = texts.settings
@@ -53,7 +54,12 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   })
   const saving = useMutation({
     async mutationFn() {
-      await requireUnchanged(name, keys, changesOf(form), form.getInitialValues(), refresh)
+      const unseen = setMeanwhile(keys, changesOf(form), form.getInitialValues(), (await storedNow(name)) ?? {})
+      if (unseen !== undefined) {
+        // Saved again, it is replaced.
+        await refresh()
+        throw unseen
+      }
       const opens = blocksPublic(name, values) && changesOf(form).block_public === 'off'
       if (opens && !(await ask(opensEverywhere))) return undefined
       return call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changesOf(form) } })
@@ -118,23 +124,6 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
       )}
     </form>
   )
-}
-
-/** Rejects for what somebody else has set meanwhile; saved again, it is replaced. */
-async function requireUnchanged(
-  name: string,
-  keys: readonly Key[],
-  changed: Readonly<Record<string, string>>,
-  before: Readonly<Record<string, string>>,
-  refresh: () => Promise<unknown>,
-): Promise<void> {
-  const now = ((await call('getConfig', {})) as Readonly<Record<string, Values>>)[name] ?? {}
-  for (const { name: key, default: otherwise } of keys) {
-    const value = now[key] ?? otherwise
-    if (changed[key] === undefined || value === before[key] || value === changed[key]) continue
-    await refresh()
-    throw problemAt(`/${key}`, words.setMeanwhile(value))
-  }
 }
 
 const changesOf = (form: UseFormReturnType<Record<string, string>>): Record<string, string> =>
