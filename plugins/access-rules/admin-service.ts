@@ -72,7 +72,8 @@ export function createAccessRulesAdmin(options: AccessRulesAdminOptions): Access
         blockPublic: isBlocked,
         openings: openingsOf(bucket, {
           policy,
-          rules: set?.publicAt(nowMs) ?? [],
+          rules: set?.publicFrom(nowMs) ?? [],
+          nowMs,
           warningOf: rule => publicWarningOf(set?.ordered ?? [], rule, context),
           routes: (await routes()?.publicRoutes(bucket)) ?? [],
           isPublicBlocked: isBlocked,

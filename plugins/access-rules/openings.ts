@@ -24,6 +24,9 @@ export const AccessOpening = Type.Object(
     }),
     limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
     blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),
+    from: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Of a rule whose time window has not begun: when it does.' }),
+    ),
     domains: Type.Array(Type.String(), { description: 'Of a distribution.' }),
     warning: Type.Optional(Type.String({ description: 'The one of `warnings` that says the same of a rule.' })),
   },
@@ -34,8 +37,9 @@ export type Opening = Static<typeof AccessOpening>
 
 export interface OpeningsOptions {
   readonly policy: Pick<PolicyService, 'publicStatements'>
-  /** Those that are in force. */
-  readonly rules: readonly CompiledRule[]
+  /** Those that are in force, or will be. */
+  readonly rules: readonly { readonly rule: CompiledRule; readonly fromMs: number }[]
+  readonly nowMs: number
   /** What is told of a rule as a warning, too. */
   readonly warningOf: (rule: CompiledRule) => string | undefined
   readonly routes: readonly PublicRoute[]
@@ -44,10 +48,13 @@ export interface OpeningsOptions {
 
 export function openingsOf(
   bucket: string,
-  { policy, rules, warningOf, routes, isPublicBlocked: blocked }: OpeningsOptions,
+  { policy, rules, nowMs, warningOf, routes, isPublicBlocked: blocked }: OpeningsOptions,
 ): Opening[] {
   return [
-    ...rules.map(one => ofRule(one, warningOf(one), blocked)),
+    ...rules.map(({ rule, fromMs }) => ({
+      ...ofRule(rule, warningOf(rule), blocked),
+      ...(fromMs > nowMs && { from: new Date(fromMs).toISOString() }),
+    })),
     ...policy.publicStatements(bucket).map(statement => openingOfStatement(bucket, statement)),
     ...routes.map(({ id, domains, keys, except, isRestricted }) => ({
       source: 'distribution' as const,

@@ -1,4 +1,4 @@
-/** Presets: rules with ids that begin with `preset-`, evaluated after all rules with a lower priority number. */
+/** Presets: rules that allow, with ids that begin with `preset-`, evaluated after all rules with a lower priority number. */
 import { type AccessRule, type AccessRuleMatch, isPublicRule } from './rule.ts'
 
 export const presets = [
@@ -21,7 +21,7 @@ export function withPreset(
   preset: Preset,
   match: AccessRuleMatch | undefined,
 ): readonly AccessRule[] {
-  const others = rules.filter(rule => !rule.id.startsWith(presetPrefix))
+  const others = rules.filter(({ id, effect }) => effect !== 'allow' || !id.startsWith(presetPrefix))
   switch (preset) {
     case 'private':
       return others.filter(rule => !isPublicRule(rule))

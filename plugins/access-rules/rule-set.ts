@@ -54,17 +54,17 @@ export class RuleSet {
 
   /** Whether a rule allows something to everybody at this instant: one that has ended, begins later or never decides does not. */
   isPublicAt(nowMs: number): boolean {
-    return this.publicAt(nowMs).length > 0
+    return this.publicFrom(nowMs).some(({ fromMs }) => fromMs <= nowMs)
   }
 
-  /** These rules, in the order in which they decide. */
-  publicAt(nowMs: number): readonly CompiledRule[] {
+  /** These rules, and those that begin later, in the order in which they decide. */
+  publicFrom(nowMs: number): readonly { readonly rule: CompiledRule; readonly fromMs: number }[] {
     this.#public ??= this.ordered.flatMap((rule, index) =>
       rule.isPublic && shadowOf(rule, this.ordered.slice(0, index)) === undefined
         ? [{ rule, ...openTimeOf(rule.rule) }]
         : [],
     )
-    return this.#public.flatMap(({ rule, fromMs, toMs }) => (fromMs <= nowMs && nowMs < toMs ? [rule] : []))
+    return this.#public.filter(({ toMs }) => nowMs < toMs)
   }
 
   /** For the policy engine. `isPublicBlocked`: by the bucket or the cluster. `now`: ms since 1970. */

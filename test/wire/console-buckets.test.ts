@@ -174,7 +174,38 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Close and lose it' }).click()
     await dialog.waitFor({ state: 'detached' })
 
-    // The block of the bucket, and that of all buckets.
+    // What is let in later, and what nobody can name: lists of single objects.
+    const later = { ...every, id: 'later', conditions: { timeWindow: { from: '2999-01-01T00:00:00Z' } } }
+    const loosened = page.getByRole('dialog', { name: 'Change what is refused to everybody?' })
+    for (const [rules, asked, text] of [
+      [[later, no], question, 'It begins at'],
+      [[no], loosened, 'access control lists'],
+    ] as const) {
+      await admin.call('PUT', '/buckets/gate/access-rules', { rules })
+      await page.reload()
+      await page.getByRole('button', { name: 'Edit rule no' }).click()
+      await dialog.getByLabel('Pattern').fill('privat3/')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await asked.getByText(text).waitFor()
+      t.same(await accessibilityFlaws(page), [])
+      await asked.getByRole('button', { name: 'Cancel' }).click()
+      await asked.waitFor({ state: 'detached' })
+    }
+
+    // The block of the bucket, and that of all buckets, which may go meanwhile.
+    await admin.call('PUT', '/buckets/gate/access-rules', { rules: [later] })
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })
+    await admin.call('PUT', '/access/block-public', { enabled: true })
+    await page.reload()
+    await page.getByText('The whole deployment blocks public access').waitFor()
+    await admin.call('PUT', '/access/block-public', { enabled: false })
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question
+      .getByText(/The access rule “later” lets everybody read every object of this bucket from .*2999/)
+      .waitFor()
+    await refuse()
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: false })
     await admin.call('PUT', '/buckets/gate/access-rules', { rules: [every] })
     t.equal(await visit(), 200)
     await admin.call('PUT', '/buckets/gate/block-public', { enabled: true })

@@ -39,7 +39,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/access-rules/public',
   tag: 'access-rules',
   summary:
-    'Replaces the preset rules of a bucket (`preset-…`) by those of another preset, and keeps its other rules; `private` also removes every rule that allows something to everybody.',
+    'Replaces the preset rules of a bucket (those that allow, `preset-…`) by those of another preset, and keeps its other rules; `private` also removes every rule that allows something to everybody.',
   authorize: ['admin:ManageAccessRules'],
   params: BucketParameters,
   body: PresetRequest,

@@ -103,6 +103,7 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
       rule({ id: 'a', actions: ['read', 's3:GetObjectTagging'], match: { type: 'prefix', pattern: 'a/' } }),
       rule({ id: 'shadowed', priority: 900, actions: ['read'], match: { type: 'prefix', pattern: 'a/' } }),
       rule({ id: 'over', conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
+      rule({ id: 'later', priority: 901, conditions: { timeWindow: { from: '2999-01-01T00:00:00Z' } } }),
       rule({ id: 'of-ada', principals: ['ada'] }),
     ],
     { bucket },
@@ -114,6 +115,15 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
       name: 'a',
       actions: ['read', 's3:GetObjectTagging'],
       keys: ['a/*'],
+      isWarned: true,
+    },
+    {
+      ...opening,
+      source: 'access-rule',
+      name: 'later',
+      actions: ['read'],
+      limited: true,
+      from: '2999-01-01T00:00:00.000Z',
       isWarned: true,
     },
   ]
@@ -210,12 +220,12 @@ t.test('presets keep the rules that others wrote', async t => {
   await put([
     rule({ id: 'own', principals: ['ada'] }),
     rule({ id: 'everybody' }),
-    rule({ id: 'no', effect: 'deny', priority: 1 }),
+    rule({ id: 'preset-no', effect: 'deny', priority: 1 }),
   ])
   const preset = (name: string, more: object = {}, options?: Call) =>
     call('setAccessPreset', { preset: name, ...more }, options)
-  t.same(idsOf(await preset('public-read')), ['own', 'everybody', 'no', 'preset-public-read'])
-  t.same(idsOf(await preset('public-read-list')), ['own', 'everybody', 'no', 'preset-public-read-list'])
+  t.same(idsOf(await preset('public-read')), ['own', 'everybody', 'preset-no', 'preset-public-read'])
+  t.same(idsOf(await preset('public-read-list')), ['own', 'everybody', 'preset-no', 'preset-public-read-list'])
   t.equal((await preset('public-prefix')).outcome, '400 invalid_argument')
   const match = { type: 'prefix', pattern: 'public/' }
   const prefix = await preset('public-prefix', { match })
@@ -227,10 +237,10 @@ t.test('presets keep the rules that others wrote', async t => {
     (await preset('public-prefix', { match: { type: 'regex', pattern: '(' } })).outcome,
     '400 invalid_access_rule',
   )
-  t.same(idsOf(await preset('custom')), ['own', 'everybody', 'no'])
+  t.same(idsOf(await preset('custom')), ['own', 'everybody', 'preset-no'])
   await preset('public-read')
   const closed = await preset('private')
-  t.same(idsOf(closed), ['own', 'no'])
+  t.same(idsOf(closed), ['own', 'preset-no'])
   t.equal(closed.json.public, false)
   t.equal(
     (await preset('public-read', {}, { ifMatch: '0123456789abcdef0123456789abcdef' })).outcome,

@@ -160,7 +160,11 @@ function Openness({ bucket, document }: { bucket: string; document: RulesDocumen
   }
   if (list) {
     return (
-      <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={words.isPublic}>
+      <Alert
+        color="orange"
+        icon={<IconAlertTriangle aria-hidden />}
+        title={openings.every(({ from }) => from !== undefined) ? words.isPublicLater : words.isPublic}
+      >
         {list}
         {ofObjects}
       </Alert>

@@ -1,4 +1,4 @@
-import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Accordion, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { IconFlask } from '@tabler/icons-react'
 import { useState } from 'react'
 import { movedErrors } from '../../api/problem.ts'
@@ -169,7 +169,7 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
             .map(effectOfOpening),
         )
     }
-    if (!(await ask(effects, denied && <Text size="sm">{words.deniedOther}</Text>))) return 'declined'
+    if (!(await ask(effects, { isLoosened: denied }))) return 'declined'
     await onSave(next)
   }
   const prefix = `rules.${place}.`

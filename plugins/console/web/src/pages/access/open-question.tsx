@@ -2,6 +2,7 @@
 import { List, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useAskFirst } from '../../parts/ask-first.tsx'
+import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import type { OpenEffect } from './open-effect.ts'
 import { type Opening, verbsOf } from './openings.tsx'
@@ -10,18 +11,30 @@ const words = texts.accessRules
 /** More are counted, not named. */
 const effectsShown = 10
 
+export interface OpenQuestion {
+  /** Something that refused everybody changes. Not all that it kept closed can be known: lists of objects are theirs, other rules begin later. */
+  readonly isLoosened?: boolean
+  readonly more?: ReactNode
+}
+
 /** `ask` resolves with whether to go on: at once where nothing is opened. The question has to be drawn. */
 export function useOpenQuestion() {
   const { ask, question } = useAskFirst()
-  const askToOpen = async (effects: readonly OpenEffect[], more?: ReactNode): Promise<boolean> => {
-    if (effects.length === 0) return true
+  const askToOpen = async (
+    effects: readonly OpenEffect[],
+    { isLoosened = false, more }: OpenQuestion = {},
+  ): Promise<boolean> => {
+    const opens = effects.length > 0
+    if (!opens && !isLoosened) return true
     const text = (
       <>
-        <Effects effects={effects} />
+        {opens && <Effects effects={effects} />}
+        {isLoosened && <Text size="sm">{words.loosened}</Text>}
         {more}
       </>
     )
-    return ask({ title: words.openTitle, action: words.confirm, text })
+    const [title, action] = opens ? [words.openTitle, words.confirm] : [words.loosenTitle, words.loosenConfirm]
+    return ask({ title, action, text })
   }
   return { ask: askToOpen, question }
 }
@@ -50,10 +63,12 @@ function Effects({ effects }: { effects: readonly OpenEffect[] }) {
 }
 
 /** What a statement of a policy would open. */
-export const effectOfOpening = ({ actions, keys, limited }: Opening): OpenEffect => ({
+export const effectOfOpening = ({ actions, keys, limited, from }: Opening): OpenEffect => ({
   verbs: verbsOf(actions),
   objects: keys.length === 0 ? words.everyObject : new Intl.ListFormat('en').format(keys.map(objectsOf)),
-  ...(limited && { limits: words.ifStatementConditions }),
+  ...(limited && {
+    limits: from === undefined ? words.ifStatementConditions : words.fromThenOn(formatDate(from)),
+  }),
 })
 
 /** Of a pattern of a policy. */

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.accessRules
@@ -59,7 +60,7 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
   return text
 }
 
-function effectOf({ source, actions, keys, except, domains, limited }: Opening): string {
+function effectOf({ source, actions, keys, except, domains, limited, from }: Opening): string {
   const what = keys.length === 0 ? words.everyObject : keys.join(', ')
   if (source === 'distribution') {
     return (
@@ -69,7 +70,8 @@ function effectOf({ source, actions, keys, except, domains, limited }: Opening):
     )
   }
   const changes = actions.some(action => changing.has(action)) ? words.mayDestroy : ''
-  return words.opens(verbsOf(actions), what) + (limited ? words.ifLimits : '') + changes
+  const begins = from === undefined ? '' : words.begins(formatDate(from))
+  return words.opens(verbsOf(actions), what) + begins + (limited ? words.ifLimits : '') + changes
 }
 
 const changing: ReadonlySet<string> = new Set(['write', 'delete'])

@@ -27,10 +27,11 @@ export interface PresetsProps {
 /** These let nobody new in, and take away what others have set. */
 const closes: ReadonlySet<Preset> = new Set(['private', 'custom'])
 const presetPrefix = 'preset-'
+const isOfPreset = ({ id, effect }: Rule) => effect === 'allow' && id.startsWith(presetPrefix)
 
 /** The choice that the stored rules are. */
 function currentOf(rules: readonly Rule[]) {
-  const own = rules.find(({ id }) => id.startsWith(presetPrefix))
+  const own = rules.find(isOfPreset)
   const name = own?.id.slice(presetPrefix.length) ?? ''
   const isOpen = rules.some(isPublic)
   const preset = name in words.presets ? (name as Preset) : isOpen ? 'custom' : 'private'
@@ -48,7 +49,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
   const [preset, setPreset] = useState<Preset>(current.preset)
   const [prefix, setPrefix] = useState(current.prefix)
   const isSame = preset === current.preset && (preset !== 'public-prefix' || prefix === current.prefix)
-  const removed = rules.filter(rule => rule.id.startsWith(presetPrefix) || (preset === 'private' && isPublic(rule)))
+  const removed = rules.filter(rule => isOfPreset(rule) || (preset === 'private' && isPublic(rule)))
   const [flaw, setFlaw] = useState<string>()
   const [isClosing, setClosing] = useState(false)
   const { ask, question } = useOpenQuestion()
@@ -74,7 +75,7 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
       objects: preset === 'public-prefix' && prefix !== '' ? words.objectsBelow(prefix) : words.everyObject,
     }
     const replaced = removed.length > 0 && <Text size="sm">{words.replaces(removed.map(({ id }) => id))}</Text>
-    if (await ask([effect], replaced)) applying.mutate(true)
+    if (await ask([effect], { more: replaced })) applying.mutate(true)
   }
   const choose = () => {
     if (!closes.has(preset)) void open()

@@ -23,8 +23,9 @@ export function BlockPublic({ bucket }: { bucket: string }) {
         hint={texts.bucket.blockHint}
         stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}
         load={signal => call('getBucketBlockPublic', { params, signal })}
-        save={async ({ enabled, cluster }, stored) => {
-          const text = stored.enabled && !enabled && !cluster ? await openedBy(bucket) : null
+        save={async ({ enabled }, stored) => {
+          // Also while the whole deployment blocks: perhaps it does not any more, and one day it will not.
+          const text = stored.enabled && !enabled ? await openedBy(bucket) : null
           if (text !== null && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
           return call('setBucketBlockPublic', { params, body: { enabled } })
         }}

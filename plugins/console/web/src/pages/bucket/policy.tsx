@@ -116,7 +116,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
       return { denied, effects: [...opened.map(({ opens }) => opens), ...others].map(effectOfOpening) }
     },
     async onSuccess({ denied, effects }) {
-      if (await ask(effects, denied && <Text size="sm">{texts.accessRules.deniedOther}</Text>)) saving.mutate()
+      if (await ask(effects, { isLoosened: denied })) saving.mutate()
     },
   })
   const save = () => {

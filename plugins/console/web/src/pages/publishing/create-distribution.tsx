@@ -87,7 +87,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
         objects: prefix === '' ? opening.everyObjectOf(origin.bucket) : opening.objectsBelow(`${prefix}/`),
         ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
       }
-      if (!(await ask([effect], <Warnings warnings={warnings} />))) return 'declined'
+      if (!(await ask([effect], { more: <Warnings warnings={warnings} /> }))) return 'declined'
     }
     const body = bodyOf(asksKeyGroup ? signedBy(await keyGroupOf(id.trim())) : {})
     const made = await call('createDistribution', { body })

@@ -1,6 +1,6 @@
 import { formatCount } from '../../parts/format.ts'
 
-const replacesPresets = 'It replaces the rules whose names begin with preset-, and keeps all others.'
+const replacesPresets = 'It replaces the rules that allow and whose names begin with preset-, and keeps all others.'
 
 /** Access rules of a bucket. */
 export const accessRules = {
@@ -9,12 +9,12 @@ export const accessRules = {
     'One choice for the common cases, made of access rules. The policy and distributions of the bucket stay as they are.',
   presetHints: {
     private:
-      'It removes the rules whose names begin with preset-, and every other rule that allows something to everybody.',
+      'It removes the rules that allow and whose names begin with preset-, and every other rule that allows something to everybody.',
     'public-read': replacesPresets,
     'public-read-list': replacesPresets,
     'public-prefix': replacesPresets,
     'public-write': replacesPresets,
-    custom: 'It removes the rules whose names begin with preset-, and keeps all others.',
+    custom: 'It removes the rules that allow and whose names begin with preset-, and keeps all others.',
   },
   replaces: (ids: readonly string[]) => `It replaces the ${ids.length === 1 ? 'rule' : 'rules'} ${ids.join(', ')}.`,
   presets: {
@@ -46,11 +46,13 @@ export const accessRules = {
   shownBy: (distribution: string, objects: string) => `what the distribution ${distribution} shows of ${objects}`,
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
   ifStatementConditions: 'Its conditions limit when and from where.',
+  fromThenOn: (time: string) => `It begins at ${time}; its conditions may limit more.`,
   ifDistributionRestrictions: 'Its restrictions limit from where.',
   atDomains: (domains: string) => `It is shown at ${domains}.`,
   moreOpenings: (count: number) => `and ${count.toLocaleString('en')} more`,
   objectsBelow: (prefix: string) => `every object whose name begins with “${prefix}”`,
   isPublic: 'Without credentials, everybody gets in here:',
+  isPublicLater: 'Nobody gets in without credentials yet. Later everybody does:',
   isPrivate: 'Nobody gets in without credentials.',
   isPrivateWhy: 'No access rule, policy, access control list or distribution of it lets everybody in.',
   blocked: 'Public access is blocked: nobody gets in without credentials.',
@@ -67,6 +69,7 @@ export const accessRules = {
   shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
   except: (keys: string) => `, except ${keys}`,
   ifLimits: ', within its conditions',
+  begins: (time: string) => ` from ${time} on`,
   mayDestroy: ': any client can fill the bucket or destroy its objects',
   ifRestrictions: ', within its restrictions',
   more: (count: number) => `${formatCount(count)} more actions`,
@@ -85,8 +88,12 @@ export const accessRules = {
   remove: (id: string) => `Remove rule ${id}`,
   removeTitle: (id: string) => `Remove rule ${id}?`,
   removeAllow: 'Clients that only this rule lets in are refused from now on.',
-  deniedOther: 'Until now there is a rule or a statement that refuses some of it: that one changes.',
-  removeDeny: 'Clients that only this rule refuses get in where other rules or policies allow it.',
+  loosenTitle: 'Change what is refused to everybody?',
+  loosenConfirm: 'Yes, change it',
+  loosened:
+    'Until now a rule or a statement refuses some of it to everybody: that one changes. What it refuses no longer is open to whoever is let in by anything else: policies, rules (also those that begin later), distributions, access control lists.',
+  removeDeny:
+    'Clients that only this rule refuses get in where anything else lets them in: policies, other rules, distributions, access control lists.',
   id: 'Name',
   effect: 'The rule',
   effects: { allow: 'allows', deny: 'denies' },

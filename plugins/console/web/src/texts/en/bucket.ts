@@ -70,5 +70,5 @@ export const bucket = {
     count === 1 ? 'Its access rule decides too.' : `Its ${count} access rules decide too.`,
   removePolicy: 'Remove policy',
   removePolicyText:
-    'Every statement of the policy goes. Who got in by it alone, everybody included, is refused from then on; what it alone denied is allowed where policies of users, groups or access rules allow it. Access rules and distributions stay. It cannot be undone.',
+    'Every statement of the policy goes. Who got in by it alone, everybody included, is refused from then on; what it alone denied is open to whoever is let in by anything else: policies of users and groups, access rules, distributions, access control lists. Those stay. It cannot be undone.',
 }
