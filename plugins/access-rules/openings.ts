@@ -28,6 +28,9 @@ export const AccessOpening = Type.Object(
       Type.String({ format: 'date-time', description: 'Of a rule whose time window has not begun: when it does.' }),
     ),
     domains: Type.Array(Type.String(), { description: 'Of a distribution.' }),
+    versions: Type.Optional(
+      Type.Literal(true, { description: 'Of a distribution: it shows old and deleted versions too, by their ids.' }),
+    ),
     warning: Type.Optional(Type.String({ description: 'The one of `warnings` that says the same of a rule.' })),
   },
   { $id: 'AccessOpening' },
@@ -56,7 +59,7 @@ export function openingsOf(
       ...(fromMs > nowMs && { from: new Date(fromMs).toISOString() }),
     })),
     ...policy.publicStatements(bucket).map(statement => openingOfStatement(bucket, statement)),
-    ...routes.map(({ id, domains, keys, except, isRestricted }) => ({
+    ...routes.map(({ id, domains, keys, except, isRestricted, showsVersions }) => ({
       source: 'distribution' as const,
       name: id,
       actions: ['read'],
@@ -65,6 +68,7 @@ export function openingsOf(
       limited: isRestricted,
       blocked,
       domains: [...domains],
+      ...(showsVersions && { versions: true as const }),
     })),
   ]
 }

@@ -25,6 +25,8 @@ export interface PublicRoute {
   readonly except: readonly string[]
   /** It also asks for an address, or for a header that a proxy in front adds. */
   readonly isRestricted: boolean
+  /** Old and deleted versions too, by their ids. */
+  readonly showsVersions: boolean
 }
 
 export interface AccessRouteFinder {

@@ -6,14 +6,17 @@ import type { Registry } from './registry.ts'
 import type { Ready } from './visit.ts'
 
 export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder {
+  const serverOf = async (id: string, host: string) => {
+    const found = (await registry.table()).hosts.find(host)?.value
+    return found?.distribution.id === id ? found.server : undefined
+  }
   return {
     async find(id) {
       const document = await registry.get(id)
       if (document === undefined) return undefined
       const { aliases, enabled, mode, origin, defaultBehavior } = document.value
       const host = exampleHost(aliases)
-      const found = (await registry.table()).hosts.find(host)?.value
-      const server = found?.distribution.id === id ? found.server : undefined
+      const server = await serverOf(id, host)
       const { access = 'public' } = defaultBehavior
       return {
         bucket: origin.bucket,
@@ -28,14 +31,17 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
       }
     },
     async publicRoutes(bucket) {
-      return (await registry.all()).flatMap(({ id, value }) => {
-        const { aliases, enabled, origin, restrictions } = value
-        if (origin.bucket !== bucket || !enabled || !isPublicWebsite(value)) return []
+      const published = (await registry.all()).filter(
+        ({ value }) => value.origin.bucket === bucket && value.enabled && isPublicWebsite(value),
+      )
+      const servers = await Promise.all(published.map(({ id, value }) => serverOf(id, exampleHost(value.aliases))))
+      return published.flatMap(({ id, value }, index) => {
+        const { aliases, origin, restrictions } = value
         const { sourceIp, originSecretHeader } = restrictions
         const isRestricted =
           (sourceIp?.allow ?? []).length + (sourceIp?.deny ?? []).length > 0 || originSecretHeader !== undefined
-        const route = { id, domains: aliases, isRestricted }
-        const again = openedAgain(value)
+        const route = { id, domains: aliases, isRestricted, showsVersions: origin.versionPinning }
+        const again = [...openedAgain(value), ...closedIndexes(value, servers[index])]
         return [
           { ...route, keys: publicKeysOf(value), except: closedKeysOf(value) },
           ...(again.length === 0 ? [] : [{ ...route, keys: again, except: [] }]),
@@ -78,11 +84,34 @@ function openedAgain({ origin: { pathPrefix }, defaultBehavior, behaviors }: Sto
   return [...new Set([...keysOf(pathPrefix, earlier, () => true), ...fallbacks])]
 }
 
-/** What each path has that matches; nothing is known of regular expressions. */
-function headOf({ pathPattern: { type, pattern } }: Behaviors[number]): string {
-  // Patterns may ignore case.
-  if (type === 'prefix') return pattern.toLowerCase()
-  return type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '').toLowerCase() : ''
+/** Index documents that are shown for their folder, although a behavior closes their own path. */
+function closedIndexes(
+  { origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution,
+  server: Ready['server'] | undefined,
+): readonly string[] {
+  const of = server?.behaviorOf
+  if (of === undefined) return []
+  const isPublic = (path: string) => (of(path).access ?? defaultBehavior.access ?? 'public') === 'public'
+  const shownIn = (folder: string, name: string) => isPublic(folder) && !isPublic(folder + name)
+  // The root, and folders that behaviors begin with; one that nobody has named stands for all others.
+  const folders = new Set([
+    '/',
+    ...behaviors.map(({ pathPattern }) => literalOf(pathPattern).replace(/[^/]*$/, '') || '/'),
+  ])
+  const names = new Set([defaultBehavior, ...behaviors].flatMap(({ indexDocument }) => indexDocument ?? []))
+  return [...names].flatMap(name => [
+    ...(shownIn('/-/', name) ? [`${pathPrefix}**/${name}`] : []),
+    ...[...folders].flatMap(folder => (shownIn(folder, name) ? [`${pathPrefix}${folder.slice(1)}${name}`] : [])),
+  ])
+}
+
+/** Patterns may ignore case. */
+const headOf = ({ pathPattern }: Behaviors[number]): string => literalOf(pathPattern).toLowerCase()
+
+/** What each path begins with that matches; nothing is known of regular expressions. */
+function literalOf({ type, pattern }: Behaviors[number]['pathPattern']): string {
+  if (type === 'prefix') return pattern
+  return type === 'glob' ? pattern.replace(/[*?{\\[].*$/s, '') : ''
 }
 
 const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)

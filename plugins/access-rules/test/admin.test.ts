@@ -150,6 +150,14 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
     defaultBehavior: { spaFallback: 'closed/b.txt', signing: { keyGroup: 'viewers' } },
     behaviors: [before, closed, { ...before, pathPattern: { type: 'glob', pattern: '/closed/late.txt' } }],
   })
+  await distribution('indexed', {
+    origin: { bucket, versionPinning: true },
+    defaultBehavior: { indexDocument: 'report.pdf' },
+    behaviors: [
+      { pathPattern: { type: 'glob', pattern: '/**.pdf' }, access: 'deny' },
+      { pathPattern: { type: 'prefix', pattern: '/Team/' }, access: 'signed', signing: { keyGroup: 'viewers' } },
+    ],
+  })
   await distribution('off', { enabled: false })
   await distribution('closed', { defaultBehavior: { access: 'authenticated' } })
   const shown = { ...opening, source: 'distribution', actions: ['read'] }
@@ -157,6 +165,14 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   const byDistributions = [
     { ...shown, name: 'again', except: ['closed/*'], domains },
     { ...shown, name: 'again', keys: ['closed/a.txt', 'closed/b.txt'], domains },
+    { ...shown, name: 'indexed', except: ['**.pdf', 'Team/*'], domains: ['indexed.example.test'], versions: true },
+    {
+      ...shown,
+      name: 'indexed',
+      keys: ['**/report.pdf', 'report.pdf'],
+      domains: ['indexed.example.test'],
+      versions: true,
+    },
     { ...shown, name: 'part', keys: ['open/*'], limited: true, domains: ['part.example.test'] },
     { ...shown, name: 'www', keys: ['site/*'], except: ['site/closed/*'], domains: ['www.example.test'] },
   ]
@@ -173,7 +189,7 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   await call('setBucketBlockPublic', { enabled: false }, { bucket })
   await put([], { bucket })
   await call('deleteBucketPolicy', undefined, { bucket })
-  for (const id of ['www', 'part', 'off', 'closed']) {
+  for (const id of ['www', 'part', 'indexed', 'off', 'closed']) {
     t.equal((await server.signed({ method: 'DELETE', path: `/api/v1/distributions/${id}` })).status, 204)
   }
   t.match((await call('getAccessRules', undefined, { bucket })).json, { openings: [], objectLists: false })

@@ -57,6 +57,34 @@ t.test('a behavior opens its pattern', async t => {
   t.same(openedBy({ ...closed, behaviors: inherits }, closed), [])
 })
 
+t.test('an index document opens what its own path closes', async t => {
+  const pdf = { access: 'deny', pathPattern: { type: 'glob', pattern: '/**.pdf' } }
+  const stored = { ...shown, behaviors: [pdf] }
+  const draft = { ...stored, defaultBehavior: { access: 'public', indexDocument: 'report.pdf' } }
+  const opened = 'the object “report.pdf” of each folder that is shown, also where its own path is closed'
+  t.same(objectsOf(draft, stored), [opened])
+  t.same(openedBy(draft, draft), [])
+  t.same(openedBy({ ...draft, defaultBehavior: { access: 'signed', indexDocument: 'report.pdf' } }, stored), [])
+  const folder = { ...shown, behaviors: [{ access: 'deny', pathPattern: prefix('/closed/') }] }
+  t.same(openedBy({ ...folder, defaultBehavior: { indexDocument: 'a.html' } }, folder), [], 'a folder with all in it')
+  const landing = { ...closed, behaviors: [{ access: 'public', pathPattern: { type: 'glob', pattern: '/' } }] }
+  t.same(
+    objectsOf({ ...landing, defaultBehavior: { ...closed.defaultBehavior, indexDocument: 'report.pdf' } }, landing),
+    [opened],
+  )
+  const of = { access: 'public', pathPattern: prefix('/a/'), indexDocument: 'report.pdf' }
+  t.same(objectsOf({ ...stored, behaviors: [pdf, of] }, stored), [opened], 'of a behavior')
+})
+
+t.test('pinned versions open old and deleted ones', async t => {
+  const pinned = (one: Published) => ({ ...one, origin: { ...one.origin, versionPinning: true } })
+  const versions = ['old and deleted versions of what it shows, by the numbers of versions']
+  t.same(objectsOf(pinned(shown), shown), versions)
+  t.same(openedBy(pinned(shown), pinned(shown)), [])
+  t.same(openedBy(pinned(closed), closed), [])
+  t.same(objectsOf(pinned(shown), pinned(closed)), [...everything, ...versions])
+})
+
 t.test('so does the end of a behavior that closed it', async t => {
   const behaviors = [{ access: 'signed', pathPattern: { type: 'glob', pattern: '/*.pdf' } }]
   t.same(objectsOf(shown, { ...shown, behaviors }), ['objects whose name is “*.pdf”'])

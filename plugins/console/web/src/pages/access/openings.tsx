@@ -60,12 +60,13 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
   return text
 }
 
-function effectOf({ source, actions, keys, except, domains, limited, from }: Opening): string {
+function effectOf({ source, actions, keys, except, domains, limited, from, versions }: Opening): string {
   const what = keys.length === 0 ? words.everyObject : keys.join(', ')
   if (source === 'distribution') {
     return (
       words.shows(domains.join(', '), what) +
       (except.length === 0 ? '' : words.except(except.join(', '))) +
+      (versions === true ? words.withVersions : '') +
       (limited ? words.ifRestrictions : '')
     )
   }

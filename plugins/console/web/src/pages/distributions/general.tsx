@@ -55,7 +55,11 @@ export function General({ of }: { of: Distribution }) {
         <CertificateState of={of} />
       </Stack>
       {mode === 'website' && (
-        <Switch label={words.versionPinning} {...form.getInputProps('origin.versionPinning', { type: 'checkbox' })} />
+        <Switch
+          label={words.versionPinning}
+          description={words.versionPinningHint}
+          {...form.getInputProps('origin.versionPinning', { type: 'checkbox' })}
+        />
       )}
       <Switch label={words.accessLog} {...form.getInputProps('logging.accessLog', { type: 'checkbox' })} />
       {logging.accessLog && (

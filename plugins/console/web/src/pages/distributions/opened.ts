@@ -7,6 +7,11 @@ const words = texts.accessRules
 interface Shown {
   readonly access?: string
   readonly spaFallback?: string
+  readonly indexDocument?: string
+}
+
+interface Behavior extends Shown {
+  readonly pathPattern?: Pattern
 }
 
 /** Both a draft and what is stored. */
@@ -14,9 +19,9 @@ export interface Published {
   readonly enabled: boolean
   readonly mode: string
   readonly aliases: readonly string[]
-  readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
+  readonly origin: { readonly bucket: string; readonly pathPrefix?: string; readonly versionPinning?: boolean }
   readonly defaultBehavior: Shown
-  readonly behaviors: readonly (Shown & { readonly pathPattern?: Pattern })[]
+  readonly behaviors: readonly Behavior[]
   readonly errorPages: readonly { readonly path: string }[]
   readonly restrictions: {
     readonly sourceIp?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
@@ -54,16 +59,28 @@ export function openedBy(draft: Published, stored: Published): OpenEffect[] {
     const object = { type: 'glob', pattern: path }
     if (level > (former.get(path) ?? shownNever) && level > leastOf(before, object)) opened.push(object)
   }
-  const { bucket, pathPrefix = '' } = draft.origin
+  const indexes = isSameOrigin ? newIndexesOf(draft, stored, before) : []
+  const { bucket, pathPrefix = '', versionPinning = false } = draft.origin
+  const opensVersions =
+    versionPinning &&
+    after.some(({ level }) => level > shownNever) &&
+    (!isSameOrigin || stored.origin.versionPinning !== true || opened.length > 0)
   const effectOf = (objects: string): OpenEffect => ({
     verbs: words.presetVerbs['public-read'],
     objects,
     ...limitsOf(draft),
   })
   if (opened.some(isEverything)) {
-    return [effectOf(pathPrefix === '' ? words.everyObjectOf(bucket) : words.objectsBelow(pathPrefix))]
+    return [
+      effectOf(pathPrefix === '' ? words.everyObjectOf(bucket) : words.objectsBelow(pathPrefix)),
+      ...(opensVersions ? [effectOf(words.versionsToo)] : []),
+    ]
   }
-  return [...new Set(opened.map(nameOf))].map(name => effectOf(words.objectsNamed(`${pathPrefix}${name}`)))
+  return [
+    ...[...new Set(opened.map(nameOf))].map(name => effectOf(words.objectsNamed(`${pathPrefix}${name}`))),
+    ...indexes.map(name => effectOf(words.indexOfFolders(name))),
+    ...(opensVersions ? [effectOf(words.versionsToo)] : []),
+  ]
 }
 
 /** What of a stored element's paths others decide about now, and show further; `earlier`: those that decided before it did. */
@@ -114,6 +131,31 @@ function fallbacksOf(published: Published, restricted = shownRestricted): Readon
     if (path !== '') found.set(path.startsWith('/') ? path : `/${path}`, level)
   return found
 }
+
+/** Names of objects that are now shown for the folder they are in, although their own path may be closed. */
+function newIndexesOf(draft: Published, stored: Published, before: readonly Element[]): string[] {
+  const closed = before.filter(({ level }) => level === shownNever)
+  const former = indexesOf(stored, closed)
+  return [...indexesOf(draft, closed)].flatMap(([name, level]) =>
+    level > (former.get(name) ?? shownNever) ? [name] : [],
+  )
+}
+
+function indexesOf(published: Published, closed: readonly Element[]): ReadonlyMap<string, number> {
+  const { defaultBehavior, behaviors } = published
+  const levelFor = levelsOf(published, shownRestricted)
+  const found = new Map<string, number>()
+  const all: readonly Behavior[] = [...behaviors, defaultBehavior]
+  for (const { access, indexDocument, pathPattern = everything } of all) {
+    const name = indexDocument || defaultBehavior.indexDocument || ''
+    // A folder that is decided about as one is shown, or closed, with its index.
+    const isApart = closed.some(({ of }) => !isFolder(of) || !isFolder(pathPattern))
+    if (name !== '' && isApart) found.set(name, Math.max(found.get(name) ?? shownNever, levelFor(access)))
+  }
+  return found
+}
+
+const isFolder = ({ type, pattern }: Pattern): boolean => type === 'prefix' && pattern.endsWith('/')
 
 function levelsOf(published: Published, restricted: number): (access: string | undefined) => number {
   const shown = shownOf(published, restricted)

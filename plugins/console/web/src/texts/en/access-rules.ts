@@ -44,6 +44,9 @@ export const accessRules = {
   everyObject: 'every object of this bucket',
   everyObjectOf: (bucket: string) => `every object of the bucket ${bucket}`,
   shownBy: (distribution: string, objects: string) => `what the distribution ${distribution} shows of ${objects}`,
+  indexOfFolders: (name: string) =>
+    `the object “${name}” of each folder that is shown, also where its own path is closed`,
+  versionsToo: 'old and deleted versions of what it shows, by the numbers of versions',
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
   ifStatementConditions: 'Its conditions limit when and from where.',
   fromThenOn: (time: string) => `It begins at ${time}; its conditions may limit more.`,
@@ -68,6 +71,7 @@ export const accessRules = {
   opens: (verbs: string, keys: string) => `lets everybody ${verbs} ${keys}`,
   shows: (domains: string, keys: string) => `shows everybody at ${domains} ${keys}`,
   except: (keys: string) => `, except ${keys}`,
+  withVersions: ', also old and deleted versions',
   ifLimits: ', within its conditions',
   begins: (time: string) => ` from ${time} on`,
   mayDestroy: ': any client can fill the bucket or destroy its objects',

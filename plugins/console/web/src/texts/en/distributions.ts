@@ -54,7 +54,9 @@ export const distributions = {
   enabled: 'Answers requests (else 403)',
   comment: 'Note',
   mode: 'Mode',
-  versionPinning: 'Serve versions as they were when the distribution was saved',
+  versionPinning: 'Answer ?versionId= with that version',
+  versionPinningHint:
+    'Visitors get old and deleted versions too, if they know or guess their number. Otherwise ?versionId= is ignored.',
   challenge: 'How the authority checks the domain',
   challenges: { '': 'server’s default', 'http-01': 'HTTP-01', 'tls-alpn-01': 'TLS-ALPN-01', 'dns-01': 'DNS-01' },
   dnsProvider: 'DNS provider',
