@@ -3,7 +3,7 @@
  * on every TLS listener, before the one of `SVC_CERTS_DIR`. Private keys are stored sealed, and no answer has them.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { DocumentUser, NamedUser, TransactionBuilder } from 'svc/plugins/store/api'
+import type { DocumentUser, NamedUser, Preconditions, TransactionBuilder } from 'svc/plugins/store/api'
 import type { AcmeState } from './documents.ts'
 
 export { type AcmeState, renewsMs } from './documents.ts'
@@ -68,6 +68,7 @@ export interface Certificate {
   /** Milliseconds since 1970; undefined for files. */
   readonly createdMs: number | undefined
   readonly updatedMs: number | undefined
+  readonly etag: string
 }
 
 export interface CertificateUpload {
@@ -148,8 +149,8 @@ export interface CertificatesService {
   get(id: string): Promise<Certificate>
   /** Rejects with `invalid_certificate` and `already_exists`. */
   upload(id: string, upload: CertificateUpload): Promise<Certificate>
-  /** Rejects with `invalid_certificate`, `certificate_not_found`, and `conflict` for a certificate that was not uploaded. */
-  replace(id: string, upload: CertificateUpload): Promise<Certificate>
+  /** Rejects with `invalid_certificate`, `certificate_not_found`, and `conflict` for a certificate that was not uploaded; `precondition_failed` with `ifMatch`. */
+  replace(id: string, upload: CertificateUpload, preconditions?: Pick<Preconditions, 'ifMatch'>): Promise<Certificate>
   /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
   delete(id: string): Promise<void>
   renew(id: string, options?: RenewOptions): Promise<Certificate>

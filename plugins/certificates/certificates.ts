@@ -4,6 +4,7 @@ import {
   gatherUses,
   type StoredDocument,
   type StoreService,
+  storeErrors,
   type TransactionBuilder,
   type Uses,
   usedBy,
@@ -181,8 +182,9 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       return get(id)
     },
 
-    async replace(id, upload) {
+    async replace(id, upload, { ifMatch } = {}) {
       await changeUsed(id, ({ value, etag }, found) => {
+        if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw storeErrors.precondition_failed()
         if (value.source !== 'upload') {
           throw certificatesErrors.conflict(
             `"${id}" is ordered from a certificate authority: it is renewed, not replaced. Upload under another id, and name that in tls.certificate of the distribution.`,

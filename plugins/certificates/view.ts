@@ -8,7 +8,7 @@ import { type AcmeState, type CertificateDocument, renewsMs } from './documents.
 const unknown = { subject: '', issuer: '', serial: '', keyType: '', notBefore: '', notAfter: '', fingerprint: '' }
 
 export function viewOfDocument(
-  { id, value, modifiedMs }: StoredDocument<CertificateDocument>,
+  { id, value, modifiedMs, etag }: StoredDocument<CertificateDocument>,
   { usedBy, servedFor }: Pick<Certificate, 'usedBy' | 'servedFor'>,
   nowMs: number,
 ): Certificate {
@@ -26,23 +26,26 @@ export function viewOfDocument(
     acme: acme === undefined ? undefined : viewOfAcme(acme),
     createdMs,
     updatedMs: modifiedMs,
+    etag,
   }
 }
 
 /** The view of a certificate from SVC_CERTS_DIR. */
 export function viewOfFile(info: CertificateInfo, servedFor: readonly string[], nowMs: number): Certificate {
+  const shown = plain(info)
   return {
     id: info.name,
     source: 'files',
     comment: '',
     domains: info.domains,
     state: stateOf(info, undefined, nowMs),
-    ...plain(info),
+    ...shown,
     usedBy: [],
     servedFor,
     acme: undefined,
     createdMs: undefined,
     updatedMs: undefined,
+    etag: shown.fingerprint,
   }
 }
 

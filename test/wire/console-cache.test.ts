@@ -34,7 +34,11 @@ if (withoutBrowser !== false) {
   const warm = (path: string) => eventually(`${path} is cached`, async () => (await visit(path)) === 'HIT')
 
   t.test('a policy is checked as it is typed, and says in words what it comes to', async t => {
-    const { page, flaws } = await browser.open(t, {}, /400 POST .*validate|400 POST .*policies|409 DELETE/)
+    const { page, flaws } = await browser.open(
+      t,
+      {},
+      /400 POST .*validate|400 POST .*policies|412 PUT .*policies|409 DELETE/,
+    )
     const dialog = page.getByRole('dialog')
     await signIn(page, '/cache?tab=policies')
     await page.getByRole('cell', { name: /^immutable-assets/ }).waitFor()
@@ -54,7 +58,21 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: 'news', exact: true }).waitFor()
-    t.match(await admin.call('GET', '/cache/policies/news'), { ttl: { default: '2m' }, builtin: false })
+    const news = await admin.call('GET', '/cache/policies/news')
+    t.match(news, { ttl: { default: '2m' }, builtin: false })
+    // What somebody else has stored is not replaced, and can be loaded.
+    await page.getByRole('button', { name: 'Edit news' }).click()
+    await admin.call('PUT', '/cache/policies/news', { ...news, comment: 'theirs' })
+    await dialog.getByLabel('Note').fill('mine')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Somebody else has changed it').waitFor()
+    await dialog.getByRole('button', { name: 'Load what is stored now' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('theirs').waitFor()
+    await page.getByRole('button', { name: 'Edit news' }).click()
+    t.equal(await dialog.getByLabel('Note').inputValue(), 'theirs')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: 'Show standard' }).click()
     await dialog.getByRole('button', { name: /^What is stored/ }).click()

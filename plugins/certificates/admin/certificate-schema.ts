@@ -61,6 +61,7 @@ export const Certificate = Type.Object(
     acme: Type.Optional(AcmeState),
     createdAt: Type.Optional(Time),
     updatedAt: Type.Optional(Time),
+    etag: Type.String(),
   },
   { $id: 'Certificate' },
 )
@@ -91,6 +92,7 @@ export const madeByServer = Object.fromEntries(
     'acme',
     'createdAt',
     'updatedAt',
+    'etag',
   ].map(name => [name, Type.Optional(Type.Unknown({ readOnly: true }))]),
 )
 

@@ -11,6 +11,7 @@ export default defineAdminOperation({
   authorize: ['admin:ManageCertificates'],
   params: CertificateParameters,
   response: Certificate,
+  etag: true,
   errors: ['certificate_not_found'],
   uses: ['certificates'],
   async handle({ params: { id } }, { certificates }) {

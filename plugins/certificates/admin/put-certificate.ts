@@ -24,9 +24,10 @@ export default defineAdminOperation({
   params: CertificateParameters,
   body: CertificateReplacement,
   response: Certificate,
-  errors: ['certificate_not_found', 'conflict', 'invalid_certificate'],
+  etag: true,
+  errors: ['certificate_not_found', 'conflict', 'invalid_certificate', 'precondition_failed'],
   uses: ['certificates'],
-  async handle({ params: { id }, body: { certificate, privateKey, comment } }, { certificates }) {
-    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }))
+  async handle({ params: { id }, body: { certificate, privateKey, comment }, ifMatch }, { certificates }) {
+    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }, { ifMatch }))
   },
 })

@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import {
+  type AdminRequest,
   attributeRequirements,
   BucketParameters,
   defineAdminOperation,
@@ -8,6 +10,11 @@ import {
 import { readWriteConditions } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import { describeStored, ObjectSummary } from './object-schema.ts'
+
+/** A browser adds `Cache-Control` of its own to a request with a condition: that of a console session says nothing of the object. */
+function givenHeaders({ headers, session }: Pick<AdminRequest, 'headers' | 'session'>): IncomingHttpHeaders {
+  return session === undefined ? headers : { ...headers, 'cache-control': undefined }
+}
 
 export default defineAdminOperation({
   id: 'uploadObject',
@@ -40,7 +47,8 @@ export default defineAdminOperation({
   uses: ['objects', 's3', 'authSession'],
   async handle(request, { objects, s3, authSession }) {
     const { bucket, key } = readObjectParameters(request)
-    const { headers, payload } = request
+    const { payload } = request
+    const headers = givenHeaders(request)
     const { facts } = attributeRequirements(headers)
     const kmsKeyId = s3.unnamedKmsKey(headers)
     if (kmsKeyId !== undefined) {

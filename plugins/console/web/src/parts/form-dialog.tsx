@@ -1,12 +1,11 @@
 /** A dialog with a form, which stays open with the server's words where it fails. */
 import { Button, Group, Stack } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
-import { ProblemAlert } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -21,7 +20,7 @@ export interface FormDialogProps {
   readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
   /** Whether anything was typed, where there is no such form. */
   readonly isDirty?: boolean
-  /** Shows what is stored now, where somebody else may have changed it first. */
+  /** Shows what is stored now, where somebody else has changed it first. Absent: the dialog closes, and what is around it is read again. */
   readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
   readonly children: ReactNode
@@ -38,6 +37,7 @@ export function FormDialog({
   onClose,
   children,
 }: FormDialogProps) {
+  const queryClient = useQueryClient()
   // What is sent may lead on to another page.
   const isSending = useRef(false)
   const sending = useMutation({
@@ -54,6 +54,10 @@ export function FormDialog({
       isSending.current = false
     },
   })
+  const readAgain = async () => {
+    await queryClient.invalidateQueries()
+    onClose()
+  }
   const { element, unsaid } = useBesideFields(sending.error, form?.setErrors)
   return (
     <FormModal title={title} size={size} onClose={onClose}>
@@ -68,11 +72,7 @@ export function FormDialog({
           }}
         >
           <Stack>
-            {onConflict === undefined ? (
-              unsaid !== null && <ProblemAlert error={unsaid} />
-            ) : (
-              <Conflict error={unsaid} onLoad={onConflict} />
-            )}
+            <Conflict error={unsaid} onLoad={onConflict ?? readAgain} />
             {children}
             <Unsaved
               isDirty={isDirty && submit !== undefined && (!sending.isSuccess || sending.data === 'declined')}

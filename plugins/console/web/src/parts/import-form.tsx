@@ -1,5 +1,5 @@
 /** An import of a file: what it would change is shown before it changes anything. */
-import { Button, Code, FileInput, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Alert, Button, Code, FileInput, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { type FieldProblem, Problem } from '../api/problem.ts'
@@ -38,20 +38,28 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
   const [file, setFile] = useState<File | null>(null)
   const [kind, setKind] = useState<Kind>(names[0]!)
   const [mode, setMode] = useState<keyof typeof words.modes>('merge')
-  const [isAsking, setAsking] = useState(false)
+  /** What somebody is asked about. */
+  const [asked, setAsked] = useState<Result>()
   const sending = useMutation({
-    async mutationFn(dryRun: boolean) {
-      const result = await send({ file: file!, kind, mode, dryRun })
-      if (!dryRun) await queryClient.invalidateQueries()
-      return result
+    /** `agreed`: what was looked at and is to be done; absent: to look. */
+    async mutationFn(agreed?: Result) {
+      const request = { file: file!, kind, mode }
+      const looked = await send({ ...request, dryRun: true })
+      if (agreed === undefined) return { result: looked, isOther: false }
+      // Others may have changed something since: only what was shown is done.
+      if (JSON.stringify(looked) !== JSON.stringify(agreed)) return { result: looked, isOther: true }
+      const result = await send({ ...request, dryRun: false })
+      await queryClient.invalidateQueries()
+      return { result, isOther: false }
     },
   })
+  const { result, isOther = false } = sending.data ?? {}
   const apply = async (looked: Result) => {
     if (!(await confirm(looked))) return
-    if (mode === 'replace') setAsking(true)
-    else sending.mutate(false)
+    if (mode === 'replace') setAsked(looked)
+    else sending.mutate(looked)
   }
-  const looked = sending.data?.dryRun === true ? sending.data : undefined
+  const looked = result?.dryRun === true ? result : undefined
   const places = sending.error instanceof Problem ? sending.error.fields : []
   const choose = (change: () => void) => {
     change()
@@ -89,21 +97,26 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           variant="default"
           disabled={file === null}
           loading={sending.isPending}
-          onClick={() => sending.mutate(true)}
+          onClick={() => sending.mutate(undefined)}
         >
           {words.look}
         </Button>
         {looked !== undefined && <Button onClick={() => apply(looked)}>{words.apply}</Button>}
       </Group>
       {sending.error !== null && places.length === 0 && <ProblemAlert error={sending.error} />}
-      {sending.data !== undefined && children(sending.data)}
-      {isAsking && (
+      {isOther && (
+        <Alert color="orange" role="alert">
+          {words.isOther}
+        </Alert>
+      )}
+      {result !== undefined && children(result)}
+      {asked !== undefined && (
         <ConfirmDeletion
           title={words.importTitle}
           action={words.apply}
           typed={words.modes.replace}
-          onConfirm={async () => void (await sending.mutateAsync(false))}
-          onClose={() => setAsking(false)}
+          onConfirm={async () => void (await sending.mutateAsync(asked))}
+          onClose={() => setAsked(undefined)}
         >
           <Text size="sm">{replaceText}</Text>
         </ConfirmDeletion>

@@ -73,10 +73,6 @@ export function EditAccessKey(props: EditAccessKeyProps) {
     await props.onChanged()
     return undefined
   }
-  const reload = async () => {
-    onClose()
-    if (props.accessKey !== undefined) await props.onChanged()
-  }
   return (
     <FormDialog
       form={form}
@@ -84,7 +80,6 @@ export function EditAccessKey(props: EditAccessKeyProps) {
       submit={existing === undefined ? texts.common.create : texts.common.save}
       size={isLimited ? 'xl' : 'md'}
       onSubmit={save}
-      {...(props.accessKey !== undefined && { onConflict: reload })}
       onClose={onClose}
     >
       <TextInput

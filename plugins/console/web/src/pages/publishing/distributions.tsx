@@ -13,6 +13,8 @@ import { Name } from '../../parts/name.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { useOpenQuestion } from '../access/open-question.tsx'
+import { openedBy } from '../distributions/opened.ts'
 import { Addresses } from './addresses.tsx'
 import { CertificateState } from './certificate-state.tsx'
 import { CreateDistribution } from './create-distribution.tsx'
@@ -33,6 +35,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
   const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Distribution>()
+  const { ask, question } = useOpenQuestion()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
   const toggle = async ({ id, enabled }: Distribution) => {
     const params = { id }
@@ -40,6 +43,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
       // The row may be old: everything but the switch stays as it is now.
       const current = await call('getDistribution', { params })
       const body = { ...current, enabled: !enabled }
+      if (!(await ask(openedBy(body, current)))) return
       await call('putDistribution', { params, body, ifMatch: current.etag })
     } catch (error) {
       notifyFailure(error)
@@ -67,6 +71,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
         idOf={({ id }) => id}
         none={bucket === undefined ? texts.publishing.noDistributions : texts.publishing.noneOfBucket}
       />
+      {question}
       {isCreating && (
         <CreateDistribution {...(bucket !== undefined && { bucket })} onClose={() => setCreating(false)} />
       )}

@@ -9,7 +9,7 @@ const words = texts.publishing
 
 export interface UploadCertificateProps {
   /** The one whose place it takes; absent for a new one. */
-  readonly replaced?: { readonly id: string; readonly comment: string }
+  readonly replaced?: { readonly id: string; readonly comment: string; readonly etag: string }
   readonly onClose: () => void
   readonly onDone: () => Promise<void>
 }
@@ -25,7 +25,10 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
   const upload = async () => {
     const body = form.getValues()
     if (replaced === undefined) await call('createCertificate', { body })
-    else await call('putCertificate', { params: { id: replaced.id }, body: { ...body, id: replaced.id } })
+    else {
+      const { id, etag } = replaced
+      await call('putCertificate', { params: { id }, body: { ...body, id }, ifMatch: etag })
+    }
     await onDone()
   }
   return (

@@ -76,6 +76,11 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   const isNamed = name.includes(':')
   const reset = async () => {
+    // What the question said is of what was read.
+    if (JSON.stringify(await storedNow(name)) !== JSON.stringify(values)) {
+      await refresh()
+      throw new Error(words.changedBefore)
+    }
     await call('resetConfigSubsystem', { params: { subsys: name } })
     notifications.show({ color: 'teal', message: isNamed ? words.isRemoved(name) : words.isReset(name) })
     form.reset()

@@ -3,7 +3,12 @@ import type { Chosen } from './queue.ts'
 
 /** Files of an input element. A chosen folder gives its files with their paths. */
 export function filesOfInput(files: FileList, prefix: string): Chosen[] {
-  return Array.from(files, file => ({ key: prefix + (file.webkitRelativePath || file.name), file }))
+  return Array.from(files, file => ({ key: prefix + pathOf(file), file }))
+}
+
+/** Browsers make slashes of the backslashes in the path within a folder; the name is as it is. */
+function pathOf({ webkitRelativePath, name }: File): string {
+  return webkitRelativePath.slice(0, -name.length) + name
 }
 
 /** Files of a drop, including those in folders. The entries must be taken before the first await. */

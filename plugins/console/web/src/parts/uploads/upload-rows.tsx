@@ -148,6 +148,7 @@ function withReason(words: string, anew: Anew | undefined): string {
 
 function progressOf(upload: Upload): string {
   const { sizeBytes, sentBytes } = upload
+  if (sentBytes >= sizeBytes && sizeBytes >= rateBytesMin) return texts.uploads.checked
   const percent = `${sizeBytes === 0 ? 100 : Math.floor((sentBytes / sizeBytes) * 100)} %`
   if (sizeBytes < rateBytesMin) return percent
   const rate = upload.bytesPerSecond

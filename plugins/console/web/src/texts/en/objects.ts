@@ -181,6 +181,7 @@ export const uploads = {
   },
   waiting: 'waiting',
   paused: 'paused',
+  checked: 'all is sent, and checked now',
   ending: 'pausing: parts arrive',
   fold: 'Show less of the uploads',
   unfold: 'Show the uploads',

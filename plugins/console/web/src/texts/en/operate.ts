@@ -220,6 +220,7 @@ export const tools = {
   exportCluster: 'Export everything',
   exportConfig: 'Export configuration',
   importTitle: 'Import',
+  isOther: 'Nothing is imported yet: something has changed meanwhile. Look at what would change now.',
   file: 'File',
   kind: 'Type of file',
   kinds: { cluster: 'an export of everything (ZIP)', config: 'an export of the configuration (JSON or text)' },

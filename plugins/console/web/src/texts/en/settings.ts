@@ -13,6 +13,7 @@ export const settings = {
   resetText: 'Every value of it that was set goes back to its default. It cannot be undone: the values are not kept.',
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
+  changedBefore: 'Somebody else has changed it meanwhile, and nothing is reset. Look at the values, and press again.',
   removeText: 'All of its values go. It cannot be undone: the values are not kept.',
   setMeanwhile: (value: string) => `Somebody else has set it to “${value}” meanwhile. Save again to replace that.`,
   isReset: (name: string) => `${name} is reset.`,
