@@ -6,7 +6,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { Logger } from 'svc/kernel'
+import type { Logger, MaybePromise } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { type RateLimitName, type RateLimitsService, refusalDetails } from 'svc/plugins/http/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
@@ -28,6 +28,7 @@ import type { EventStreams } from './event-stream.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import type { Places } from './places.ts'
 import { toAdminError } from './problem.ts'
+import { createRepeats, isMadeOnce, readIdempotencyKey } from './repeats.ts'
 import { AdminBytes, AdminReply } from './reply.ts'
 import { createValidation, type Validation } from './validation.ts'
 
@@ -85,6 +86,7 @@ declare module 'fastify' {
 /** Registers the routes of all operations, and the answers to all other requests. */
 export function dispatchOperations(fastify: FastifyInstance, options: DispatcherOptions): void {
   const { operations, log } = options
+  const repeats = createRepeats(options.clock)
   fastify.decorateRequest('admitted', undefined)
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser('*', (_request, _payload, next) => next(null))
@@ -244,12 +246,25 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       const source = inPlaceOf(operation, caller.identity, (await operation.handle(asked)) as EventSource)
       return stream(request, reply, caller, source, mayGoOn)
     }
-    const result = await (operation.isBulk === true ? inPlace(operation, asked) : operation.handle(asked))
+    const work = () => (operation.isBulk === true ? inPlace(operation, asked) : operation.handle(asked))
+    const result = await once(request, operation, caller, work)
     if (payload !== undefined) request.facts = { ...request.facts, receivedBytes: payload.body.receivedBytes }
     if (result instanceof AdminBytes) return answerBytes(request, reply, result.options)
     return result instanceof AdminReply
       ? answer(request, reply, operation, result.body, result.options, params)
       : answer(request, reply, operation, result, {}, params)
+  }
+
+  function once(
+    { exchange: { request }, body }: FastifyRequest,
+    operation: AdminOperation,
+    { identity, session }: Caller,
+    work: () => MaybePromise<unknown>,
+  ): MaybePromise<unknown> {
+    const key = readIdempotencyKey(request.headers['idempotency-key'])
+    if (key === undefined || !isMadeOnce(operation) || identity === undefined) return work()
+    const caller = session?.id ?? identity.accessKey
+    return repeats.once({ caller, method: operation.method, target: request.url ?? '', body, key }, work)
   }
 
   /** The place is given back when the work has ended and nobody gets its answer any more. */

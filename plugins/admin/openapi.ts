@@ -3,6 +3,7 @@
 import { basePath, statusOf } from './answer.ts'
 import type { AdminOperation, Authorization } from './api.ts'
 import { actionsNamed, type CatalogueRow } from './catalogue.ts'
+import { isMadeOnce } from './repeats.ts'
 
 type Json = Record<string, unknown>
 
@@ -38,6 +39,7 @@ export function createDocument(
     paths,
     components: {
       schemas: components.schemas(),
+      parameters: { IdempotencyKey: idempotencyKey },
       responses: { Problem: problemResponse },
       securitySchemes,
     },
@@ -66,6 +68,16 @@ const securitySchemes = {
     name: 'X-CSRF-Token',
     description: '`csrfToken` of the session; beside the cookie, for everything but GET.',
   },
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'The same change with the same key, sent again within a minute, is not made again: the answer is that of the first. Any value that ' +
+    'no other change has.',
+  schema: { type: 'string', minLength: 1, maxLength: 128 },
 }
 
 const problemResponse = {
@@ -124,10 +136,8 @@ function actionsOf({ authorize }: AdminOperation, words: string | undefined): un
   return named.length < 2 ? [...named] : [named]
 }
 
-function parametersOf(
-  { path, params, query, method, etag, acceptsIfNoneMatch }: AdminOperation,
-  components: Components,
-): Json {
+function parametersOf(operation: AdminOperation, components: Components): Json {
+  const { path, params, query, method, etag, acceptsIfNoneMatch } = operation
   const parameters: Json[] = []
   for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
     const schema = params?.properties?.[name] ?? { type: 'string', maxLength: 1024 }
@@ -152,6 +162,7 @@ function parametersOf(
     const description = 'Nothing that exists is replaced; else 412.'
     parameters.push({ name: 'If-None-Match', in: 'header', required: false, description, schema: { enum: ['*'] } })
   }
+  if (isMadeOnce(operation)) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' })
   return parameters.length === 0 ? {} : { parameters }
 }
 

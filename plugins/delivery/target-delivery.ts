@@ -93,7 +93,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
       onFailed: self.onFailed,
     })
     directWay?.open()
-    log.info({ target: id, endpoint: kind.endpoint(values) }, `a target of ${messages} is enabled`)
+    log.info({ target: id, endpoint: withoutPath(kind.endpoint(values)) }, `a target of ${messages} is enabled`)
   }
 
   const self: RunningDelivery<AnyTarget> = {
@@ -158,3 +158,6 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
   const directWay = createDirectWay?.(self)
   return self
 }
+
+/** The path of an address may be its secret, and whoever reads the log need not know it. */
+const withoutPath = (endpoint: string): string => endpoint.replace(/^(\w+:\/\/[^/?#]*).*$/s, '$1')

@@ -11,6 +11,8 @@ export interface BadLine {
   /** Lets nothing through any more, and closes nothing, until `mend`. */
   hush(): void
   mend(): void
+  /** The next answer is not let through: its connection ends. */
+  loseAnswer(): void
 }
 
 /** Ended when the test ends. */
@@ -18,9 +20,14 @@ export async function startBadLine(t: Test, port: number): Promise<BadLine> {
   const sockets = new Set<Socket>()
   let isCut = false
   let hushed: (() => void)[] | undefined
-  const pass = (from: Socket, to: Socket) => {
+  let isLosing = false
+  const pass = (from: Socket, to: Socket, isAnswer: boolean) => {
     sockets.add(from)
     from.on('data', chunk => {
+      if (isAnswer && isLosing) {
+        isLosing = false
+        return to.destroy()
+      }
       if (hushed !== undefined) {
         from.pause()
         hushed.push(() => {
@@ -47,8 +54,8 @@ export async function startBadLine(t: Test, port: number): Promise<BadLine> {
   const server = createServer(client => {
     if (isCut) return client.resetAndDestroy()
     const upstream = connect(port, '127.0.0.1')
-    pass(client, upstream)
-    pass(upstream, client)
+    pass(client, upstream, false)
+    pass(upstream, client, true)
   })
   const line: BadLine = {
     port: 0,
@@ -59,6 +66,9 @@ export async function startBadLine(t: Test, port: number): Promise<BadLine> {
     },
     hush() {
       hushed ??= []
+    },
+    loseAnswer() {
+      isLosing = true
     },
     mend() {
       isCut = false

@@ -179,6 +179,39 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a change whose answer is lost is made once, and told as it is', async t => {
+    const keys = async () => (await call('GET', '/access-keys')).items.length
+    const before = await keys()
+    await openPage(page, '/access-keys', 'Access keys')
+    await page.getByRole('button', { name: 'Create access key' }).click()
+    // The browser sends it again by itself.
+    line.loseAnswer()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Secret key' }).waitFor()
+    t.equal(await keys(), before + 1)
+
+    const names = Array.from({ length: 40 }, (_, number) => `f${number}.txt`)
+    for (const name of names) await call('POST', `/buckets/photos/objects/upload?key=from%2F${name}`, name)
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await page.getByLabel('Select from/', { exact: true }).check()
+    await page.getByRole('button', { name: 'Copy or move' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Into folder').fill('to/')
+    await dialog.getByLabel('Move').check()
+    line.bytesPerSecond = 20_000
+    line.loseAnswer()
+    await dialog.getByRole('button', { name: 'Copy or move' }).click()
+    await dialog.getByText(/^[1-9]\d* of 40$/).waitFor()
+    line.cut()
+    await dialog.getByText('There is no connection to the server. It goes on').waitFor()
+    line.bytesPerSecond = 0
+    line.mend()
+    await page.getByText('40 done.').waitFor()
+    t.equal((await call('GET', '/buckets/photos/objects?prefix=to/from/&delimiter=')).objects.length, 40)
+    t.equal((await call('GET', '/buckets/photos/objects?prefix=from/&delimiter=')).objects.length, 0)
+    t.same(flaws, [])
+  })
+
   t.test('a line that is dead, and was not closed, is noticed', async t => {
     const [uploads, overview, trace] = [await another(), await another(), await another()]
     for (const one of [uploads, overview, trace]) await one.clock.install()

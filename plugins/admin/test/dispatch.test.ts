@@ -84,6 +84,25 @@ const fail = defineAdminOperation({
   },
 })
 
+let counted = 0
+
+const count = defineAdminOperation({
+  id: 'countForTests',
+  method: 'POST',
+  path: '/test/counts',
+  tag: 'test',
+  summary: 'For tests.',
+  authorize: 'self',
+  body: Type.Object({ fails: Type.Boolean({ default: false }) }),
+  response: Type.Object({ counted: Type.Integer() }),
+  async handle({ body }) {
+    const own = ++counted
+    await new Promise(setImmediate)
+    if (body.fails && own % 2 === 1) throw adminErrors.service_unavailable()
+    return { counted: own }
+  },
+})
+
 /** Answers where it was found. */
 const place = (method: AdminMethod, path: string) =>
   defineAdminOperation({
@@ -106,7 +125,7 @@ const places = [
 
 const plugin = definePlugin({
   name: 'test-operations',
-  contributes: { 'admin.operation': [...places, put, fail] },
+  contributes: { 'admin.operation': [...places, put, fail, count] },
   setup() {},
 })
 
@@ -187,6 +206,23 @@ t.test('If-Match with and without quotes', async t => {
     const answer = await save({ name: 'ab' }, settings, { 'if-match': ifMatch })
     t.match(answer.json, { status: 412, code: 'precondition_failed' })
   }
+})
+
+t.test('a change that is sent twice is made once', async t => {
+  const send = async (key: string, body: object = {}, by = signed) => {
+    const headers = { 'idempotency-key': key }
+    const { status, json } = await by({ method: 'POST', path: '/api/v1/test/counts', body, headers })
+    return status === 200 ? json.counted : `${status} ${json.code}`
+  }
+  t.same(await Promise.all([send('a'), send('a')]), [1, 1], 'also while the first is under way')
+  t.equal(await send('a'), 1)
+  t.equal(await send('b'), 2)
+  t.equal(await send('a', { fails: true }), '503 service_unavailable', 'another body is another change')
+  t.equal(await send('a', { fails: true }), 4, 'what has failed is tried')
+  t.equal(await send('a', { fails: true }), 4)
+  for (const key of ['', 'with space', 'x'.repeat(129)]) t.equal(await send(key), '400 invalid_argument', key)
+  for (let other = 0; other < 300; other++) await send(`other ${other}`.replace(' ', '-'))
+  t.equal(await send('a'), 305, 'the oldest is forgotten')
 })
 
 t.test('errors of handlers', async t => {

@@ -128,6 +128,8 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   if (raw !== undefined) headers['content-type'] = raw.type
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`
   if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
+  // A browser sends a request again where the connection ends without an answer: the change is to be made once.
+  if (method !== 'GET') headers[idempotencyKey] ??= newKey()
   const sender = current.id
   let response: Response
   try {
@@ -157,6 +159,12 @@ export async function exchange<Id extends OperationId>(id: Id, request: Request<
   }
   return response
 }
+
+export const idempotencyKey = 'idempotency-key'
+
+/** Also where a page without TLS has no `randomUUID`. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), part => part.toString(36)).join('-')
 
 /** Another page of this console has ended the session. */
 export function noticeSessionEnd(): void {

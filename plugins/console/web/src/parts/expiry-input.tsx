@@ -24,7 +24,7 @@ export interface ExpiryInputProps {
 /** What the API is asked for. */
 export function secondsOf(value: string): number {
   if (!value.startsWith(until)) return Number(value)
-  return Math.round((new Date(value.slice(until.length)).getTime() - Date.now()) / 1000)
+  return Math.ceil((new Date(value.slice(until.length)).getTime() - Date.now()) / 1000)
 }
 
 export function ExpiryInput({ label, value = '', onChange, error, 'data-path': path }: ExpiryInputProps) {

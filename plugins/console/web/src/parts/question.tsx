@@ -1,6 +1,6 @@
 /** A question to the server, what it answers, and why: a form with a table below it. */
 import { Button, Drawer, Stack, Table } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
@@ -21,12 +21,16 @@ export interface QuestionProps {
 
 export function Question({ submit, isAsking, error, setErrors, onAsk, fields, children }: QuestionProps) {
   const { element, unsaid } = useBesideFields(error, setErrors)
+  /** The answer is one to these values. */
+  const [isCurrent, setCurrent] = useState(true)
   return (
     <form
       {...element}
+      onChange={() => setCurrent(false)}
       onSubmit={event => {
         // A dialog around it has a form, too.
         event.stopPropagation()
+        setCurrent(true)
         onAsk(event)
       }}
     >
@@ -38,7 +42,7 @@ export function Question({ submit, isAsking, error, setErrors, onAsk, fields, ch
           </Button>
         </div>
         {unsaid !== null && <ProblemAlert error={unsaid} />}
-        {children}
+        {isCurrent && children}
       </Stack>
     </form>
   )

@@ -60,7 +60,7 @@ export function Simulator({ user = '', bucket = '' }: SimulatorProps) {
           ) : (
             <TextInput label={words.object} {...form.getInputProps('object')} />
           )}
-          <TextInput label={words.sourceIp} {...form.getInputProps('sourceIp')} />
+          <TextInput label={words.sourceIp} description={words.sourceIpHint} {...form.getInputProps('sourceIp')} />
         </SimpleGrid>
       }
     >

@@ -2,7 +2,7 @@
 import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
@@ -47,6 +47,7 @@ interface EditorProps {
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const mayChange = useRights(bucket).has('s3:PutBucketNotification')
   const form = useForm({ initialValues: { subscriptions } })
+  const queryClient = useQueryClient()
   const targets = useQuery({
     queryKey: ['notify-targets', 'of-rules'],
     queryFn: async ({ signal }) => (await call('listNotifyTargets', { signal })).items,
@@ -66,6 +67,8 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
     onError: error => form.setErrors(ruleErrorsOf(error)),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
+      // Saving has tried the targets.
+      await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
       await onChanged()
     },
   })

@@ -32,7 +32,7 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
         <TextInput label={words.secretName} description={words.secretHint} {...header} />
         {header.value !== '' && (
           <PasswordInput
-            label={words.secretValue}
+            label={form.isDirty('restrictions.originSecretHeader.name') ? words.secretValue : words.secretKept}
             autoComplete="off"
             {...form.getInputProps('restrictions.originSecretHeader.value')}
             // What is said of both is said here; what is wrong with the name is said there.

@@ -24,15 +24,17 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
     const place = places(alias)
     return place === undefined || place === 'none' ? alias : `${place.scheme}://${alias}${place.port}`
   })
+  const [url, setUrl] = useState<string>()
   const form = useForm({
     initialValues: { path: signedPath(of), origin: '', expiresInSeconds: '86400', ip: '' },
     onValuesChange(now, before) {
+      // The link is not one for these values.
+      setUrl(undefined)
       // What is typed as a path may be sent as a whole address.
       if (now.path !== before.path || now.origin !== before.origin)
         for (const sent of ['url', 'domain']) form.clearFieldError(sent)
     },
   })
-  const [url, setUrl] = useState<string>()
   const sign = async () => {
     const { path, origin: chosen, expiresInSeconds, ip } = form.getValues()
     const origin = origins.includes(chosen) ? chosen : (origins[0] ?? '')
@@ -46,7 +48,7 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
   }
   const isWhole = isAddress(form.values.path)
   return (
-    <FormDialog title={words.sign} submit={words.sign} form={form} onSubmit={sign} onClose={onClose}>
+    <FormDialog title={words.sign} submit={words.sign} form={form} isDirty={false} onSubmit={sign} onClose={onClose}>
       <TextInput
         label={words.signPath}
         description={origins.length === 0 ? words.signWholeOnly : words.signPathHint}

@@ -119,7 +119,7 @@ export function Events() {
           }),
         })}
         idOf={({ id }) => id}
-        none={texts.events.none}
+        none={kinds.length > 0 ? texts.events.none : texts.events.noneToSee}
       />
       <Queues />
       {open?.dialog === 'add' && <EditTarget kinds={kinds} onClose={close} />}

@@ -3,8 +3,9 @@ import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, idempotencyKey, newKey } from '../../api/client.ts'
 import { atField, Problem, problemAt } from '../../api/problem.ts'
+import { withRetries } from '../../api/retries.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
@@ -38,6 +39,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const queryClient = useQueryClient()
   const one = entries.length === 1 && entries[0]!.kind === 'object' ? entries[0] : undefined
   const [progress, setProgress] = useState<readonly [done: number, all: number]>()
+  const [isCut, setCut] = useState(false)
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
     queryKey: ['buckets', 'names'],
@@ -62,7 +64,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
       throw problemAt('/place', texts.objects.sameNames)
     try {
-      await copyAll({ bucket, target, move, overwrite, steps, onStep: done => setProgress([done, steps.length]) })
+      const onStep = (done: number) => {
+        setProgress([done, steps.length])
+        setCut(false)
+      }
+      await copyAll({ bucket, target, move, overwrite, steps, onStep, onCut: () => setCut(true) })
     } finally {
       setProgress(undefined)
       await queryClient.invalidateQueries({ queryKey: ['objects'] })
@@ -103,6 +109,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
             value={(progress[0] / Math.max(1, progress[1])) * 100}
             aria-label={texts.objects.copying(...progress)}
           />
+          {isCut && <Text size="sm">{texts.objects.copyCut}</Text>}
         </Stack>
       )}
     </FormDialog>
@@ -142,13 +149,15 @@ interface CopyAllOptions {
   readonly overwrite: boolean
   readonly steps: readonly Step[]
   readonly onStep: (done: number) => void
+  /** The server is not reached: it goes on when it is. */
+  readonly onCut: () => void
 }
 
 /**
  * A few at a time. Goes on after a failure, and throws in the end. Where one goes to the place of another, as in a folder that is copied into
  * itself, the other goes first: nobody would have it any more.
  */
-async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyAllOptions): Promise<void> {
+async function copyAll({ bucket, target, move, overwrite, steps, onStep, onCut }: CopyAllOptions): Promise<void> {
   const failures: string[] = []
   let last: unknown
   let done = 0
@@ -159,11 +168,15 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep }: CopyA
     const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
     try {
       if (target === bucket && (await gone.get(nameOf(to))) === false) throw new Error(texts.objects.placeNotFree(to))
-      await call('copyObject', { params: { bucket: target }, body: { source, key: to, move, overwrite } })
+      const body = { source, key: to, move, overwrite }
+      // One change, however often it is sent: an answer may have been lost.
+      const headers = { [idempotencyKey]: newKey() }
+      const attempt = () => call('copyObject', { params: { bucket: target }, body, headers })
+      await withRetries(new AbortController().signal, attempt, async () => onCut())
       return true
     } catch (error) {
       last = error
-      failures.push(`${from}: ${error instanceof Error ? error.message : String(error)}`)
+      failures.push(`${from}: ${reasonOf(error)}`)
       return false
     } finally {
       onStep(++done)
@@ -204,9 +217,15 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
 }
 
 /** The server's conditions are those of programs. */
+const isTaken = (error: unknown): boolean => error instanceof Problem && error.code === 'precondition_failed'
+
+function reasonOf(error: unknown): string {
+  if (isTaken(error)) return texts.objects.keyTaken
+  return error instanceof Error ? error.message : String(error)
+}
+
 function inForm(error: unknown): unknown {
-  if (error instanceof Problem && error.code === 'precondition_failed')
-    return problemAt('/place', texts.objects.keyTaken)
+  if (isTaken(error)) return problemAt('/place', texts.objects.keyTaken)
   const atPlace = ['invalid_object_key', 'invalid_argument'].reduce<unknown>(
     (given, code) => atField(given, code, '/place'),
     error,

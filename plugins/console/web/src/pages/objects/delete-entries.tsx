@@ -49,6 +49,7 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
 /** Whoever may not see whether old versions are kept is told that. */
 function keptText(versioning: string | undefined): string {
   if (versioning === undefined) return texts.objects.deleteUnknown
+  if (versioning === 'suspended') return texts.objects.deleteSuspended
   return versioning === 'enabled' ? texts.objects.deleteVersioned : texts.objects.deleteForGood
 }
 

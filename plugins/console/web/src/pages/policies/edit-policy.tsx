@@ -37,7 +37,11 @@ export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () =
   }
   /** What somebody else has stored meanwhile takes the place of the text. */
   const load = async () => {
-    const found = await call('getPolicy', { params: { name: name.trim() } })
+    const found = await call('getPolicy', { params: { name: name.trim() } }).catch(error => {
+      if (!(error instanceof Problem && error.status === 404)) throw error
+      setStored(undefined)
+      throw new Error(texts.policies.isGone)
+    })
     setStored(found)
     setText(JSON.stringify(found.document, undefined, 2))
     await queryClient.invalidateQueries({ queryKey: ['policies'] })

@@ -1,7 +1,7 @@
 /** Which keys of a bucket exist already: with few requests, whether a thousand files are new or none is. */
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import { withRetries } from './transfer.ts'
+import { withRetries } from '../../api/retries.ts'
 
 const requestsAtOnce = 6
 const pageKeysMax = 1000

@@ -51,10 +51,10 @@ export async function checksumOf(file: File, bytes: Blob, signal: AbortSignal): 
 }
 
 /** A file that has changed or is gone since it was chosen looks like a broken connection. */
-export async function requireReadable(file: File): Promise<void> {
+export async function requireReadable(file: File, words = texts.uploads.fileGone): Promise<void> {
   try {
     await file.slice(0, 1).arrayBuffer()
   } catch {
-    throw new Error(texts.uploads.fileGone)
+    throw new Error(words)
   }
 }

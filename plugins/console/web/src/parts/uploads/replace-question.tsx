@@ -10,7 +10,7 @@ const keysShownMax = 100
 /** A look that takes no longer shows nothing. */
 const patienceMs = 400
 
-export function ReplaceQuestion({ bucket, files, isCut, found, isKnown, replace, skip, cancel }: Replacing) {
+export function ReplaceQuestion({ bucket, files, isCut, found, versioning, replace, skip, cancel }: Replacing) {
   const [isLate, setLate] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), patienceMs)
@@ -34,7 +34,7 @@ export function ReplaceQuestion({ bucket, files, isCut, found, isKnown, replace,
           </Group>
         ) : (
           <>
-            <Text size="sm">{words.replaceText(bucket, isKnown)}</Text>
+            <Text size="sm">{words.replaceText(bucket, versioning)}</Text>
             <ScrollArea.Autosize mah={200} {...focusable}>
               <Stack gap={4} align="flex-start">
                 {found.slice(0, keysShownMax).map(key => (

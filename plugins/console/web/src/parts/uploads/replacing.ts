@@ -1,10 +1,10 @@
 /** What is uploaded over objects that a bucket keeps no old versions of: asked first, once for all files that were chosen together. */
 import { call } from '../../api/client.ts'
+import { withRetries } from '../../api/retries.ts'
 import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { existingKeys, sameKey } from './existing.ts'
 import { type Chosen, uploadQueue } from './queue.ts'
-import { withRetries } from './transfer.ts'
 
 export interface Replacing {
   readonly bucket: string
@@ -14,8 +14,8 @@ export interface Replacing {
   readonly isCut: boolean
   /** Keys that would be replaced; undefined while they are looked for. */
   readonly found: readonly string[] | undefined
-  /** Whether one may see that no old versions are kept. */
-  readonly isKnown: boolean
+  /** Of the bucket; undefined where one may not see it. */
+  readonly versioning: string | undefined
   readonly replace: () => void
   readonly skip: () => void
   readonly cancel: () => void
@@ -57,20 +57,20 @@ class ReplacingStore {
     try {
       const answered = await new Promise<readonly Chosen[]>((resolve, reject) => {
         signal.addEventListener('abort', () => resolve([]))
-        const given = { bucket, files: chosen.length, isCut: false, found: undefined, isKnown: false }
+        const given = { bucket, files: chosen.length, isCut: false, found: undefined, versioning: undefined }
         const idle = () => {}
         this.#show({ ...given, replace: idle, skip: idle, cancel: () => cancelled.abort() })
         const onUnreachable = () => {
           if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
         }
-        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, isKnown, isVersioned }) => {
+        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, versioning }) => {
           const keys = new Set(found)
-          const agreed = chosen.map(one => ({ ...one, mayReplace: isVersioned || keys.has(one.key) }))
+          const agreed = chosen.map(one => ({ ...one, mayReplace: versioning === 'enabled' || keys.has(one.key) }))
           if (found.length === 0) return resolve(agreed)
           this.#show({
             ...given,
             found,
-            isKnown,
+            versioning,
             replace: () => resolve(agreed),
             skip: () => resolve(agreed.filter(({ key }) => !keys.has(key))),
             cancel: () => cancelled.abort(),
@@ -88,15 +88,13 @@ class ReplacingStore {
   async #look(bucket: string, chosen: readonly Chosen[], signal: AbortSignal, onUnreachable: () => void) {
     const load = () => call('getBucket', { params: { bucket }, signal })
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
-    const isKnown = versioning !== undefined
-    const isVersioned = versioning === 'enabled'
-    if (isVersioned) return { found: [], isKnown, isVersioned }
+    if (versioning === 'enabled') return { found: [], versioning }
     // What had arrived is compared before anything is sent. What an earlier page had only begun is asked about like the rest: whatever is
     // there now was perhaps stored since.
     const fresh = chosen.filter(({ key, file }) => !uploadQueue.hadArrived(bucket, key, file))
-    if (fresh.length === 0) return { found: [], isKnown, isVersioned }
+    if (fresh.length === 0) return { found: [], versioning }
     const keys = [...new Set(fresh.map(({ key }) => key))]
-    return { found: await existingKeys(bucket, keys, signal, onUnreachable), isKnown, isVersioned }
+    return { found: await existingKeys(bucket, keys, signal, onUnreachable), versioning }
   }
 
   #show(replacing: Replacing | undefined): void {

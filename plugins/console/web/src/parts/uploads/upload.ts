@@ -1,10 +1,11 @@
 /** One file on its way into a bucket: in one request, or in parts, of which those that have arrived are never sent again. */
 import { call, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { withRetries } from '../../api/retries.ts'
 import { texts } from '../../texts/index.ts'
 import { checksumOf, type Found, isListed, lookFor, requireReadable } from './found.ts'
 import { Rate } from './rate.ts'
-import { send, type Transfer, withRetries } from './transfer.ts'
+import { send, type Transfer } from './transfer.ts'
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled'
 
@@ -313,6 +314,8 @@ export class Upload {
         }),
       ),
     )
+    // Browsers look at the date of a file only when they open it.
+    await requireReadable(file, texts.uploads.fileMixed)
     return true
   }
 
@@ -393,6 +396,7 @@ export class Upload {
     }
     if (hold.aborted) return false
     const parts = [...(this.#parts ?? [])].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
+    await requireReadable(this.file)
     this.#isCompleting = true
     await this.#storing({ signal, hold }, headers =>
       this.#persist({ signal, hold }, () =>

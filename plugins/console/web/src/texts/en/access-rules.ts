@@ -97,7 +97,7 @@ export const accessRules = {
   loosened:
     'Until now a rule or a statement refuses some of it to everybody: that one changes. What it refuses no longer is open to whoever is let in by anything else: policies, rules (also those that begin later), distributions, access control lists.',
   removeDeny:
-    'Clients that only this rule refuses get in where anything else lets them in: policies, other rules, distributions, access control lists.',
+    'Whoever only this rule refuses gets in where anything else lets them in: policies, other rules, distributions, access control lists. If it refuses everybody, that is everybody on the internet who can reach this server.',
   id: 'Name',
   effect: 'The rule',
   effects: { allow: 'allows', deny: 'denies' },

@@ -52,6 +52,7 @@ export const policies = {
   placeholderUser: 'Replace USER by the name of your user.',
   dots: 'must not be one or two dots',
   taken: (name: string) => `There is a policy “${name}” already: edit that one, or take another name.`,
+  isGone: 'Somebody has deleted this policy meanwhile. “Save” makes it again as it stands here.',
   mistakes: (count: number) =>
     `It was not saved: ${count === 1 ? 'a mistake was' : `${formatCount(count)} mistakes were`} found in it. What is still wrong is shown below.`,
   place: (line: number, column: number) => `Line ${line}, column ${column}`,
@@ -116,6 +117,7 @@ export const simulator = {
   folder: 'Folder',
   folderHint: 'Such as photos/. Empty: the whole bucket.',
   sourceIp: 'From address',
+  sourceIpHint: 'Empty: yours',
   run: 'Try',
   allowed: 'allowed',
   denied: 'denied',

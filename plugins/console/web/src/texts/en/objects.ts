@@ -37,6 +37,8 @@ export const objects = {
       .filter(Boolean)
       .join(' and '),
   deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored.',
+  deleteSuspended:
+    'Keeping old versions is suspended: those from before stay; what was stored since then is gone, and cannot be restored.',
   deleteForGood: 'The bucket keeps no old versions: this cannot be undone.',
   deleteUnknown:
     'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, this cannot be undone.',
@@ -111,6 +113,7 @@ export const objects = {
   move: 'Move: remove it here when it is there',
   overwrite: 'Replace what has the same key there',
   copied: (count: number) => `${formatCount(count)} done.`,
+  copyCut: 'There is no connection to the server. It goes on when there is one.',
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
@@ -140,10 +143,12 @@ export const uploads = {
       : `Looking which of ${formatCount(files)} files exist already…`,
   lookCut: 'There is no connection to the server. The upload waits for it.',
   replaceTitle: (count: number) => (count === 1 ? 'Replace 1 object?' : `Replace ${formatCount(count)} objects?`),
-  replaceText: (bucket: string, isKnown: boolean) =>
-    isKnown
-      ? `${bucket} keeps no old versions: what is replaced is gone.`
-      : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone.`,
+  replaceText: (bucket: string, versioning: string | undefined) =>
+    versioning === 'suspended'
+      ? `Keeping old versions is suspended in ${bucket}: those from before stay; of what was stored since then, what is replaced is gone.`
+      : versioning !== undefined
+        ? `${bucket} keeps no old versions: what is replaced is gone.`
+        : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone.`,
   replaceCancel: 'Upload nothing',
   skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : formatCount(count)}`,
   replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),
@@ -170,6 +175,8 @@ export const uploads = {
     `${count === 1 ? `“${first}” was left out: a file was` : `${formatCount(count)} files, “${first}” first, were left out: files were`} chosen with names that differ in the Unicode form of their letters alone, and the server keeps one form.`,
   silent: 'nothing is heard of the server',
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
+  fileMixed:
+    'The file was changed while it was sent: what is stored may be a mixture of before and after. Choose it again, and replace the object.',
   changedSince:
     'It had arrived, and there is another object of that name now, or this is another file. Cancel it, and choose the file again to replace the object.',
   takenSince:

@@ -114,6 +114,7 @@ export const fieldNames = {
 export const events = {
   title: 'Event targets',
   none: 'There is no target. Add one; rules of buckets then name it.',
+  noneToSee: 'There is no target.',
   target: 'Target',
   online: 'online',
   offline: 'offline',

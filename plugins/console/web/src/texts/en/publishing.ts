@@ -15,7 +15,7 @@ export const publishing = {
   origin: 'Origin',
   mode: 'Mode',
   deleteTitle: (id: string) => `Delete ${id}?`,
-  deleteText: (domains: string) => `${domains} answer no more from then on. The bucket and its objects stay.`,
+  deleteText: (domains: string) => `From then on nothing answers at ${domains}. The bucket and its objects stay.`,
   certificates: 'Certificates',
   noCertificates: 'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
   deleteCertificate: (domains: string) =>
