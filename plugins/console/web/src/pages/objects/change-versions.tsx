@@ -1,13 +1,16 @@
 /** Restoring an old version, undeleting an object, and deleting a version for good. */
-import { Text } from '@mantine/core'
+import { Checkbox, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatExactMoment } from '../../parts/format.ts'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
+import { mayBypass, protectionText } from './protection.tsx'
 import { bucketQuery } from './queries.ts'
 
 /** Returns a function that reads all lists of the bucket's versions anew. */
@@ -89,8 +92,9 @@ async function restoreVersion(bucket: string, { key, versionId }: Named): Promis
   await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
 }
 
-async function deleteVersion(bucket: string, { key, versionId }: Named): Promise<void> {
-  const { errors } = await call('deleteObjects', { params: { bucket }, body: { objects: [{ key, versionId }] } })
+async function deleteVersion(bucket: string, { key, versionId }: Named, bypassGovernance = false): Promise<void> {
+  const body = { objects: [{ key, versionId }], bypassGovernance }
+  const { errors } = await call('deleteObjects', { params: { bucket }, body })
   if (errors[0] !== undefined) throw new Error(errors[0].message)
 }
 
@@ -104,11 +108,23 @@ export interface DeleteVersionProps {
 export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVersionProps) {
   const { key, versionId, isDeleteMarker, lastModified } = version
   const refresh = useRefresh(bucket)
+  const [bypasses, setBypasses] = useState(false)
+  const isFree = useRights(bucket, key).has(mayBypass)
+  const { data: about } = useQuery(bucketQuery(bucket))
+  const retention = useQuery({
+    queryKey: ['bucket-setting', bucket, `retention ${versionId} ${key}`, 'delete'],
+    queryFn: ({ signal }) => call('getObjectRetention', { params: { bucket }, query: { key, versionId }, signal }),
+    enabled: about?.objectLockEnabled === true && !isDeleteMarker,
+    staleTime: 0,
+    retry: false,
+  })
+  const protectedBy = retention.data && protectionText(retention.data)
   return (
     <ConfirmDeletion
       title={texts.objects.deleteVersionTitle}
+      isReady={!retention.isLoading}
       onConfirm={async () => {
-        await deleteVersion(bucket, { key, versionId })
+        await deleteVersion(bucket, { key, versionId }, bypasses)
         notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
       }}
       onDone={async () => {
@@ -122,6 +138,14 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
           ? texts.objects.deleteMarkerText(key)
           : texts.objects.deleteVersionText(key, formatExactMoment(lastModified), versionId ?? '')}
       </Text>
+      {protectedBy !== undefined && <Text size="sm">{protectedBy}</Text>}
+      {protectedBy !== undefined && isFree && retention.data?.mode === 'GOVERNANCE' && (
+        <Checkbox
+          label={texts.objects.mayDelete}
+          checked={bypasses}
+          onChange={event => setBypasses(event.currentTarget.checked)}
+        />
+      )}
     </ConfirmDeletion>
   )
 }

@@ -1,17 +1,29 @@
 /** Retention and legal hold of one version, in buckets with object lock. */
-import { Group, NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
+import { Checkbox, Group, NativeSelect, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer, ObjectDetails } from '../../api/operations.ts'
 import { atField } from '../../api/problem.ts'
+import { formatDate } from '../../parts/format.ts'
+import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import { BucketSetting } from '../bucket/bucket-setting.tsx'
 import { bucketQuery } from './queries.ts'
 
-type Retention = Answer<'getObjectRetention'>
+type Retention = Answer<'getObjectRetention'> & { readonly bypassGovernance: boolean }
+
+export const mayBypass = 's3:BypassGovernanceRetention'
+
+/** What protects a version now, and who may do something about it; undefined where nothing does. */
+export function protectionText({ mode, retainUntil }: Answer<'getObjectRetention'>): string | undefined {
+  if (mode === '' || retainUntil === null || new Date(retainUntil).getTime() <= Date.now()) return undefined
+  const until = formatDate(retainUntil)
+  return mode === 'GOVERNANCE' ? texts.objects.governance(until) : texts.objects.compliance(until)
+}
 
 export function Protection({ bucket, details }: { bucket: string; details: ObjectDetails }) {
   const { data } = useQuery(bucketQuery(bucket))
+  const isFree = useRights(bucket, details.key).has(mayBypass)
   if (data?.objectLockEnabled !== true) return null
   const { key, versionId } = details
   const params = { bucket }
@@ -22,41 +34,65 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
         bucket={bucket}
         id={`retention ${versionId} ${key}`}
         title={texts.objects.retention}
-        load={signal => call('getObjectRetention', { params, query, signal })}
+        load={async signal => ({
+          ...(await call('getObjectRetention', { params, query, signal })),
+          bypassGovernance: false,
+        })}
         save={(body: Retention) =>
           call('setObjectRetention', { params, query, body }).catch(error => {
             throw atField(error, 'object_locked', '/retainUntil')
           })
         }
       >
-        {({ mode, retainUntil }, change, _, errors) => (
-          <Group grow align="flex-end">
-            <NativeSelect
-              aria-label={texts.objects.retention}
-              data={Object.entries(texts.objects.retentionModes).map(([value, label]) => ({ value, label }))}
-              value={mode}
-              error={errors.mode}
-              onChange={event => {
-                const chosen = event.currentTarget.value as Retention['mode']
-                change({ mode: chosen, retainUntil: chosen === '' ? null : (retainUntil ?? inDays(30)) })
-              }}
-            />
-            {mode !== '' && (
-              <TextInput
-                type="date"
-                label={texts.objects.retainUntil}
-                value={(retainUntil ?? '').slice(0, 10)}
-                error={errors.retainUntil}
-                required
-                data-path="retainUntil"
-                onChange={event => {
-                  const date = event.currentTarget.value
-                  change({ mode, retainUntil: date === '' ? null : `${date}T00:00:00.000Z` })
-                }}
-              />
-            )}
-          </Group>
-        )}
+        {(retention, change, stored, errors) => {
+          const { mode, retainUntil } = retention
+          const isGoverned = stored.mode === 'GOVERNANCE' && protectionText(stored) !== undefined
+          return (
+            <Stack gap="xs">
+              <Group grow align="flex-end">
+                <NativeSelect
+                  aria-label={texts.objects.retention}
+                  data={Object.entries(texts.objects.retentionModes).map(([value, label]) => ({ value, label }))}
+                  value={mode}
+                  error={errors.mode}
+                  onChange={event => {
+                    const chosen = event.currentTarget.value as Retention['mode']
+                    change({
+                      ...retention,
+                      mode: chosen,
+                      retainUntil: chosen === '' ? null : (retainUntil ?? inDays(30)),
+                    })
+                  }}
+                />
+                {mode !== '' && (
+                  <TextInput
+                    type="date"
+                    label={texts.objects.retainUntil}
+                    value={(retainUntil ?? '').slice(0, 10)}
+                    error={errors.retainUntil}
+                    required
+                    data-path="retainUntil"
+                    onChange={event => {
+                      const date = event.currentTarget.value
+                      change({ ...retention, retainUntil: date === '' ? null : `${date}T00:00:00.000Z` })
+                    }}
+                  />
+                )}
+              </Group>
+              <Text size="sm" c="dimmed">
+                {protectionText(stored)}
+              </Text>
+              {isGoverned && isFree && (
+                <Checkbox
+                  label={texts.objects.mayBypass}
+                  description={texts.objects.mayBypassHint}
+                  checked={retention.bypassGovernance}
+                  onChange={event => change({ ...retention, bypassGovernance: event.currentTarget.checked })}
+                />
+              )}
+            </Stack>
+          )
+        }}
       </BucketSetting>
       <BucketSetting
         bucket={bucket}

@@ -128,6 +128,13 @@ export const objects = {
   openFolderGo: 'Open',
   zipRefused: (key: string, reason: string) => `${key}: ${reason}`,
   zip: 'Download as ZIP',
+  mayBypass: 'Although it is protected',
+  mayBypassHint: 'Needed to end its retention, to shorten it, or to make another kind of it. You have the right to.',
+  mayDelete: 'Delete it although it is protected',
+  governance: (until: string) =>
+    `Its retention (governance) protects it until ${until}: only who has s3:BypassGovernanceRetention may shorten it or delete this version.`,
+  compliance: (until: string) =>
+    `Its retention (compliance) protects it until ${until}: nobody can shorten it or delete this version.`,
   retention: 'Retention',
   retentionModes: { '': 'none', GOVERNANCE: 'governance', COMPLIANCE: 'compliance' },
   retainUntil: 'Until',
