@@ -551,6 +551,36 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('an S3 endpoint keeps who gets in, and is not opened without a question', async t => {
+    await admin.call('POST', '/distributions', {
+      id: 'endpoint',
+      aliases: ['s3.example.test'],
+      origin: { bucket: 'site' },
+      mode: 's3',
+      defaultBehavior: { access: 'authenticated' },
+    })
+    const stored = () => admin.call('GET', '/distributions/endpoint')
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/distributions/endpoint')
+    await page.getByLabel('Note').fill('for programs')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('endpoint is saved.').waitFor()
+    t.match(await stored(), { comment: 'for programs', defaultBehavior: { access: 'authenticated' } })
+    await page.getByRole('tab', { name: 'Behaviours' }).click()
+    const access = page.getByLabel('Who may see it').first()
+    t.equal(await access.inputValue(), 'authenticated')
+    await access.selectOption({ value: 'public' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    const question = page.getByRole('dialog', { name: 'Open this to everybody?' })
+    await question.getByText('what policies, access rules and access control lists of the bucket site allow').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.match(await stored(), { defaultBehavior: { access: 'authenticated' } })
+    await admin.call('DELETE', '/distributions/endpoint')
+    t.same(flaws, [])
+  })
+
   t.test('the simulator names the statement that decides', async t => {
     await admin.putPolicy('no-deletion', { Sid: 'keep', Effect: 'Deny', Action: ['s3:DeleteObject'], Resource: ['*'] })
     await admin.putPolicy('all-of-site', { Effect: 'Allow', Action: ['s3:GetObject'], Resource: ['*'] })

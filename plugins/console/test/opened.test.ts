@@ -76,6 +76,20 @@ t.test('an index document opens what its own path closes', async t => {
   t.same(objectsOf({ ...stored, behaviors: [pdf, of] }, stored), [opened], 'of a behavior')
 })
 
+t.test('an S3 endpoint opens what the bucket allows', async t => {
+  const endpoint = { ...closed, mode: 's3', defaultBehavior: { access: 'authenticated' } }
+  const open = { ...endpoint, defaultBehavior: { access: 'public' } }
+  const opened = ['what policies, access rules and access control lists of the bucket site allow everybody']
+  t.same(objectsOf(open, endpoint), opened)
+  t.same(objectsOf({ ...shown, mode: 's3' }, shown), opened, 'which was a website')
+  t.same(objectsOf({ ...endpoint, defaultBehavior: {} }, endpoint), opened, 'what says nothing is public')
+  t.same(objectsOf(open, { ...open, enabled: false }), opened)
+  t.same(objectsOf(open, { ...open, restrictions: office }), opened)
+  t.same(openedBy(open, open), [])
+  t.same(openedBy(endpoint, open), [])
+  t.same(openedBy({ ...endpoint, restrictions: {} }, { ...endpoint, restrictions: office }), [])
+})
+
 t.test('pinned versions open old and deleted ones', async t => {
   const pinned = (one: Published) => ({ ...one, origin: { ...one.origin, versionPinning: true } })
   const versions = ['old and deleted versions of what it shows, by the numbers of versions']
@@ -97,7 +111,6 @@ t.test('another bucket or prefix, enabling, and fewer restrictions open what is 
   t.same(objectsOf(shown, { ...shown, mode: 's3' }), everything)
   t.same(objectsOf(shown, { ...shown, restrictions: office }), everything)
   t.same(openedBy({ ...shown, enabled: false }, { ...closed, enabled: false }), [])
-  t.same(openedBy({ ...shown, mode: 's3' }, closed), [], 'there the rights of the bucket decide')
 })
 
 t.test('an error page is shown to those who are refused', async t => {

@@ -179,6 +179,7 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
         label={words.previewDraft}
         rules={[{ ...ruleOf(form.values), enabled: true }]}
         isDraft
+        setErrors={errors => form.setErrors(atFields(errors, 0))}
       />
     </FormDialog>
   )

@@ -2,6 +2,7 @@
 import { Alert, Button, List, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
+import { formErrorsOf } from '../../api/problem.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
@@ -24,9 +25,11 @@ export interface LifecyclePreviewProps {
   readonly rules: LifecycleRules
   /** Whether the rules are not stored. */
   readonly isDraft?: boolean
+  /** Gets what is wrong with the rules, by the paths of the server, where there are fields for it. */
+  readonly setErrors?: (errors: Record<string, string>) => void
 }
 
-export function LifecyclePreview({ bucket, label, rules, isDraft = false }: LifecyclePreviewProps) {
+export function LifecyclePreview({ bucket, label, rules, isDraft = false, setErrors }: LifecyclePreviewProps) {
   const rights = useRights(bucket)
   const { data: about } = useQuery(bucketQuery(bucket))
   const preview = useMutation({
@@ -39,7 +42,9 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false }: Life
       })
       return Promise.all(effects)
     },
+    onError: error => setErrors?.(formErrorsOf(error)),
   })
+  const isBesideFields = setErrors !== undefined && Object.keys(formErrorsOf(preview.error)).length > 0
   const { data } = preview
   if (!rights.has('s3:ListBucketVersions')) return null
   return (
@@ -47,7 +52,7 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false }: Life
       <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
         {label}
       </Button>
-      {preview.error !== null && <ProblemAlert error={preview.error} />}
+      {preview.error !== null && !isBesideFields && <ProblemAlert error={preview.error} />}
       {data !== undefined && (
         <Alert
           ref={intoView}

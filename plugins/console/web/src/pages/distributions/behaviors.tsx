@@ -113,22 +113,21 @@ function BehaviorFields({ path }: { path: string }) {
     queryFn: async ({ signal }) => (await call('listKeyGroups', { signal })).items.map(({ id }) => id),
   })
   const access = form.getInputProps(`${path}.access`)
-  // On an S3 endpoint the rights of the bucket decide.
-  const hasAccess = path !== 'defaultBehavior' || form.getValues().mode === 'website'
+  const isDefault = path === 'defaultBehavior'
+  const isWebsite = form.getValues().mode === 'website'
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        {hasAccess && (
-          <NativeSelect
-            label={words.access}
-            data={choicesOf(words.accesses).filter(
-              // The default itself is as nothing else says.
-              ({ value }) => value !== '' || access.value === '' || path !== 'defaultBehavior',
-            )}
-            {...access}
-          />
-        )}
-        {hasAccess && access.value === 'signed' && (
+        <NativeSelect
+          label={words.access}
+          data={choicesOf(isWebsite ? words.accesses : words.accessesOfS3).filter(
+            // The default itself is as nothing else says, and no link is signed for an S3 endpoint.
+            ({ value }) =>
+              value === access.value || ((value !== '' || !isDefault) && (isWebsite || value !== 'signed')),
+          )}
+          {...access}
+        />
+        {access.value === 'signed' && (
           <Suggestions
             label={words.keyGroup}
             data={keyGroups.data ?? []}

@@ -85,7 +85,7 @@ export function draftOf(distribution: Distribution): Draft {
   return {
     ...given,
     // What is not said is public.
-    defaultBehavior: behaviorOf({ ...(given.mode === 'website' && { access: 'public' }), ...given.defaultBehavior }),
+    defaultBehavior: behaviorOf({ access: 'public', ...given.defaultBehavior }),
     behaviors: given.behaviors.map(behaviorOf),
     errorPages: given.errorPages.map(page => ({ ...page, responseStatus: page.responseStatus ?? '' })),
     redirects: given.redirects.map(redirect => ({
@@ -110,20 +110,20 @@ export function draftOf(distribution: Distribution): Draft {
 
 /** The document of the draft without empty fields, for which the server's defaults or the default behaviour apply. */
 export function documentOf(draft: Draft): Document {
-  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior, path: string) => ({
+  // That of the default is the one of each signed behavior that names none.
+  const isInherited = draft.behaviors.some(({ access, signing }) => access === 'signed' && signing.keyGroup === '')
+  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior, path: string, keepsSigning = false) => ({
     // The key group of who does not need one any more is not shown.
-    ...(pruned(isOpenOrShut.has(behavior.access) ? { ...behavior, signing: undefined } : behavior) as object),
+    ...(pruned(
+      isOpenOrShut.has(behavior.access) && !keepsSigning ? { ...behavior, signing: undefined } : behavior,
+    ) as object),
     ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders, `${path}/responseHeaders`) }),
   })
   const { rateLimit, sourceIp, originSecretHeader } = draft.restrictions
   const { response, ...headers } = draft.headers
   return {
     ...draft,
-    // On an S3 endpoint the rights of the bucket decide.
-    defaultBehavior: behaviorBody(
-      draft.mode === 'website' ? draft.defaultBehavior : { ...draft.defaultBehavior, access: '' },
-      '/defaultBehavior',
-    ),
+    defaultBehavior: behaviorBody(draft.defaultBehavior, '/defaultBehavior', isInherited),
     behaviors: draft.behaviors.map((behavior, index) => behaviorBody(behavior, `/behaviors/${index}`)),
     errorPages: draft.errorPages.map(pruned),
     redirects: draft.redirects.map(({ status, ...redirect }) => ({

@@ -14,7 +14,7 @@ const words = texts.distributions
 
 export function General({ of }: { of: Distribution }) {
   const form = useDraft()
-  const { mode, tls, logging } = form.getValues()
+  const { mode, tls, logging, origin } = form.getValues()
   const names = useCertificateNames()
   return (
     <Stack>
@@ -54,7 +54,8 @@ export function General({ of }: { of: Distribution }) {
         </Text>
         <CertificateState of={of} />
       </Stack>
-      {mode === 'website' && (
+      {/* To be switched off where it is refused. */}
+      {(mode === 'website' || origin.versionPinning) && (
         <Switch
           label={words.versionPinning}
           description={words.versionPinningHint}

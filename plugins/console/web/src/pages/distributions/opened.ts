@@ -50,6 +50,12 @@ interface Element {
 
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
   const isSameOrigin = originOf(draft) === originOf(stored)
+  if (
+    opensBucket(draft) &&
+    !(opensBucket(stored) && isSameOrigin && !isLooser(draft.restrictions, stored.restrictions))
+  ) {
+    return [{ verbs: words.doWhat, objects: words.whatBucketAllows(draft.origin.bucket), ...limitsOf(draft) }]
+  }
   const after = elementsOf(draft)
   const restricted = isLooser(draft.restrictions, stored.restrictions) ? shownToFewer : shownRestricted
   const before = isSameOrigin ? elementsOf(stored, restricted) : [{ of: everything, level: shownNever }]
@@ -81,6 +87,11 @@ export function openedBy(draft: Published, stored: Published): OpenEffect[] {
     ...indexes.map(name => effectOf(words.indexOfFolders(name))),
     ...(opensVersions ? [effectOf(words.versionsToo)] : []),
   ]
+}
+
+/** As an S3 endpoint: then the rights of the bucket decide. */
+function opensBucket({ enabled, mode, defaultBehavior: { access = '' } }: Published): boolean {
+  return enabled && mode === 's3' && (access === '' || access === 'public')
 }
 
 /** What of a stored element's paths others decide about now, and show further; `earlier`: those that decided before it did. */

@@ -31,11 +31,14 @@ export function TestRequest({ of }: { of: Distribution }) {
   const test = useMutation({
     mutationFn: () => {
       const { headers, ...request } = form.getValues()
-      const body = { ...request, url, headers: objectOf(headers), draft: documentOf(draft.getValues()) }
-      return call('testDistribution', { params: { id }, body })
+      const asked = documentOf(draft.getValues())
+      const body = { ...request, url, headers: objectOf(headers), draft: asked }
+      return call('testDistribution', { params: { id }, body }).then(result => ({ result, of: JSON.stringify(asked) }))
     },
     onError: error => form.setErrors(formErrorsOf(error)),
   })
+  // It is the answer to the draft that was asked about.
+  const answer = test.data !== undefined && test.data.of === drafted(draft.getValues()) ? test.data.result : undefined
   return (
     <Question
       submit={words.test}
@@ -67,9 +70,18 @@ export function TestRequest({ of }: { of: Distribution }) {
         </>
       }
     >
-      {test.data !== undefined && <Result result={test.data} draft={draft.getValues()} />}
+      {answer !== undefined && <Result result={answer} draft={draft.getValues()} />}
     </Question>
   )
+}
+
+/** Undefined for what is typed and cannot be sent. */
+function drafted(draft: Draft): string | undefined {
+  try {
+    return JSON.stringify(documentOf(draft))
+  } catch {
+    return undefined
+  }
 }
 
 type Draft = ReturnType<ReturnType<typeof useDraft>['getValues']>

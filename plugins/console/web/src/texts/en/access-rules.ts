@@ -44,6 +44,9 @@ export const accessRules = {
   everyObject: 'every object of this bucket',
   everyObjectOf: (bucket: string) => `every object of the bucket ${bucket}`,
   shownBy: (distribution: string, objects: string) => `what the distribution ${distribution} shows of ${objects}`,
+  doWhat: 'do',
+  whatBucketAllows: (bucket: string) =>
+    `what policies, access rules and access control lists of the bucket ${bucket} allow everybody`,
   indexOfFolders: (name: string) =>
     `the object “${name}” of each folder that is shown, also where its own path is closed`,
   versionsToo: 'old and deleted versions of what it shows, by the numbers of versions',

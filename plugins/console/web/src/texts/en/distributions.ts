@@ -23,6 +23,13 @@ export const distributions = {
     authenticated: 'users of this server',
     deny: 'nobody',
   },
+  accessesOfS3: {
+    '': 'as the default says',
+    public: 'whoever the policies and rules of the bucket let in',
+    signed: 'who has a signed link',
+    authenticated: 'who signs requests, as the policies of the bucket say',
+    deny: 'nobody',
+  },
   certificate: 'Certificate',
   certificates: {
     none: 'none: one that is uploaded for the domains, or a proxy in front with TLS',
