@@ -37,10 +37,18 @@ export class Problem extends Error {
   }
 }
 
+/** As the server writes it (RFC 9457); what a proxy says may be anything. */
+interface ProblemDocument {
+  readonly status: number
+  readonly code?: unknown
+  readonly detail?: unknown
+  readonly requestId: string
+}
+
 /** The server's own words, or ours where its answer was none of its documents. */
 export async function problemOf(response: Response): Promise<Problem> {
   try {
-    const { status, code, detail, requestId, ...given } = await response.json()
+    const { status, code, detail, requestId, ...given } = (await response.json()) as ProblemDocument
     if (typeof code === 'string' && typeof detail === 'string') {
       return new Problem({
         status,

@@ -1,6 +1,6 @@
 /** The cache settings of a distribution while they are edited: with every field that a form shows, so that pointers of the server's errors fit. */
 import type { Answer } from '../../api/operations.ts'
-import { objectOf, type Pair, pairsOf } from '../../parts/pairs-input.tsx'
+import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { type Level, levelDraftOf, levelOf } from './level-fields.tsx'
 
 export type DistributionCache = Answer<'getDistributionCache'>

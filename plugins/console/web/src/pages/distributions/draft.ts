@@ -1,6 +1,6 @@
 /** A distribution while it is edited: the document with every field that a form shows, so that pointers of the server's errors fit. */
 import type { Answer } from '../../api/operations.ts'
-import { objectOf, type Pair, pairsOf } from '../../parts/pairs-input.tsx'
+import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 
 export type Distribution = Answer<'getDistribution'>
 type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'logEnded' | 'served'>
