@@ -31,6 +31,7 @@ export const DistributionImportResult = Type.Object(
         bucket: Type.String(),
         pathPrefix: Type.String(),
         aliases: Type.Array(Type.String()),
+        mode: Type.Enum(['website', 's3'], { description: '`s3`: what the policies and rules of the bucket allow.' }),
       }),
       { description: 'Distributions that are made or changed, and show something to everybody then.' },
     ),

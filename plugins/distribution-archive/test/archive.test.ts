@@ -110,7 +110,7 @@ t.test('a dry run says what differs, field by field, and changes nothing', async
 t.test('a dry run names the distributions that everybody will see', async t => {
   const closed = '  defaultBehavior: { access: authenticated }\n'
   const opened = async (text: string, query = '?dryRun=true') => (await send(text, query)).json.opened
-  const shown = { name: 'shown', bucket: 'pages', pathPrefix: '', aliases: ['shown.example.test'] }
+  const shown = { name: 'shown', bucket: 'pages', pathPrefix: '', aliases: ['shown.example.test'], mode: 'website' }
   t.same(await opened(site('shown')), [shown])
   t.same(await opened(site('shown', closed)), [])
   t.same(await opened(site('shown', '  enabled: false\n')), [])
@@ -123,6 +123,10 @@ t.test('a dry run names the distributions that everybody will see', async t => {
   const errorPage = `${closed}  errorPages: [{ status: 403, path: /no.html }]\n`
   t.same(await opened(site('shown', closed), ''), [])
   t.same(await opened(site('shown', errorPage)), [shown], 'whoever is refused sees it')
+  const endpoint = '  mode: s3\n'
+  t.same(await opened(site('shown', endpoint)), [{ ...shown, mode: 's3' }], 'what the bucket allows')
+  t.same(await opened(site('shown', endpoint + closed), ''), [])
+  t.same(await opened(site('shown', endpoint)), [{ ...shown, mode: 's3' }])
   t.equal((await server.signed({ method: 'DELETE', path: api('/distributions/shown') })).status, 204)
 })
 

@@ -48,11 +48,13 @@ export function ImportDistributions({ onClose }: { onClose: () => void }) {
   )
 }
 
-function effectOf({ name, bucket, pathPrefix, aliases }: Result['opened'][number]): OpenEffect {
+function effectOf({ name, bucket, pathPrefix, aliases, mode }: Result['opened'][number]): OpenEffect {
   const objects = pathPrefix === '' ? opening.everyObjectOf(bucket) : opening.objectsBelow(pathPrefix)
   return {
-    verbs: opening.presetVerbs['public-read'],
-    objects: opening.shownBy(name, objects),
+    // Of an S3 endpoint the rights of the bucket decide.
+    ...(mode === 's3'
+      ? { verbs: opening.doWhat, objects: opening.whatBucketAllows(bucket) }
+      : { verbs: opening.presetVerbs['public-read'], objects: opening.shownBy(name, objects) }),
     ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
   }
 }
