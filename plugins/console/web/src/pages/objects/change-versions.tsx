@@ -109,12 +109,12 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
   const { key, versionId, isDeleteMarker, lastModified } = version
   const refresh = useRefresh(bucket)
   const [bypasses, setBypasses] = useState(false)
-  const isFree = useRights(bucket, key).has(mayBypass)
+  const rights = useRights(bucket, key)
   const { data: about } = useQuery(bucketQuery(bucket))
   const retention = useQuery({
     queryKey: ['bucket-setting', bucket, `retention ${versionId} ${key}`, 'delete'],
     queryFn: ({ signal }) => call('getObjectRetention', { params: { bucket }, query: { key, versionId }, signal }),
-    enabled: about?.objectLockEnabled === true && !isDeleteMarker,
+    enabled: about?.objectLockEnabled === true && !isDeleteMarker && rights.has('s3:GetObjectRetention'),
     staleTime: 0,
     retry: false,
   })
@@ -139,7 +139,7 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
           : texts.objects.deleteVersionText(key, formatExactMoment(lastModified), versionId ?? '')}
       </Text>
       {protectedBy !== undefined && <Text size="sm">{protectedBy}</Text>}
-      {protectedBy !== undefined && isFree && retention.data?.mode === 'GOVERNANCE' && (
+      {protectedBy !== undefined && rights.has(mayBypass) && retention.data?.mode === 'GOVERNANCE' && (
         <Checkbox
           label={texts.objects.mayDelete}
           checked={bypasses}
