@@ -264,7 +264,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const key = readIdempotencyKey(request.headers['idempotency-key'])
     if (key === undefined || !isMadeOnce(operation) || identity === undefined) return work()
     const caller = session?.id ?? identity.accessKey
-    return repeats.once({ caller, method: operation.method, target: request.url ?? '', body, key }, work)
+    const conditions = [request.headers['if-match'], request.headers['if-none-match']]
+    return repeats.once({ caller, method: operation.method, target: request.url ?? '', conditions, body, key }, work)
   }
 
   /** The place is given back when the work has ended and nobody gets its answer any more. */

@@ -19,6 +19,8 @@ export interface Repeated {
   /** What is asked for. */
   readonly method: string
   readonly target: string
+  /** On what is there. */
+  readonly conditions: readonly (string | undefined)[]
   readonly body: unknown
   readonly key: string
 }
@@ -32,12 +34,12 @@ export function createRepeats(clock: Pick<Clock, 'after'>): Repeats {
   const kept = new Map<string, { readonly result: Promise<unknown>; forget(): void }>()
   return {
     async once<Result>(request: Repeated, work: () => MaybePromise<Result>): Promise<Result> {
-      const { caller, method, target, body, key } = request
+      const { caller, method, target, conditions, body, key } = request
       const id = createHash('sha256')
-        .update(JSON.stringify([caller, method, target, body, key]))
+        .update(JSON.stringify([caller, method, target, conditions, body, key]))
         .digest('base64')
-      const first = kept.get(id)
-      if (first !== undefined) {
+      // Of several that have waited for one that failed the next one works, and the others wait for it.
+      for (let first = kept.get(id); first !== undefined; first = kept.get(id)) {
         const settled = await first.result.then(
           value => ({ value: value as Result }),
           () => undefined,
@@ -45,7 +47,7 @@ export function createRepeats(clock: Pick<Clock, 'after'>): Repeats {
         if (settled !== undefined) return settled.value
       }
       const result = (async () => work())()
-      const cancel = clock.after(keptMs, () => kept.get(id) === entry && kept.delete(id))
+      let cancel = (): void => {}
       const entry = {
         result,
         forget() {
@@ -55,7 +57,9 @@ export function createRepeats(clock: Pick<Clock, 'after'>): Repeats {
       }
       kept.set(id, entry)
       if (kept.size > keptMax) kept.values().next().value?.forget()
-      result.catch(entry.forget)
+      result.then(() => {
+        cancel = clock.after(keptMs, entry.forget)
+      }, entry.forget)
       return result
     },
   }

@@ -220,9 +220,15 @@ t.test('a change that is sent twice is made once', async t => {
   t.equal(await send('a', { fails: true }), '503 service_unavailable', 'another body is another change')
   t.equal(await send('a', { fails: true }), 4, 'what has failed is tried')
   t.equal(await send('a', { fails: true }), 4)
+  const waiting = await Promise.all([1, 2, 3].map(() => send('waiting', { fails: true })))
+  t.same(
+    waiting.toSorted(),
+    ['503 service_unavailable', 6, 6],
+    'of those that wait for one that fails the next one works',
+  )
   for (const key of ['', 'with space', 'x'.repeat(129)]) t.equal(await send(key), '400 invalid_argument', key)
   for (let other = 0; other < 300; other++) await send(`other ${other}`.replace(' ', '-'))
-  t.equal(await send('a'), 305, 'the oldest is forgotten')
+  t.equal(await send('a'), 307, 'the oldest is forgotten')
 })
 
 t.test('errors of handlers', async t => {
