@@ -669,6 +669,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').nth(1).waitFor()
     t.match(await admin.call('GET', '/config/api'), { settings: { requests_max: '77', requests_deadline: '33s' } })
+    const save = page.getByRole('button', { name: 'Save' })
+    await eventually('what was saved is read again', () => save.isDisabled())
     // Of one key the other value is told before it is replaced.
     await deadline.fill('44s')
     await admin.call('PATCH', '/config/api', { settings: { requests_deadline: '99s' } })
@@ -680,6 +682,22 @@ if (withoutBrowser !== false) {
       'it is replaced',
       async () => (await admin.call('GET', '/config/api')).settings.requests_deadline === '44s',
     )
+    await eventually('what was saved is read again', () => save.isDisabled())
+    // Also where it is read for something else.
+    await deadline.fill('55s')
+    await admin.call('PATCH', '/config/api', { settings: { requests_deadline: '66s', requests_max: '88' } })
+    await page.getByRole('button', { name: /^ratelimit/ }).click()
+    await page.getByLabel('s3_ip', { exact: true }).fill('2000')
+    await save.click()
+    await page.getByRole('button', { name: /^api/ }).click()
+    await page.getByText('Somebody else has set it to “66s” meanwhile').waitFor()
+    t.equal(await max.inputValue(), '88')
+    await save.click()
+    await eventually('what was told is replaced', async () => {
+      const { requests_deadline, requests_max } = (await admin.call('GET', '/config/api')).settings
+      return requests_deadline === '55s' && requests_max === '88'
+    })
+    await admin.call('DELETE', '/config/ratelimit')
     await admin.call('DELETE', '/config/api')
     t.same(flaws, [])
   })

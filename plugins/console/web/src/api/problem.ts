@@ -119,8 +119,11 @@ function fieldsOf(given: Readonly<Record<string, unknown>>): FieldProblem[] {
 }
 
 /** What the console itself refuses, at the field of the form that has it. */
-export function problemAt(field: string, message: string): Problem {
-  return new Problem({ status: 400, code: 'refused', detail: message, fields: [{ field, message }] })
+export const problemAt = (field: string, message: string): Problem => problemAtAll([{ field, message }])
+
+/** The same of several fields. */
+export function problemAtAll(fields: readonly [FieldProblem, ...FieldProblem[]]): Problem {
+  return new Problem({ status: 400, code: 'refused', detail: fields[0].message, fields })
 }
 
 /** A refusal whose field the server does not name, as of what stands in the path of the request: at the field of the form that has it. */

@@ -49,20 +49,26 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
     if (JSON.stringify(values) === JSON.stringify(shown)) return
     setShown(values)
     const changed = changesOf(form)
+    const unseen = setMeanwhile(keys, changed, form.getInitialValues(), values ?? {})
     form.setInitialValues(stored)
     form.setValues({ ...stored, ...changed })
+    if (unseen !== undefined) form.setErrors(keyErrorsOf(unseen))
   })
   const saving = useMutation({
     async mutationFn() {
-      const unseen = setMeanwhile(keys, changesOf(form), form.getInitialValues(), (await storedNow(name)) ?? {})
+      const changed = changesOf(form)
+      const unseen = setMeanwhile(keys, changed, form.getInitialValues(), (await storedNow(name)) ?? {})
       if (unseen !== undefined) {
         // Saved again, it is replaced.
         await refresh()
         throw unseen
       }
-      const opens = blocksPublic(name, values) && changesOf(form).block_public === 'off'
+      const opens = blocksPublic(name, values) && changed.block_public === 'off'
       if (opens && !(await ask(opensEverywhere))) return undefined
-      return call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changesOf(form) } })
+      const saved = await call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changed } })
+      // What is read next is what was saved here, though something else is typed by then.
+      form.setInitialValues({ ...form.getInitialValues(), ...changed })
+      return saved
     },
     async onSuccess(saved) {
       if (saved === undefined) return
