@@ -212,6 +212,28 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('what nobody waits for any more is not done when the line is back', async t => {
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await page.getByLabel('Select to/', { exact: true }).check()
+    await page.getByRole('button', { name: 'Copy or move' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Into folder').fill('later/')
+    await dialog.getByLabel('Move').check()
+    line.cut()
+    await dialog.getByRole('button', { name: 'Copy or move' }).click()
+    await dialog.getByText('There is no connection to the server. It goes on').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Close and lose it' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('alert').getByText('Copy or move 1 entry').waitFor()
+    line.mend()
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await page.getByLabel('Select to/', { exact: true }).waitFor()
+    t.same((await call('GET', '/buckets/photos/objects?prefix=later/&delimiter=')).objects, [])
+    t.equal((await call('GET', '/buckets/photos/objects?prefix=to/from/&delimiter=')).objects.length, 40)
+    t.same(flaws, [])
+  })
+
   t.test('a line that is dead, and was not closed, is noticed', async t => {
     const [uploads, overview, trace] = [await another(), await another(), await another()]
     for (const one of [uploads, overview, trace]) await one.clock.install()

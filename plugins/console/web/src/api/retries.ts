@@ -34,7 +34,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     const ended = new AbortController()
     const end = () => {
       ended.abort()
-      if (signal.aborted) reject(new DOMException('', 'AbortError'))
+      if (signal.aborted) reject(signal.reason)
       else resolve()
     }
     const timer = setTimeout(end, ms)

@@ -1,11 +1,12 @@
 /** A dialog with a form, which stays open with the server's words where it fails. */
 import { Button, Group, Stack } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
+import { notifyFailure } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -40,6 +41,14 @@ export function FormDialog({
   const queryClient = useQueryClient()
   // What is sent may lead on to another page.
   const isSending = useRef(false)
+  // It may be closed while something is sent: what stands there by then is another dialog.
+  const isClosed = useRef(false)
+  useEffect(
+    () => () => {
+      isClosed.current = true
+    },
+    [],
+  )
   const sending = useMutation({
     mutationFn: () => {
       isSending.current = true
@@ -47,9 +56,12 @@ export function FormDialog({
     },
     onSuccess: outcome => {
       form?.setErrors({})
-      if (outcome !== 'stay' && outcome !== 'declined') onClose()
+      if (outcome !== 'stay' && outcome !== 'declined' && !isClosed.current) onClose()
     },
-    onError: error => form?.setErrors(formErrorsOf(error)),
+    onError(error) {
+      if (isClosed.current) notifyFailure(error, title)
+      else form?.setErrors(formErrorsOf(error))
+    },
     onSettled: () => {
       isSending.current = false
     },

@@ -2,9 +2,9 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { call, idempotencyKey, newKey } from '../../api/client.ts'
-import { atField, Problem, problemAt } from '../../api/problem.ts'
+import { atField, Problem, problemAt, problemOfNetwork } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -40,6 +40,14 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const one = entries.length === 1 && entries[0]!.kind === 'object' ? entries[0] : undefined
   const [progress, setProgress] = useState<readonly [done: number, all: number]>()
   const [isCut, setCut] = useState(false)
+  // Nobody waits any more: what the server does not get now, it does not get in an hour.
+  const [closed] = useState(() => new AbortController())
+  useEffect(() => () => closed.abort(problemOfNetwork()), [closed])
+  const untilItArrives: UntilItArrives = async work => {
+    const result = await withRetries(closed.signal, work, async () => setCut(true))
+    setCut(false)
+    return result
+  }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
     queryKey: ['buckets', 'names'],
@@ -51,7 +59,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   })
   const { bucket: target, place, move, overwrite } = form.values
   const run = async () => {
-    const steps = one === undefined ? await stepsOf(bucket, entries, place) : [{ ...one, from: one.id, to: place }]
+    const steps =
+      one === undefined ? await stepsOf(bucket, entries, place, untilItArrives) : [{ ...one, from: one.id, to: place }]
     if (
       target === bucket &&
       steps.some(({ from, to, versionId }) => nameOf(from) === nameOf(to) && versionId === undefined)
@@ -64,11 +73,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
       throw problemAt('/place', texts.objects.sameNames)
     try {
-      const onStep = (done: number) => {
-        setProgress([done, steps.length])
-        setCut(false)
-      }
-      await copyAll({ bucket, target, move, overwrite, steps, onStep, onCut: () => setCut(true) })
+      const onStep = (done: number) => setProgress([done, steps.length])
+      await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives })
     } finally {
       setProgress(undefined)
       await queryClient.invalidateQueries({ queryKey: ['objects'] })
@@ -109,9 +115,9 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
             value={(progress[0] / Math.max(1, progress[1])) * 100}
             aria-label={texts.objects.copying(...progress)}
           />
-          {isCut && <Text size="sm">{texts.objects.copyCut}</Text>}
         </Stack>
       )}
+      <div aria-live="polite">{isCut && <Text size="sm">{texts.objects.copyCut}</Text>}</div>
     </FormDialog>
   )
 }
@@ -121,8 +127,16 @@ function folderOf(id: string): string {
   return id.slice(0, id.replace(/\/$/, '').lastIndexOf('/') + 1)
 }
 
+/** Sends it until the server has got it. */
+type UntilItArrives = <T>(work: () => Promise<T>) => Promise<T>
+
 /** Folders with everything in them, under their own names in the new place. */
-async function stepsOf(bucket: string, entries: readonly Copied[], place: string): Promise<Step[]> {
+async function stepsOf(
+  bucket: string,
+  entries: readonly Copied[],
+  place: string,
+  untilItArrives: UntilItArrives,
+): Promise<Step[]> {
   const folder = place === '' || place.endsWith('/') ? place : `${place}/`
   const steps: Step[] = []
   for (const { kind, id } of entries) {
@@ -134,7 +148,7 @@ async function stepsOf(bucket: string, entries: readonly Copied[], place: string
     let cursor = ''
     do {
       const query = { prefix: id, delimiter: '', cursor }
-      const page = await call('listObjects', { params: { bucket }, query })
+      const page = await untilItArrives(() => call('listObjects', { params: { bucket }, query }))
       for (const { key } of page.objects) steps.push({ from: key, to: folder + key.slice(parent.length) })
       cursor = page.nextCursor
     } while (cursor !== '')
@@ -149,15 +163,22 @@ interface CopyAllOptions {
   readonly overwrite: boolean
   readonly steps: readonly Step[]
   readonly onStep: (done: number) => void
-  /** The server is not reached: it goes on when it is. */
-  readonly onCut: () => void
+  readonly untilItArrives: UntilItArrives
 }
 
 /**
  * A few at a time. Goes on after a failure, and throws in the end. Where one goes to the place of another, as in a folder that is copied into
  * itself, the other goes first: nobody would have it any more.
  */
-async function copyAll({ bucket, target, move, overwrite, steps, onStep, onCut }: CopyAllOptions): Promise<void> {
+async function copyAll({
+  bucket,
+  target,
+  move,
+  overwrite,
+  steps,
+  onStep,
+  untilItArrives,
+}: CopyAllOptions): Promise<void> {
   const failures: string[] = []
   let last: unknown
   let done = 0
@@ -171,8 +192,7 @@ async function copyAll({ bucket, target, move, overwrite, steps, onStep, onCut }
       const body = { source, key: to, move, overwrite }
       // One change, however often it is sent: an answer may have been lost.
       const headers = { [idempotencyKey]: newKey() }
-      const attempt = () => call('copyObject', { params: { bucket: target }, body, headers })
-      await withRetries(new AbortController().signal, attempt, async () => onCut())
+      await untilItArrives(() => call('copyObject', { params: { bucket: target }, body, headers }))
       return true
     } catch (error) {
       last = error
