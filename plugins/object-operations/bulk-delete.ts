@@ -4,12 +4,15 @@
  */
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { type DeleteOutcome, mapInTurns, type ObjectsService } from 'svc/plugins/objects/api'
+import { conditionAction } from 'svc/plugins/s3/api'
 import type { Static } from 'typebox'
 import type { BulkDeleteResult } from './admin/bulk-delete-schema.ts'
 
 export interface Target {
   readonly key: string
-  readonly versionId: string | undefined
+  readonly versionId?: string | undefined
+  /** What it has to have. */
+  readonly etag?: string | undefined
 }
 
 type Result = Static<typeof BulkDeleteResult>
@@ -45,9 +48,10 @@ export class BulkDelete {
     const decisions = await mapInTurns(targets, target => this.#mayDelete(target))
     const allowed = targets.filter((_, index) => decisions[index])
     if (allowed.length === 0) return
-    const items = await mapInTurns(allowed, ({ key, versionId }) => ({
+    const items = await mapInTurns(allowed, ({ key, versionId, etag }) => ({
       key,
       versionId,
+      conditions: conditionsOf(etag),
       bypassGovernance: versionId !== undefined && this.#mayBypass(key, versionId),
     }))
     const outcomes = await this.#objects.deleteObjects(this.#bucket, items, this.#request.origin)
@@ -84,7 +88,7 @@ export class BulkDelete {
         maxKeys: listPageSize,
       })
       const found = onlyKey === undefined ? page.versions : page.versions.filter(({ key }) => key === onlyKey)
-      await this.deleteAll(found)
+      await this.deleteAll(found.map(({ key, versionId }) => ({ key, versionId })))
       ;({ nextKeyMarker: keyMarker, nextVersionIdMarker: versionIdMarker } = page)
       isMore = page.isTruncated && found.length === page.versions.length
     }
@@ -108,7 +112,12 @@ export class BulkDelete {
 
   #mayDelete(target: Target): boolean {
     const action = target.versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
-    if (!this.#request.isItemAllowed(action, this.#bucket, target.key, { versionId: target.versionId })) {
+    const conditions = conditionsOf(target.etag)
+    const telling = conditions && conditionAction(conditions, target.versionId)
+    const actions = telling === undefined ? [action] : [action, telling]
+    const isAllowed = (one: string) =>
+      this.#request.isItemAllowed(one, this.#bucket, target.key, { versionId: target.versionId })
+    if (!actions.every(isAllowed)) {
       this.fail(target, 'access_denied', 'You may not do this.')
       return false
     }
@@ -143,6 +152,8 @@ export class BulkDelete {
   }
 }
 
+const conditionsOf = (etag: string | undefined) => (etag === undefined ? undefined : { ifMatch: etag })
+
 const codesOfS3: Readonly<Record<string, Failure['code']>> = {
   // The policies allowed the delete, so only a lock can have refused it.
   AccessDenied: 'object_locked',
@@ -150,4 +161,5 @@ const codesOfS3: Readonly<Record<string, Failure['code']>> = {
   InvalidArgument: 'version_not_found',
   NoSuchKey: 'object_not_found',
   NoSuchVersion: 'version_not_found',
+  PreconditionFailed: 'precondition_failed',
 }

@@ -250,6 +250,7 @@ export interface RenameConditions {
 
 /** Conditions on the named version, or on the current one. Without such a version nothing is deleted. */
 export interface DeleteConditions {
+  /** The ETag (`*`: any); empty: a delete marker. */
   readonly ifMatch?: string
   readonly ifMatchSize?: number
   readonly ifMatchModifiedMs?: number

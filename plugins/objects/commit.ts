@@ -155,9 +155,12 @@ function requireVersion(
   if (ifTags !== undefined) requireTags(value && tagsOf(value), ifTags)
 }
 
+/** A delete marker has none. */
+const shownEtag = (value: Uint8Array): string => (isDeleteMarker(value) ? '' : etagOf(value))
+
 function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions): void {
   const holds =
-    (conditions.ifMatch === undefined || conditions.ifMatch === '*' || conditions.ifMatch === etagOf(value)) &&
+    (conditions.ifMatch === undefined || conditions.ifMatch === '*' || conditions.ifMatch === shownEtag(value)) &&
     (conditions.ifMatchSize === undefined || conditions.ifMatchSize === sizeOf(value)) &&
     // HTTP dates have a resolution of one second.
     (conditions.ifMatchModifiedMs === undefined ||

@@ -3,10 +3,20 @@ import { Type } from 'typebox'
 
 export const BulkDelete = Type.Object(
   {
-    objects: Type.Array(Type.Object({ key: ObjectKey, versionId: Type.Optional(VersionId) }), {
-      default: [],
-      maxItems: 1000,
-    }),
+    objects: Type.Array(
+      Type.Object({
+        key: ObjectKey,
+        versionId: Type.Optional(VersionId),
+        etag: Type.Optional(
+          Type.String({
+            maxLength: 256,
+            description:
+              'As it is listed: it is not deleted where it has another one by now. For callers who may read it.',
+          }),
+        ),
+      }),
+      { default: [], maxItems: 1000 },
+    ),
     prefixes: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
       default: [],
       maxItems: 100,
@@ -42,6 +52,7 @@ export const BulkDeleteResult = Type.Object(
           Type.Literal('access_denied'),
           Type.Literal('object_locked'),
           Type.Literal('object_not_found'),
+          Type.Literal('precondition_failed'),
           Type.Literal('version_not_found'),
           Type.Literal('internal_error'),
         ]),

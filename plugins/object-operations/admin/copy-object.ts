@@ -23,6 +23,7 @@ const CopyRequest = Type.Object(
       bucket: Type.String({ minLength: 1, maxLength: 255 }),
       key: ObjectKey,
       versionId: Type.Optional(VersionId),
+      etag: Type.Optional(Type.String({ maxLength: 256, description: 'Fails with 412 if it has another one by now.' })),
     }),
     key: ObjectKey,
     move: Type.Boolean({ default: false, description: 'The source is deleted after the copy was stored.' }),
@@ -42,11 +43,12 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/copy',
   tag: 'objects',
   summary:
-    'Copies or moves an object, or copies one of its versions, to the bucket of the path. A version that is copied onto its own key becomes the newest one again. Locks are not copied.',
+    'Copies or moves an object, or copies one of its versions, to the bucket of the path. A version that is copied onto its own key becomes the newest one again. Locks are not copied. `If-Match` is of what is replaced.',
   authorize: 'service',
   params: BucketParameters,
   body: CopyRequest,
   response: ObjectSummary,
+  etag: true,
   errors: [
     'bucket_not_found',
     'entity_too_large',
@@ -61,6 +63,7 @@ export default defineAdminOperation({
     const { bucket, key, from, given } = readCopy(request)
     request.note({ source: `${from.bucket}/${from.key}` })
     const { move, overwrite, metadata, tags, storageClass } = request.body
+    const { ifMatch } = request
     await requireActions(request)
     const { facts } = attributeRequirements(given)
     const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
@@ -68,6 +71,7 @@ export default defineAdminOperation({
 
     const source = await objects.getObject(from.bucket, from.key, from.versionId)
     if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
+    if (from.etag !== undefined && from.etag !== source.etag) throw adminErrors.precondition_failed()
     requireCopySize(source)
     refuseCustomerKey(source)
     const attributes: ObjectAttributes = {
@@ -82,7 +86,7 @@ export default defineAdminOperation({
       key,
       attributes,
       checksumAlgorithm: source.checksum?.algorithm,
-      conditions: overwrite ? undefined : { ifNoneMatch: '*' },
+      conditions: { ...(!overwrite && { ifNoneMatch: '*' }), ...(ifMatch !== undefined && { ifMatch }) },
       origin: request.origin,
     })
     // Deletes only what was copied: if the source or its tags were replaced meanwhile, it stays, and the caller gets an error.
@@ -125,6 +129,8 @@ async function requireActions(request: Request): Promise<void> {
     key,
     facts: { ...facts, copySource, createsObject: true },
   })
+  // The outcome of `If-Match` reveals the ETag of the present object.
+  if (request.ifMatch !== undefined) await request.authorize(['s3:GetObject'], { bucket, key })
 }
 
 function factsOfCopy(request: Request) {

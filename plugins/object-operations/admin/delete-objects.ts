@@ -32,7 +32,7 @@ export default defineAdminOperation({
         ]),
       })
 
-    const targets = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
+    const targets = request.body.objects.map(one => ({ ...one, key: request.normalizeKey(one.key) }))
     const folders = folderPrefixes(request, request.body.prefixes)
     if (targets.length + folders.length === 0)
       throw adminErrors.invalid_argument('The request names no objects and no folders.')

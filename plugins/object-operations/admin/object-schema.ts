@@ -93,8 +93,8 @@ export function describeObject(object: ListedObject) {
 
 export function describeVersion(version: VersionSummary) {
   const { versionId, contentType, isDeleteMarker, isLatest } = version
-  const type = isDeleteMarker ? undefined : typeOf(contentType)
-  return { ...fieldsOf(version), versionId, ...type, isDeleteMarker, isLatest }
+  const ofKind = isDeleteMarker ? { etag: '' } : typeOf(contentType)
+  return { ...fieldsOf(version), versionId, ...ofKind, isDeleteMarker, isLatest }
 }
 
 /** The description of a version that was just stored. */

@@ -194,6 +194,31 @@ t.test('folders are deleted, and never their neighbours', async t => {
   }
 })
 
+t.test('nothing is deleted that has another ETag by now', async t => {
+  const base = '/api/v1/buckets/paused'
+  await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'paused', versioning: true } })
+  await signed({ method: 'PUT', path: `${base}/versioning`, body: { status: 'suspended' } })
+  await put('x', 'paused')
+  await remove({ objects: [{ key: 'x' }] }, base)
+  const versionsOf = async () => (await signed({ path: `${base}/objects/versions` })).json.items
+  const [marker] = await versionsOf()
+  t.match(marker, { versionId: 'null', isDeleteMarker: true, etag: '' })
+  const seen = { key: 'x', versionId: 'null', etag: '' }
+  await put('x', 'paused', { Body: 'somebody else' })
+  const [stored] = await versionsOf()
+  t.match((await remove({ objects: [seen] }, base)).json, { deleted: [], errors: [{ code: 'precondition_failed' }] })
+  t.same(await versionsOf(), [stored], 'under the same version id')
+  const reader = as('cleaner')
+  t.match((await remove({ objects: [seen] }, base, reader)).json.errors, [{ code: 'access_denied' }])
+  t.match((await remove({ objects: [{ key: 'x', etag: 'other' }] }, base)).json.errors, [
+    { code: 'precondition_failed' },
+  ])
+  await remove({ objects: [{ key: 'x', etag: stored.etag }] }, base)
+  t.match(await versionsOf(), [{ isDeleteMarker: true }])
+  t.match((await remove({ objects: [seen] }, base)).json, { deleted: [{ deleteMarker: true }], errors: [] })
+  t.same(await versionsOf(), [])
+})
+
 t.test('locks are respected, and governance can be bypassed with its action', async t => {
   const held = await put('held', 'locked')
   const kept = await put('kept', 'locked')

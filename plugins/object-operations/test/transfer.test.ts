@@ -229,8 +229,8 @@ t.test('metadata is replaced in place, and never restores old bytes', async t =>
 
 t.test('copies, moves, and restored versions', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'archive', versioning: true } })
-  const copy = (body: object, call = signed, bucket = 'archive') =>
-    call({ method: 'POST', path: `/api/v1/buckets/${bucket}/objects/copy`, body })
+  const copy = (body: object, call = signed, bucket = 'archive', headers = {}) =>
+    call({ method: 'POST', path: `/api/v1/buckets/${bucket}/objects/copy`, body, headers })
   const source = { bucket: 'photos', key: 'large' }
   const copied = await copy({ source, key: 'l', metadata: { contentType: 'x/y' }, tags: { t: '1' } })
   fits('copyObject', copied.json)
@@ -240,7 +240,17 @@ t.test('copies, moves, and restored versions', async t => {
     tags: { t: '1' },
   })
   t.equal(outcome(await copy({ source, key: 'l', overwrite: false })), '412 precondition_failed')
-  await copy({ source: { bucket: 'photos', key: 'meta' }, key: 'l' })
+  // What is replaced is what somebody has seen.
+  const meta = { bucket: 'photos', key: 'meta' }
+  const seen = { 'if-match': `"${copied.json.etag}"` }
+  t.equal(
+    outcome(await copy({ source: meta, key: 'l' }, signed, 'archive', { 'if-match': '"other"' })),
+    '412 precondition_failed',
+  )
+  t.equal(outcome(await copy({ source: meta, key: 'none' }, signed, 'archive', seen)), '404 object_not_found')
+  t.equal(outcome(await copy({ source: meta, key: 'l' }, signed, 'archive', seen)), '200')
+  t.equal(outcome(await copy({ source: meta, key: 'l' }, signed, 'archive', seen)), '412 precondition_failed')
+  t.equal(outcome(await copy({ source: { ...meta, etag: 'other' }, key: 'l' })), '412 precondition_failed')
   const { versionId } = copied.json
   const restored = await copy({ source: { bucket: 'archive', key: 'l', versionId }, key: 'l' })
   t.equal(restored.json.size, large.length)
@@ -287,6 +297,11 @@ t.test('permissions of each operation', async t => {
   t.equal(outcome(await copy('a/ä b.txt', {}, copier)), '403 access_denied', 'its tags may not be copied')
   await client.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a/plain', Body: 'x' }))
   t.equal(outcome(await copy('a/plain', {}, copier)), '200')
+  const copyOver = { method: 'POST', path: '/api/v1/buckets/photos/objects/copy', headers: { 'if-match': '"a"' } }
+  const onto = (key: string) => ({ ...copyOver, body: { source: { bucket: 'photos', key: 'a/plain' }, key } })
+  t.equal(outcome(await (await as('blind', ['s3:GetObject'], ['photos/a/plain']))(onto('a/x'))), '403 access_denied')
+  const half = await as('half', ['s3:PutObject', 's3:GetObject'], ['photos/a/plain'])
+  t.equal(outcome(await half(onto('in/x'))), '403 access_denied')
   t.equal(outcome(await copy('a/plain', { move: true }, copier)), '403 access_denied')
   t.equal((await signed({ path: at('stat', 'a/plain') })).status, 200)
   const denied = await upload('a/x', 'x', {}, reader)
