@@ -32,7 +32,8 @@ if (withoutBrowser !== false) {
     return join(folder, name)
   }
   await call('POST', '/buckets', { name: 'photos' })
-  const expected = /no answer|401 GET|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
+  const expected =
+    /no answer|401 GET|(404|412) POST .*\/objects\/(copy|upload)|404 GET .*\/stat|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
   const { page, another, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
   await page.goto(`http://127.0.0.1:${line.port}/buckets/photos`)
   await page.getByLabel('Access key').fill(accessKey)
@@ -209,6 +210,74 @@ if (withoutBrowser !== false) {
     await page.getByText('40 done.').waitFor()
     t.equal((await call('GET', '/buckets/photos/objects?prefix=to/from/&delimiter=')).objects.length, 40)
     t.equal((await call('GET', '/buckets/photos/objects?prefix=from/&delimiter=')).objects.length, 0)
+    t.same(flaws, [])
+  })
+
+  t.test('what is sent again takes the place of nothing that was stored meanwhile', async t => {
+    const contentOf = async (key: string) => {
+      const answer = await page.request.get(`${url}/api/v1/buckets/photos/objects/download?key=${key}`)
+      return answer.ok() ? (await answer.text()).replaceAll('"', '') : String(answer.status())
+    }
+    const put = (key: string, content: string) => call('POST', `/buckets/photos/objects/upload?key=${key}`, content)
+    /** The server does it, and nobody hears of it, nor remembers: as where the line is away for long. */
+    const loseOne = (path: string, meanwhile: () => Promise<unknown> = async () => {}, postData?: string) =>
+      page.route(
+        `**/api/v1/buckets/photos/objects/${path}*`,
+        async route => {
+          // The bytes of a file are not in the request that is shown here.
+          const headers = { ...route.request().headers(), 'idempotency-key': 'another' }
+          await route.fetch({ headers, ...(postData !== undefined && { postData }) })
+          await meanwhile()
+          await route.abort('connectionreset')
+        },
+        { times: 1 },
+      )
+    for (const key of ['up.txt', 'from.txt', 'to.txt', 'moved.txt']) await put(key, `first of ${key}`)
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await page.getByLabel('Select up.txt', { exact: true }).waitFor()
+    await loseOne('upload', () => put('up.txt', 'of somebody else'), 'of this page')
+    await filesIn(page).setInputFiles(fileOf('up.txt', 'of this page'))
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Replace/ })
+      .click()
+    await page.getByText('Somebody else has stored an object of that name since').waitFor()
+    t.equal(await contentOf('up.txt'), 'of somebody else')
+    await loseOne('upload', undefined, 'of this page')
+    await filesIn(page).setInputFiles(fileOf('to.txt', 'of this page'))
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Replace/ })
+      .click()
+    await eventually('it is stored', async () => (await contentOf('to.txt')) === 'of this page')
+
+    const copy = async (key: string, to: string, options: readonly string[]) => {
+      await page.getByLabel(`Select ${key}`, { exact: true }).check()
+      await page.getByRole('button', { name: 'Copy or move' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('New key').fill(to)
+      for (const option of options) await dialog.getByLabel(option).check()
+      await dialog.getByRole('button', { name: 'Copy or move' }).click()
+      return dialog
+    }
+    await loseOne('copy', () => put('to.txt', 'of somebody else'))
+    const dialog = await copy('from.txt', 'to.txt', ['Replace what'])
+    await dialog.getByText('The connection was lost before the answer came').waitFor()
+    t.equal(await contentOf('to.txt'), 'of somebody else')
+    await dialog.getByRole('button', { name: 'Copy or move' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.equal(await contentOf('to.txt'), 'first of from.txt', 'it is named as it is now')
+    // A move that was done is told as done, and what is stored in the old place since does not follow it.
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await loseOne('copy')
+    await copy('moved.txt', 'there.txt', ['Move'])
+    await dialog.waitFor({ state: 'detached' })
+    t.same([await contentOf('moved.txt'), await contentOf('there.txt')], ['404', 'first of moved.txt'])
+    await page.goto(new URL('/buckets/photos', page.url()).href)
+    await loseOne('copy', () => put('there.txt', 'new work'))
+    await copy('there.txt', 'last.txt', ['Move', 'Replace what'])
+    await dialog.getByText('The connection was lost before the answer came').waitFor()
+    t.same([await contentOf('there.txt'), await contentOf('last.txt')], ['new work', 'first of moved.txt'])
     t.same(flaws, [])
   })
 

@@ -143,7 +143,7 @@ export function describeDetail(version: ObjectVersion, isLatest: boolean) {
       ? undefined
       : { checksumAlgorithm: shownChecksum.algorithm, checksum: shownChecksum.value }),
     ...(encryption === undefined ? undefined : { encryption: describeEncryption(encryption) }),
-    ...(isDeleteMarker ? undefined : { metadataEtag: etagOfMetadata(version) }),
+    ...(isDeleteMarker ? { etag: '' } : { metadataEtag: etagOfMetadata(version) }),
   }
 }
 

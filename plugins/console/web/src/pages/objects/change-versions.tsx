@@ -23,12 +23,14 @@ function useRefresh(bucket: string): () => Promise<unknown> {
 }
 
 type Named = Pick<ListedVersion, 'key' | 'versionId'>
+/** As it was seen: without versioning, what is stored next has the same version id. */
+type Seen = Pick<ListedVersion, 'key' | 'versionId' | 'etag'>
 
 /** Does something to a version that can be undone as well: it is done without a question. */
-function useChange(bucket: string, done: string, change: (version: Named) => Promise<'asked' | void>) {
+function useChange(bucket: string, done: string, change: (version: Seen) => Promise<'asked' | void>) {
   const refresh = useRefresh(bucket)
   return useMutation({
-    async mutationFn(version: Named) {
+    async mutationFn(version: Seen) {
       try {
         if ((await change(version)) === 'asked') return
         notifications.show({ color: 'teal', message: done })
@@ -57,9 +59,9 @@ export function useRestore(bucket: string, onQuestion: (versioning: string | und
 
 const unknown = { versioning: undefined }
 
-/** Removes the delete marker that is the current version. */
-export const useUndelete = (bucket: string) =>
-  useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version))
+/** Removes the delete marker that is the current version. `mayRead`: the caller may learn what the versions are. */
+export const useUndelete = (bucket: string, mayRead: boolean) =>
+  useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version, mayRead))
 
 export interface RestoreVersionProps {
   readonly bucket: string
@@ -92,21 +94,23 @@ async function restoreVersion(bucket: string, { key, versionId }: Named): Promis
   await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
 }
 
-async function deleteVersion(bucket: string, { key, versionId }: Named, bypassGovernance = false): Promise<void> {
-  const body = { objects: [{ key, versionId }], bypassGovernance }
+async function deleteVersion(bucket: string, version: Seen, mayRead: boolean, bypassGovernance = false): Promise<void> {
+  const { key, versionId, etag } = version
+  const body = { objects: [{ key, versionId, ...(mayRead && { etag }) }], bypassGovernance }
   const { errors } = await call('deleteObjects', { params: { bucket }, body })
+  if (errors[0]?.code === 'precondition_failed') throw new Error(texts.objects.versionChanged(key))
   if (errors[0] !== undefined) throw new Error(errors[0].message)
 }
 
 export interface DeleteVersionProps {
   readonly bucket: string
-  readonly version: Pick<ListedVersion, 'key' | 'versionId' | 'isDeleteMarker' | 'lastModified'>
+  readonly version: Pick<ListedVersion, 'key' | 'versionId' | 'etag' | 'isDeleteMarker' | 'lastModified'>
   readonly onClose: () => void
   readonly onDeleted?: () => void | Promise<void>
 }
 
 export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVersionProps) {
-  const { key, versionId, isDeleteMarker, lastModified } = version
+  const { key, versionId, etag, isDeleteMarker, lastModified } = version
   const refresh = useRefresh(bucket)
   const [bypasses, setBypasses] = useState(false)
   const rights = useRights(bucket, key)
@@ -124,7 +128,7 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
       title={texts.objects.deleteVersionTitle}
       isReady={!retention.isLoading}
       onConfirm={async () => {
-        await deleteVersion(bucket, { key, versionId }, bypasses)
+        await deleteVersion(bucket, { key, versionId, etag }, rights.has('s3:GetObjectVersion'), bypasses)
         notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
       }}
       onDone={async () => {

@@ -31,6 +31,8 @@ export interface CopyEntriesProps {
 
 interface Step {
   readonly from: string
+  /** Of what is copied, where it is known. */
+  readonly etag?: string | undefined
   readonly versionId?: string | undefined
   readonly to: string
 }
@@ -149,7 +151,7 @@ async function stepsOf(
     do {
       const query = { prefix: id, delimiter: '', cursor }
       const page = await untilItArrives(() => call('listObjects', { params: { bucket }, query }))
-      for (const { key } of page.objects) steps.push({ from: key, to: folder + key.slice(parent.length) })
+      for (const { key, etag } of page.objects) steps.push({ from: key, etag, to: folder + key.slice(parent.length) })
       cursor = page.nextCursor
     } while (cursor !== '')
   }
@@ -185,18 +187,15 @@ async function copyAll({
   const ordered = target === bucket ? inOrder(steps) : steps
   /** Whether it has gone, by its key. */
   const gone = new Map<string, Promise<boolean>>()
-  const copy = async ({ from, versionId, to }: Step): Promise<boolean> => {
-    const source = { bucket, key: from, ...(versionId !== undefined && { versionId }) }
+  const copy = async (step: Step): Promise<boolean> => {
     try {
-      if (target === bucket && (await gone.get(nameOf(to))) === false) throw new Error(texts.objects.placeNotFree(to))
-      const body = { source, key: to, move, overwrite }
-      // One change, however often it is sent: an answer may have been lost.
-      const headers = { [idempotencyKey]: newKey() }
-      await untilItArrives(() => call('copyObject', { params: { bucket: target }, body, headers }))
+      if (target === bucket && (await gone.get(nameOf(step.to))) === false)
+        throw new Error(texts.objects.placeNotFree(step.to))
+      await copyOne({ bucket, target, move, overwrite, untilItArrives }, step)
       return true
     } catch (error) {
       last = error
-      failures.push(`${from}: ${reasonOf(error)}`)
+      failures.push(`${step.from}: ${reasonOf(error)}`)
       return false
     } finally {
       onStep(++done)
@@ -215,6 +214,56 @@ async function copyAll({
   const isOfBucket = last instanceof Problem && ['bucket_not_found', 'uri_too_long'].includes(last.code)
   if (failures.length > 0 && (steps.length === 1 || isOfBucket)) throw inForm(last)
   if (failures.length > 0) throw new Error(texts.objects.copyFailed(failures.length, failures[0]!))
+}
+
+/**
+ * Names what is copied and what is replaced, as it is now: an answer may be lost, and what is sent again meets what somebody else has stored
+ * since.
+ */
+async function copyOne(
+  { bucket, target, move, overwrite, untilItArrives }: Omit<CopyAllOptions, 'steps' | 'onStep'>,
+  { from, versionId, to, ...known }: Step,
+): Promise<void> {
+  const look = (place: string, key: string, version?: string) => untilItArrives(() => etagAt(place, key, version))
+  const etag = known.etag ?? (await look(bucket, from, versionId))
+  const replaced = overwrite ? await look(target, to) : null
+  const source = { bucket, key: from, ...(versionId !== undefined && { versionId }), ...(etag != null && { etag }) }
+  const body = { source, key: to, move, overwrite: replaced !== null }
+  // One change, however often it is sent: the browser itself does so where an answer is lost.
+  const headers = { [idempotencyKey]: newKey(), ...(replaced != null && { 'if-match': `"${replaced}"` }) }
+  let isLost = false
+  const send = async () => {
+    try {
+      await call('copyObject', { params: { bucket: target }, body, headers })
+    } catch (error) {
+      if (error instanceof Problem && error.status === 0) isLost = true
+      throw error
+    }
+  }
+  try {
+    await untilItArrives(send)
+  } catch (error) {
+    if (!isLost && !isTaken(error)) throw error
+    const [of, at] = [await etagAt(bucket, from, versionId), await etagAt(target, to)]
+    // It was done perhaps, and the answer lost.
+    if (isLost && etag != null && at === etag && (!move || of === null)) return
+    if (isLost) throw new Error(texts.objects.copyUnknown)
+    if (etag != null && of !== etag) throw new Error(texts.objects.changedBefore(from))
+    throw overwrite ? new Error(texts.objects.changedBefore(to)) : error
+  }
+}
+
+/** Null: nothing is there; undefined: it cannot be told to the caller. */
+async function etagAt(bucket: string, key: string, versionId?: string): Promise<string | null | undefined> {
+  const query = { key, ...(versionId !== undefined && { versionId }) }
+  try {
+    const { etag, isDeleteMarker } = await call('statObject', { params: { bucket }, query })
+    return isDeleteMarker ? null : etag
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'object_not_found') return null
+    if (error instanceof Problem && error.status > 0 && error.status < 500 && error.status !== 429) return undefined
+    throw error
+  }
 }
 
 /** The server takes a key in any Unicode form as the same, unless it is set not to. */

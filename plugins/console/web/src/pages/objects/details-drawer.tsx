@@ -99,7 +99,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
       closeButtonProps={{ 'aria-label': texts.common.close }}
     >
       <Stack>
-        {isDeleted && <Deleted bucket={bucket} marker={data} mayUndelete={rights.has('s3:DeleteObjectVersion')} />}
+        {isDeleted && <Deleted bucket={bucket} marker={data} rights={rights} />}
         {isOfCustomer && <Text size="sm">{texts.objects.ofCustomer}</Text>}
         {!isDeleted && (
           <Group gap="xs">
@@ -215,7 +215,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           ) : (
             <DeleteVersion
               bucket={bucket}
-              version={{ key: objectKey, versionId, isDeleteMarker: false, lastModified: data.lastModified }}
+              version={{ ...data, key: objectKey, versionId }}
               onClose={close}
               onDeleted={afterDeletion}
             />
@@ -237,17 +237,17 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
 
 interface DeletedProps {
   readonly bucket: string
-  readonly marker: Pick<ObjectDetails, 'key' | 'versionId' | 'lastModified'>
-  readonly mayUndelete: boolean
+  readonly marker: Pick<ObjectDetails, 'key' | 'versionId' | 'etag' | 'lastModified'>
+  readonly rights: ReadonlySet<string>
 }
 
-function Deleted({ bucket, marker, mayUndelete }: DeletedProps) {
-  const undelete = useUndelete(bucket)
+function Deleted({ bucket, marker, rights }: DeletedProps) {
+  const undelete = useUndelete(bucket, rights.has('s3:GetObjectVersion'))
   return (
     <Alert color="yellow" title={texts.objects.isDeleted(formatMoment(marker.lastModified))}>
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{texts.objects.isDeletedText}</Text>
-        {mayUndelete && (
+        {rights.has('s3:DeleteObjectVersion') && (
           <Button
             leftSection={<IconArrowBackUp size={16} aria-hidden />}
             loading={undelete.isPending}

@@ -1,4 +1,4 @@
-/** Which keys of a bucket exist already: with few requests, whether a thousand files are new or none is. */
+/** Which keys of a bucket exist already, and their ETags: with few requests, whether a thousand files are new or none is. */
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
@@ -19,23 +19,24 @@ export async function existingKeys(
   keys: readonly string[],
   signal: AbortSignal,
   onUnreachable: () => void,
-): Promise<readonly string[]> {
+): Promise<ReadonlyMap<string, string>> {
   const persist = <T>(work: () => Promise<T>) => withRetries(signal, work, async () => onUnreachable())
   const { found, left } = await persist(() => listed(bucket, keys, signal))
   const waiting = [...left]
   const workers = Array.from({ length: Math.min(requestsAtOnce, waiting.length) }, async () => {
     for (let key = waiting.shift(); key !== undefined; key = waiting.shift()) {
       const asked = key
-      if (await persist(() => exists(bucket, asked, signal))) found.add(sameKey(asked))
+      const etag = await persist(() => etagOf(bucket, asked, signal))
+      if (etag !== undefined) found.set(sameKey(asked), etag)
     }
   })
   await Promise.all(workers)
-  return keys.filter(key => found.has(sameKey(key)))
+  return new Map(keys.flatMap(key => (found.has(sameKey(key)) ? [[key, found.get(sameKey(key))!]] : [])))
 }
 
 /** Lists what begins as all of them do: new folders cost one request. `left`: keys beyond the last page that was read. */
 async function listed(bucket: string, keys: readonly string[], signal: AbortSignal) {
-  const found = new Set<string>()
+  const found = new Map<string, string>()
   const wanted = new Set(keys.map(sameKey))
   const prefix = commonPrefix(keys)
   let cursor: string | undefined
@@ -44,7 +45,7 @@ async function listed(bucket: string, keys: readonly string[], signal: AbortSign
     for (let pages = 1 + Math.floor(keys.length / keysPerPage); pages > 0; pages--) {
       const query = { prefix, delimiter: '', limit: pageKeysMax, ...(cursor !== undefined && { cursor }) }
       const page = await call('listObjects', { params: { bucket }, query, signal })
-      for (const { key } of page.objects) if (wanted.has(sameKey(key))) found.add(sameKey(key))
+      for (const { key, etag } of page.objects) if (wanted.has(sameKey(key))) found.set(sameKey(key), etag)
       if (!page.isTruncated || page.nextCursor === null) return { found, left: [] }
       cursor = page.nextCursor
       last = page.objects.at(-1)?.key ?? last
@@ -56,19 +57,18 @@ async function listed(bucket: string, keys: readonly string[], signal: AbortSign
   return { found, left: keys.filter(key => !found.has(sameKey(key)) && !isListed(key)) }
 }
 
-async function exists(bucket: string, key: string, signal: AbortSignal): Promise<boolean> {
+async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise<string | undefined> {
   const params = { bucket }
   try {
     const { objects } = await call('listObjects', { params, query: { prefix: key, delimiter: '', limit: 1 }, signal })
-    return objects[0] !== undefined && sameKey(objects[0].key) === sameKey(key)
+    return objects[0] !== undefined && sameKey(objects[0].key) === sameKey(key) ? objects[0].etag : undefined
   } catch (error) {
     if (!isRefusal(error)) throw error
   }
   try {
-    await call('statObject', { params, query: { key }, signal })
-    return true
+    return (await call('statObject', { params, query: { key }, signal })).etag
   } catch (error) {
-    if (error instanceof Problem && (error.status === 403 || error.status === 404)) return false
+    if (error instanceof Problem && (error.status === 403 || error.status === 404)) return undefined
     throw error
   }
 }

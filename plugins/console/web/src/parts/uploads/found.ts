@@ -36,7 +36,7 @@ export async function lookFor(
 
 /** Whether a listing tells that there is an object, for whoever may not read it. */
 export async function isListed({ bucket, key }: Wanted, signal: AbortSignal): Promise<boolean> {
-  return (await existingKeys(bucket, [key], signal, async () => {})).length > 0
+  return (await existingKeys(bucket, [key], signal, async () => {})).size > 0
 }
 
 /** CRC64-NVME of bytes of the file, in base64. Throws as `requireReadable` does. */

@@ -4,7 +4,7 @@
  */
 import { InterruptedUploads, type Interruption } from './interrupted.ts'
 import { Rate } from './rate.ts'
-import { type Anew, Upload } from './upload.ts'
+import { type Anew, type MayReplace, Upload } from './upload.ts'
 
 /** Browsers open so many connections to one server. */
 const filesAtOnce = 6
@@ -17,8 +17,7 @@ const addMs = 12
 export interface Chosen {
   readonly key: string
   readonly file: File
-  /** Whether somebody has agreed that it takes the place of what is there, or the bucket keeps old versions. */
-  readonly mayReplace?: boolean
+  readonly mayReplace?: MayReplace
 }
 
 /** An upload that is over: its file is not kept. */
@@ -158,7 +157,7 @@ class UploadQueue {
     this.#settle()
   }
 
-  #addOne(bucket: string, { key, file, mayReplace = false }: Chosen): void {
+  #addOne(bucket: string, { key, file, mayReplace = 'nothing' }: Chosen): void {
     const upload: Upload = new Upload(bucket, key, file, mayReplace, isNew => this.#note(upload, isNew))
     this.#openBytes += upload.sizeBytes
     this.#interrupted.adopt(upload)

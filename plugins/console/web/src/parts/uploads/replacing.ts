@@ -5,6 +5,7 @@ import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
 import { existingKeys, sameKey } from './existing.ts'
 import { type Chosen, uploadQueue } from './queue.ts'
+import type { MayReplace } from './upload.ts'
 
 export interface Replacing {
   readonly bucket: string
@@ -64,15 +65,14 @@ class ReplacingStore {
           if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
         }
         this.#look(bucket, chosen, signal, onUnreachable).then(({ found, versioning }) => {
-          const keys = new Set(found)
-          const agreed = chosen.map(one => ({ ...one, mayReplace: versioning === 'enabled' || keys.has(one.key) }))
-          if (found.length === 0) return resolve(agreed)
+          const agreed = chosen.map(one => ({ ...one, mayReplace: mayReplace(one.key, versioning, found) }))
+          if (found.size === 0) return resolve(agreed)
           this.#show({
             ...given,
-            found,
+            found: [...found.keys()],
             versioning,
             replace: () => resolve(agreed),
-            skip: () => resolve(agreed.filter(({ key }) => !keys.has(key))),
+            skip: () => resolve(agreed.filter(({ key }) => !found.has(key))),
             cancel: () => cancelled.abort(),
           })
         }, reject)
@@ -88,11 +88,12 @@ class ReplacingStore {
   async #look(bucket: string, chosen: readonly Chosen[], signal: AbortSignal, onUnreachable: () => void) {
     const load = () => call('getBucket', { params: { bucket }, signal })
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
-    if (versioning === 'enabled') return { found: [], versioning }
+    const none: ReadonlyMap<string, string> = new Map()
+    if (versioning === 'enabled') return { found: none, versioning }
     // What had arrived is compared before anything is sent. What an earlier page had only begun is asked about like the rest: whatever is
     // there now was perhaps stored since.
     const fresh = chosen.filter(({ key, file }) => !uploadQueue.hadArrived(bucket, key, file))
-    if (fresh.length === 0) return { found: [], versioning }
+    if (fresh.length === 0) return { found: none, versioning }
     const keys = [...new Set(fresh.map(({ key }) => key))]
     return { found: await existingKeys(bucket, keys, signal, onUnreachable), versioning }
   }
@@ -101,6 +102,12 @@ class ReplacingStore {
     this.#first = replacing
     for (const listener of this.#listeners) listener()
   }
+}
+
+function mayReplace(key: string, versioning: string | undefined, found: ReadonlyMap<string, string>): MayReplace {
+  if (versioning === 'enabled') return 'anything'
+  const etag = found.get(key)
+  return etag === undefined ? 'nothing' : { etag }
 }
 
 /** Of files whose names differ in their Unicode form alone one would take the place of the other: the server keeps one form of a key. */

@@ -33,6 +33,9 @@ class BeginsAnew extends Error {
   }
 }
 
+/** What it may take the place of: `anything` where old versions are kept, or what somebody has seen, and agreed to lose. */
+export type MayReplace = 'nothing' | 'anything' | { readonly etag: string }
+
 interface Signals {
   /** Ends what is under way. */
   readonly signal: AbortSignal
@@ -80,10 +83,9 @@ export class Upload {
   /** `isNew`: of more than the bytes that have been sent. */
   readonly #onChange: (isNew: boolean) => void
 
-  /** Whether it may take the place of what is there. */
-  #mayReplace: boolean
+  #mayReplace: MayReplace
 
-  constructor(bucket: string, key: string, file: File, mayReplace: boolean, onChange: (isNew: boolean) => void) {
+  constructor(bucket: string, key: string, file: File, mayReplace: MayReplace, onChange: (isNew: boolean) => void) {
     this.#mayReplace = mayReplace
     this.bucket = bucket
     this.key = key
@@ -322,16 +324,28 @@ export class Upload {
   /** Makes the object. What somebody else has stored meanwhile is not replaced; what an attempt has stored whose answer was lost is the object. */
   async #storing(signals: Signals, store: (headers: Record<string, string>) => Promise<unknown>): Promise<void> {
     try {
-      await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
+      await store(this.#conditions)
     } catch (error) {
-      if (!(error instanceof Problem) || error.status !== 412) throw error
-      const found = await this.#look(signals)
-      if (found === 'same') return
-      if (found === 'other' || (await isListed(this, signals.signal))) throw new Error(texts.uploads.takenSince)
-      // Gone again, or hidden from whoever may write alone: they replace it, as every program does.
-      if (found === 'hidden') this.#mayReplace = true
-      await store(this.#mayReplace ? {} : { 'if-none-match': '*' })
+      const { status, code } = error instanceof Problem ? error : {}
+      if (typeof this.#mayReplace === 'object' && status === 403) {
+        // Whoever may list and write, and not read, may name no ETag.
+        this.#mayReplace = 'anything'
+      } else if (status === 412 || code === 'object_not_found') {
+        const found = await this.#look(signals)
+        if (found === 'same') return
+        if (found === 'other' || (await isListed(this, signals.signal))) throw new Error(texts.uploads.takenSince)
+        // Gone again, or hidden from whoever may write alone: they replace it, as every program does.
+        this.#mayReplace = found === 'hidden' ? 'anything' : 'nothing'
+      } else {
+        throw error
+      }
+      await store(this.#conditions)
     }
+  }
+
+  get #conditions(): Record<string, string> {
+    if (this.#mayReplace === 'anything') return {}
+    return this.#mayReplace === 'nothing' ? { 'if-none-match': '*' } : { 'if-match': `"${this.#mayReplace.etag}"` }
   }
 
   /** Resolves with whether all of it has arrived, and is one object. */
@@ -358,10 +372,18 @@ export class Upload {
   async #isComplete(signals: Signals): Promise<boolean> {
     const found = await this.#look(signals)
     if (found === 'same') return true
-    if (!this.#isCompleting || this.#mayReplace) return false
+    if (!this.#isCompleting || this.#mayReplace === 'anything') return false
     const isTaken = found === 'other' || (found === 'hidden' && (await isListed(this, signals.signal)))
-    if (isTaken) throw new Error(texts.uploads.changedSince)
+    if (isTaken && !(await this.#isAsAgreed(signals))) throw new Error(texts.uploads.changedSince)
     return false
+  }
+
+  /** Whether what is there is what somebody has agreed to lose. */
+  async #isAsAgreed(signals: Signals): Promise<boolean> {
+    const { bucket, key } = this
+    if (typeof this.#mayReplace !== 'object') return false
+    const { etag } = await this.#persist(signals, () => call('statObject', { params: { bucket }, query: { key } }))
+    return etag === this.#mayReplace.etag
   }
 
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */

@@ -94,6 +94,7 @@ export const objects = {
   undelete: 'Undelete',
   undeleteOne: (key: string) => `Undelete ${key}`,
   undeleted: 'The delete marker is removed.',
+  versionChanged: (key: string) => `Nothing is deleted: somebody else has stored ${key} meanwhile.`,
   isDeleted: (date: string) => `Deleted on ${date}`,
   isDeletedText:
     'The bucket keeps old versions. Undelete takes the delete marker away, and the version below it is the current one again.',
@@ -115,6 +116,8 @@ export const objects = {
   copied: (count: number) => `${formatCount(count)} done.`,
   copyCut: 'There is no connection to the server. It goes on when there is one.',
   copying: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)}`,
+  changedBefore: (key: string) => `Somebody else has changed ${key} meanwhile. Look at it before you replace it.`,
+  copyUnknown: 'The connection was lost before the answer came: look whether it was done before you do it again.',
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
   placeNotFree: (key: string) => `${key}, whose place it would take, has not gone.`,
