@@ -1,8 +1,10 @@
 /** Uploads in progress, all versions, forms, folders for everybody and completion of policies, and distributions as files, in the web console. */
 import { readFileSync } from 'node:fs'
+import { PutPublicAccessBlockCommand } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, retype, startConsole } from './console.ts'
+import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -128,6 +130,8 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets', { name: 'gate' })
     await admin.call('POST', '/buckets/gate/objects/upload?key=private%2Fs', 'secret')
     const visit = async () => (await fetch(`${server.endpoint}/gate/private/s`)).status
+    const s3 = createClient(server)
+    t.teardown(() => s3.destroy())
     const policy = { Version: '2012-10-17', Statement: [allow, deny] }
     await admin.call('PUT', '/buckets/gate/policy', policy)
     const { page, flaws } = await browser.open(t)
@@ -219,6 +223,21 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
     await page.getByText('Block public access: Saved.').waitFor()
     t.equal(await visit(), 200)
+
+    // A part of the block, which only S3 clients set, is shown, and goes no more silently than the whole.
+    const PublicAccessBlockConfiguration = { RestrictPublicBuckets: true }
+    await s3.send(new PutPublicAccessBlockCommand({ Bucket: 'gate', PublicAccessBlockConfiguration }))
+    t.equal(await visit(), 403)
+    await page.reload()
+    await page.getByText('A part of the block is set, as S3 clients set it: RestrictPublicBuckets.').waitFor()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByLabel('Block public access to this bucket').click()
+    await page.getByText('the part of the block that is set goes: RestrictPublicBuckets.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('The access rule “every” lets everybody read every object').waitFor()
+    await refuse()
+    t.equal(await visit(), 403)
+    await admin.call('PUT', '/buckets/gate/block-public', { enabled: false })
     await admin.call('PUT', '/access/block-public', { enabled: true })
     t.equal(await visit(), 403)
     await page.goto(new URL('/settings', page.url()).href)

@@ -3,12 +3,15 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
 import { Openings } from '../access/openings.tsx'
 import { BucketSetting } from './bucket-setting.tsx'
+
+type Block = Answer<'getBucketBlockPublic'>
 
 export function BlockPublic({ bucket }: { bucket: string }) {
   const params = { bucket }
@@ -25,7 +28,8 @@ export function BlockPublic({ bucket }: { bucket: string }) {
         load={signal => call('getBucketBlockPublic', { params, signal })}
         save={async ({ enabled }, stored) => {
           // Also while the whole deployment blocks: perhaps it does not any more, and one day it will not.
-          const text = stored.enabled && !enabled ? await openedBy(bucket) : null
+          // S3 clients set single flags of it, which close as well.
+          const text = stored.flags.length > 0 && !enabled ? await openedBy(bucket) : null
           if (text !== null && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
           return call('setBucketBlockPublic', { params, body: { enabled } })
         }}
@@ -34,8 +38,9 @@ export function BlockPublic({ bucket }: { bucket: string }) {
           <>
             <Switch
               label={texts.bucket.ownBlock}
+              description={partSaid(block, stored)}
               checked={block.enabled}
-              onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
+              onChange={event => change({ ...block, enabled: event.currentTarget.checked, flags: [] })}
             />
             {block.enabled && !stored.enabled && <Closes bucket={bucket} />}
             {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
@@ -45,6 +50,13 @@ export function BlockPublic({ bucket }: { bucket: string }) {
       {question}
     </>
   )
+}
+
+/** Of a block of which some flags are set: that they are, or that they go when it is saved. */
+function partSaid(block: Block, stored: Block): string | undefined {
+  if (block.enabled || stored.enabled || stored.flags.length === 0) return undefined
+  const flags = new Intl.ListFormat('en').format(stored.flags)
+  return block.flags.length > 0 ? texts.bucket.blockedInPart(flags) : texts.bucket.partGoes(flags)
 }
 
 /** What the block keeps closed; null if that is nothing. */

@@ -61,6 +61,9 @@ export const bucket = {
   blockHint:
     'While this is on, nobody gets in without credentials, whatever policies, rules and distributions say. Shares and signed links work.',
   ownBlock: 'Block public access to this bucket',
+  blockedInPart: (flags: string) =>
+    `A part of the block is set, as S3 clients set it: ${flags}. Saved as on, all of it is set.`,
+  partGoes: (flags: string) => `When you save this, the part of the block that is set goes: ${flags}.`,
   clusterBlocks:
     'The whole deployment blocks public access: nobody gets into this bucket without credentials now. The switch is the bucket’s own, and counts when the deployment blocks no more.',
   noPolicy: 'The bucket has no policy.',
