@@ -16,9 +16,9 @@ export async function isAuthorized(
   }
 }
 
-/** `authorizeRequest` of a change that accepts `If-Match`: its outcome tells what there is, so it needs the action that reads it as well. */
+/** `authorizeRequest` of a change that accepts `If-Match`: its outcome tells what there is, so it needs the action that reads it as well. Of several, any one. */
 export const authorizeChange =
-  (change: string, read: string) =>
+  (change: RequiredActions[number], read: RequiredActions[number]) =>
   ({ ifMatch, ifNoneMatch }: Pick<AdminRequest, 'ifMatch' | 'ifNoneMatch'>) => ({
     actions: ifMatch === undefined && ifNoneMatch === undefined ? [change] : [change, read],
   })

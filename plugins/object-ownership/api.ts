@@ -7,6 +7,8 @@ import type { MaybePromise } from 'svc/kernel'
 import type { CannedAcl } from 'svc/plugins/objects/api'
 import type { S3Request } from 'svc/plugins/s3/api'
 
+export { etagOfBlock } from './block-etag.ts'
+
 /** Each false where it was not said. Source: AWS S3 API reference, PublicAccessBlockConfiguration. */
 export interface PublicAccessBlock {
   /** Public access control lists are refused when they are put. */
@@ -43,12 +45,17 @@ export interface ObjectOwnershipService {
   ownBlocks(bucket: string): MaybePromise<PublicAccessBlock>
   /** Undefined where nothing was said. */
   publicAccessBlock(bucket: string): MaybePromise<PublicAccessBlock | undefined>
-  /** `undefined` takes back what was said. */
-  setPublicAccessBlock(bucket: string, block: PublicAccessBlock | undefined): Promise<void>
+  /** `undefined` takes back what was said. Rejects with `precondition_failed` where the block has another ETag than `ifMatch`. */
+  setPublicAccessBlock(bucket: string, block: PublicAccessBlock | undefined, ifMatch?: string): Promise<void>
   /** The cluster's block. A setting that cannot be read blocks. */
   clusterPublicAccess(): MaybePromise<PublicAccessSetting>
-  /** Changes the setting; `mode` undefined keeps it. In force with the next request, in every thread. */
-  setClusterPublicAccess(isBlocked: boolean, mode: PublicAccessSetting['mode'] | undefined): Promise<void>
+  /** Of the setting: 32 hexadecimal digits. To be read before it, so that it is never newer. */
+  clusterPublicAccessEtag(): Promise<string>
+  /**
+   * Changes the setting; what is undefined stays. In force with the next request, in every thread. Rejects with `precondition_failed` where
+   * the setting has another ETag than `ifMatch`.
+   */
+  setClusterPublicAccess(change: Partial<PublicAccessSetting>, ifMatch?: string): Promise<void>
   /** Every bucket has ownership controls until somebody removes them, which turns lists neither on nor off. */
   hasOwnershipControls(bucket: string): MaybePromise<boolean>
   setOwnershipControls(bucket: string, present: boolean): Promise<void>

@@ -7,7 +7,8 @@ import type { ObjectOwnershipConfig } from './config.ts'
 
 export interface ClusterBlock {
   get(): MaybePromise<PublicAccessSetting>
-  set(isBlocked: boolean, mode: PublicAccessSetting['mode'] | undefined): Promise<void>
+  etag(): Promise<string>
+  set(change: Partial<PublicAccessSetting>, ifMatch?: string): Promise<void>
 }
 
 /** During set-up. What is configured holds until somebody sets it. */
@@ -41,9 +42,13 @@ export function createClusterBlock(
         // A block that cannot be read is still a block: nobody gets rights because it is damaged.
         return chain(access.problem(), problem => (problem === undefined ? open : blocked)[mode])
       }),
-    async set(isBlocked, mode) {
-      const changes = { block_public: isBlocked ? 'on' : 'off', ...(mode && { block_public_mode: mode }) }
-      await settings.administration.update('access', changes)
+    etag: () => settings.administration.etag('access'),
+    async set({ isBlocked, mode }, ifMatch) {
+      const changes = {
+        ...(isBlocked !== undefined && { block_public: isBlocked ? 'on' : 'off' }),
+        ...(mode !== undefined && { block_public_mode: mode }),
+      }
+      await settings.administration.update('access', changes, { ifMatch })
     },
   }
 }

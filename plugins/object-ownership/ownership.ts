@@ -4,9 +4,10 @@ import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { PolicyService, PolicySource } from 'svc/plugins/policy/api'
 import type { SettingsService } from 'svc/plugins/settings/api'
-import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
+import { bucketDocument, type StoreService, storeErrors } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { AccessControl, ObjectOwnershipService, PublicAccessBlock } from './api.ts'
+import { etagOfBlock } from './block-etag.ts'
 import { createClusterBlock } from './cluster-block.ts'
 import type { ObjectOwnershipConfig } from './config.ts'
 import { compileGrants, createGrantSource } from './grants.ts'
@@ -85,9 +86,17 @@ export function createObjectOwnership({ store, policy, settings, config }: Objec
         return chain(said(bucket), block => ({ ...block, ignorePublicAcls: true, restrictPublicBuckets: true }))
       }),
     clusterPublicAccess: cluster.get,
+    clusterPublicAccessEtag: cluster.etag,
     setClusterPublicAccess: cluster.set,
-    async setPublicAccessBlock(bucket, block) {
-      await blocks.replace(bucket, block)
+    async setPublicAccessBlock(bucket, block, ifMatch) {
+      if (ifMatch === undefined || ifMatch === '*') {
+        await blocks.replace(bucket, block)
+        return
+      }
+      const found = await blocks.get(bucket)
+      if (ifMatch !== etagOfBlock(await said(bucket))) throw storeErrors.precondition_failed()
+      // One that cannot be read is replaced as if there were none.
+      await blocks.replace(bucket, block, found === undefined ? { ifNoneMatch: '*' } : { ifMatch: found.etag })
     },
     hasOwnershipControls: bucket => chain(controls.get(bucket), document => document === undefined),
     async setOwnershipControls(bucket, present) {

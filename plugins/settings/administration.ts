@@ -89,7 +89,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
 
   const attemptApply = async (map: SettingsMap, mode: 'merge' | 'replace', { isDryRun, ifMatch }: ApplyOptions) => {
     const stored = await storedByName()
-    if (ifMatch !== undefined && ifMatch !== etagOf(stored)) throw settingsErrors.precondition_failed()
+    if (ifMatch !== undefined && ifMatch !== etagOf(stored.values())) throw settingsErrors.precondition_failed()
     const problems: SettingProblem[] = []
     const changes: { readonly documentId: string; readonly next: StoredSettings | undefined }[] = []
     const named = new Set<string>()
@@ -149,7 +149,16 @@ export function createAdministration({ subsystems, documents, store }: Administr
     return result
   }
 
-  const update = async (name: string, settings: Readonly<Record<string, string | null>>) => {
+  const etag = async (name: string) => {
+    const { documentId } = requirePlace(name, await storedByName())
+    return etagOfOne(await documents.get(documentId))
+  }
+
+  const update = async (
+    name: string,
+    settings: Readonly<Record<string, string | null>>,
+    { ifMatch }: { readonly ifMatch?: string | undefined } = {},
+  ) => {
     const stored = await storedByName()
     const { documentId, id, subsystem } = requirePlace(name, stored)
     if (!stored.has(documentId) && stored.size >= subsystemsMax) {
@@ -158,6 +167,9 @@ export function createAdministration({ subsystems, documents, store }: Administr
     const document = await readable(() =>
       documents.update(documentId, current => {
         if (current === undefined && subsystem === undefined) throw noSubsystem(name)
+        if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etagOfOne(current)) {
+          throw settingsErrors.precondition_failed()
+        }
         const problems: SettingProblem[] = []
         const before = current?.value
         const next = changedSettings({ name, id, subsystem, stored: before, settings, mode: 'merge' }, problems)
@@ -220,15 +232,16 @@ export function createAdministration({ subsystems, documents, store }: Administr
       const { name } = parseSubsystemName(documentId)!
       return shown(documentId, subsystems.get(name), stored.get(documentId)?.value)
     })
-    return { subsystems: all, etag: etagOf(stored) }
+    return { subsystems: all, etag: etagOf(stored.values()) }
   }
 
   return {
     show: async () => (await read()).subsystems,
     read,
     showOne,
+    etag,
     describe: () => [...subsystems.keys()].sort().map(name => describeSubsystem(subsystems.get(name)!)),
-    update: (name, settings) => inTurn(() => update(name, settings)),
+    update: (name, settings, options) => inTurn(() => update(name, settings, options)),
     reset: (name, keys) => inTurn(() => reset(name, keys)),
     apply: (map, mode, options = {}) => inTurn(() => applyWithRetries(map, mode, options)),
     async export(withSecrets) {
@@ -248,11 +261,13 @@ export function createAdministration({ subsystems, documents, store }: Administr
   }
 }
 
-/** Of everything that was set; a new default changes nothing. */
-function etagOf(stored: Stored): string {
-  const etags = [...stored.values()].map(({ id, etag }) => `${id} ${etag}\n`).sort()
+/** Of what was set; a new default changes nothing. */
+function etagOf(stored: Iterable<SettingsDocument>): string {
+  const etags = [...stored].map(({ id, etag }) => `${id} ${etag}\n`).sort()
   return createHash('sha256').update(etags.join('')).digest('hex').slice(0, 32)
 }
+
+const etagOfOne = (document: SettingsDocument | undefined): string => etagOf(document === undefined ? [] : [document])
 
 const nothing: StoredSettings = { texts: {}, secrets: {} }
 

@@ -136,11 +136,17 @@ export interface SettingsAdministration {
   /** The same with the ETag of everything that was set, which `apply` compares: 32 hexadecimal digits. */
   read(): Promise<{ readonly subsystems: readonly ShownSubsystem[]; readonly etag: string }>
   showOne(name: string): Promise<ShownSubsystem>
+  /** Of what was set of one subsystem, which `update` compares: 32 hexadecimal digits. */
+  etag(name: string): Promise<string>
   describe(): readonly SubsystemDescription[]
-  /** Merges; null resets a key. Resolves with those of the keys that take effect only after a restart, or not at all. */
+  /**
+   * Merges; null resets a key. Resolves with those of the keys that take effect only after a restart, or not at all. Rejects with
+   * `precondition_failed` where the subsystem has another ETag than `ifMatch`, or gets one meanwhile.
+   */
   update(
     name: string,
     settings: Readonly<Record<string, string | null>>,
+    options?: { readonly ifMatch?: string | undefined },
   ): Promise<ShownSubsystem & { readonly notApplied: readonly string[] }>
   /** Resets these keys, or removes the whole subsystem. */
   reset(name: string, keys?: readonly string[]): Promise<void>

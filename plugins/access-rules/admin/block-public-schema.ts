@@ -1,4 +1,5 @@
-import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
+import { replyWith } from 'svc/plugins/admin/api'
+import { etagOfBlock, type ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import { type Static, Type } from 'typebox'
 
 export const BucketParameters = Type.Object({ bucket: Type.String({ minLength: 1, maxLength: 255 }) })
@@ -30,20 +31,32 @@ const flagNames = [
   ['restrictPublicBuckets', 'RestrictPublicBuckets'],
 ] as const
 
-export async function describeBlock(
-  bucket: string,
-  objectOwnership: ObjectOwnershipService,
-): Promise<Static<typeof BlockPublicAccess>> {
+type Block = Static<typeof BlockPublicAccess>
+
+/** Any one of them reads the block, or changes it: of a bucket, and of the cluster. */
+export const blockActions = {
+  bucket: {
+    read: ['s3:GetBucketPublicAccessBlock', 'admin:ManageAccessRules'],
+    change: ['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules'],
+  },
+  cluster: {
+    read: ['s3:GetAccountPublicAccessBlock', 'admin:GetConfig', 'admin:ManageAccessRules'],
+    change: ['s3:PutAccountPublicAccessBlock', 'admin:ConfigUpdate'],
+  },
+} as const
+
+export async function replyWithBlock(bucket: string, objectOwnership: ObjectOwnershipService) {
   const own = await objectOwnership.ownBlocks(bucket)
   const flags = flagNames.flatMap(([field, name]) => (own[field] ? [name] : []))
   const enabled = flags.length === flagNames.length
   const { isBlocked, mode } = await objectOwnership.clusterPublicAccess()
-  return { bucket, enabled, flags, mode, cluster: isBlocked, effective: isBlocked || enabled }
+  const block: Block = { bucket, enabled, flags, mode, cluster: isBlocked, effective: isBlocked || enabled }
+  return replyWith(block, { etag: etagOfBlock(own) })
 }
 
-export async function describeClusterBlock(
-  objectOwnership: ObjectOwnershipService,
-): Promise<Static<typeof BlockPublicAccess>> {
+export async function replyWithClusterBlock(objectOwnership: ObjectOwnershipService) {
+  const etag = await objectOwnership.clusterPublicAccessEtag()
   const { isBlocked, mode } = await objectOwnership.clusterPublicAccess()
-  return { bucket: '', enabled: isBlocked, flags: [], mode, cluster: isBlocked, effective: isBlocked }
+  const block: Block = { bucket: '', enabled: isBlocked, flags: [], mode, cluster: isBlocked, effective: isBlocked }
+  return replyWith(block, { etag })
 }

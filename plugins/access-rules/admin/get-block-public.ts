@@ -1,5 +1,5 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
-import { BlockPublicAccess, describeClusterBlock } from './block-public-schema.ts'
+import { BlockPublicAccess, blockActions, replyWithClusterBlock } from './block-public-schema.ts'
 
 export default defineAdminOperation({
   id: 'getBlockPublic',
@@ -7,8 +7,9 @@ export default defineAdminOperation({
   path: '/access/block-public',
   tag: 'access-rules',
   summary: 'Says whether public access is blocked in the whole cluster.',
-  authorize: [['s3:GetAccountPublicAccessBlock', 'admin:GetConfig', 'admin:ManageAccessRules']],
+  authorize: [blockActions.cluster.read],
   response: BlockPublicAccess,
+  etag: true,
   uses: ['objectOwnership'],
-  handle: (_request, { objectOwnership }) => describeClusterBlock(objectOwnership),
+  handle: (_request, { objectOwnership }) => replyWithClusterBlock(objectOwnership),
 })

@@ -1,5 +1,5 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
-import { BlockPublicAccess, BucketParameters, describeBlock } from './block-public-schema.ts'
+import { BlockPublicAccess, BucketParameters, blockActions, replyWithBlock } from './block-public-schema.ts'
 
 export default defineAdminOperation({
   id: 'getBucketBlockPublic',
@@ -7,13 +7,14 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/block-public',
   tag: 'access-rules',
   summary: 'Says whether public access to a bucket is blocked, by itself or by the cluster.',
-  authorize: [['s3:GetBucketPublicAccessBlock', 'admin:ManageAccessRules']],
+  authorize: [blockActions.bucket.read],
   params: BucketParameters,
   response: BlockPublicAccess,
+  etag: true,
   errors: ['bucket_not_found'],
   uses: ['objectOwnership', 'objects'],
   async handle({ params: { bucket } }, { objectOwnership, objects }) {
     await objects.getBucket(bucket)
-    return describeBlock(bucket, objectOwnership)
+    return replyWithBlock(bucket, objectOwnership)
   },
 })

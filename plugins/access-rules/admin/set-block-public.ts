@@ -1,10 +1,10 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { authorizeChange, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { BlockPublicAccess, describeClusterBlock } from './block-public-schema.ts'
+import { BlockPublicAccess, blockActions, replyWithClusterBlock } from './block-public-schema.ts'
 
 const SetBlockPublic = Type.Object(
   {
-    enabled: Type.Boolean(),
+    enabled: Type.Optional(Type.Boolean({ description: 'Absent: unchanged.' })),
     mode: Type.Optional(
       Type.Union([Type.Literal('reject'), Type.Literal('ignore')], {
         description:
@@ -22,12 +22,15 @@ export default defineAdminOperation({
   tag: 'access-rules',
   summary:
     'Blocks public access in every bucket, or removes the block. In force from the next request on, also for buckets that were public before. Writes the settings of `access`.',
-  authorize: [['s3:PutAccountPublicAccessBlock', 'admin:ConfigUpdate']],
+  authorize: [blockActions.cluster.change],
+  authorizeRequest: authorizeChange(blockActions.cluster.change, blockActions.cluster.read),
   body: SetBlockPublic,
   response: BlockPublicAccess,
+  etag: true,
+  errors: ['precondition_failed'],
   uses: ['objectOwnership'],
-  async handle({ body: { enabled, mode } }, { objectOwnership }) {
-    await objectOwnership.setClusterPublicAccess(enabled, mode)
-    return describeClusterBlock(objectOwnership)
+  async handle({ body: { enabled, mode }, ifMatch }, { objectOwnership }) {
+    await objectOwnership.setClusterPublicAccess({ isBlocked: enabled, mode }, ifMatch)
+    return replyWithClusterBlock(objectOwnership)
   },
 })

@@ -1,6 +1,6 @@
-import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { authorizeChange, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { BlockPublicAccess, BucketParameters, describeBlock } from './block-public-schema.ts'
+import { BlockPublicAccess, BucketParameters, blockActions, replyWithBlock } from './block-public-schema.ts'
 
 const SetBucketBlockPublic = Type.Object(
   { enabled: Type.Boolean({ description: 'Sets or removes all four flags of the public access block.' }) },
@@ -14,13 +14,15 @@ export default defineAdminOperation({
   tag: 'access-rules',
   summary:
     'Blocks public access to a bucket, or removes its block. In force from the next request on, also if the bucket was public before.',
-  authorize: [['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']],
+  authorize: [blockActions.bucket.change],
+  authorizeRequest: authorizeChange(blockActions.bucket.change, blockActions.bucket.read),
   params: BucketParameters,
   body: SetBucketBlockPublic,
   response: BlockPublicAccess,
-  errors: ['bucket_not_found'],
+  etag: true,
+  errors: ['bucket_not_found', 'precondition_failed'],
   uses: ['objectOwnership', 'objects'],
-  async handle({ params: { bucket }, body: { enabled } }, { objectOwnership, objects }) {
+  async handle({ params: { bucket }, body: { enabled }, ifMatch }, { objectOwnership, objects }) {
     await objects.getBucket(bucket)
     const block = {
       blockPublicAcls: true,
@@ -28,7 +30,7 @@ export default defineAdminOperation({
       blockPublicPolicy: true,
       restrictPublicBuckets: true,
     }
-    await objectOwnership.setPublicAccessBlock(bucket, enabled ? block : undefined)
-    return describeBlock(bucket, objectOwnership)
+    await objectOwnership.setPublicAccessBlock(bucket, enabled ? block : undefined, ifMatch)
+    return replyWithBlock(bucket, objectOwnership)
   },
 })

@@ -1,15 +1,26 @@
-import { responseProblems, startAdmin } from 'svc/plugins/admin/testing'
+import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
 
-const server = await startAdmin()
+const server = await startAdmin({
+  without: ['users'],
+  plugins: [
+    testUsers({
+      writer: [
+        { Effect: 'Allow', Action: 's3:PutBucketPublicAccessBlock', Resource: '*' },
+        { Effect: 'Allow', Action: 's3:PutAccountPublicAccessBlock', Resource: '*' },
+      ],
+    }),
+  ],
+})
 t.teardown(server.stop)
 const { bucketPolicy, objectOwnership, objects, iam, policy } = server.kernel.services
 await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
 
-async function call(id: string, body?: unknown, bucket = 'photos') {
+async function call(id: string, body?: unknown, bucket = 'photos', ifMatch?: unknown, send = server.signed) {
   const operation = server.operations.find(other => other.id === id)!
   const path = `/api/v1${operation.path.replace('{bucket}', bucket)}`
-  const answer = await server.signed({ method: operation.method, path, body })
+  const headers: Record<string, string> = ifMatch === undefined ? {} : { 'if-match': String(ifMatch) }
+  const answer = await send({ method: operation.method, path, body, headers })
   if (answer.status < 300) t.same(responseProblems(operation, answer.json), [], id)
   return { ...answer, outcome: `${answer.status} ${answer.json?.code ?? ''}`.trim() }
 }
@@ -54,6 +65,49 @@ t.test('three flags are no block of the bucket', async t => {
     const others = flags.filter(name => name.toLowerCase() !== flag.toLowerCase())
     t.same((await call('getBucketBlockPublic')).json, { ...open, flags: others }, flag)
   }
+})
+
+for (const [place, [get, set]] of Object.entries({
+  bucket: ['getBucketBlockPublic', 'setBucketBlockPublic'],
+  cluster: ['getBlockPublic', 'setBlockPublic'],
+})) {
+  t.test(`the block of a ${place} is not changed by who has read another`, async t => {
+    const change = (body: object, ifMatch: unknown) => call(set, body, 'photos', ifMatch)
+    await call(set, { enabled: false })
+    const { etag } = (await call(get)).headers
+    t.match(etag, /^"[0-9a-f]{32}"$/)
+    const blocked = await call(set, { enabled: true })
+    t.equal((await call(get)).headers.etag, blocked.headers.etag)
+    t.not(blocked.headers.etag, etag)
+    t.equal((await change({ enabled: false }, etag)).outcome, '412 precondition_failed')
+    t.match((await call(get)).json, { enabled: true }, 'it stays')
+    t.equal((await change({ enabled: false }, blocked.headers.etag)).outcome, '200')
+    const present = (await call(get)).headers.etag
+    const raced = await Promise.all([true, true, true].map(enabled => change({ enabled }, present)))
+    t.same(raced.map(({ outcome }) => outcome).sort(), ['200', ...Array(2).fill('412 precondition_failed')])
+    t.equal((await change({ enabled: false }, '*')).outcome, '200')
+    const writer = server.signedBy('writer', userSecret)
+    t.equal(
+      (await call(set, { enabled: true }, 'photos', present, writer)).outcome,
+      '403 access_denied',
+      'the outcome would tell what there is',
+    )
+    t.equal((await call(set, { enabled: false }, 'photos', undefined, writer)).outcome, '200')
+  })
+}
+
+t.test('a single flag makes another block; what was said and taken back makes none', async t => {
+  const { etag } = (await call('getBucketBlockPublic')).headers
+  await objectOwnership.setPublicAccessBlock('photos', { ...block, blockPublicAcls: false })
+  t.equal((await call('setBucketBlockPublic', { enabled: false }, 'photos', etag)).outcome, '412 precondition_failed')
+  await objectOwnership.setPublicAccessBlock('photos', undefined)
+  t.equal((await call('setBucketBlockPublic', { enabled: false }, 'photos', etag)).outcome, '200')
+})
+
+t.test('what is not sent of the cluster stays', async t => {
+  t.match((await call('setBlockPublic', { enabled: true, mode: 'ignore' })).json, { enabled: true, mode: 'ignore' })
+  t.match((await call('setBlockPublic', { mode: 'reject' })).json, { enabled: true, mode: 'reject' })
+  t.match((await call('setBlockPublic', { enabled: false })).json, { enabled: false, mode: 'reject' })
 })
 
 t.test('a mode, another type and a missing bucket are refused', async t => {

@@ -42,6 +42,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   setBucketObjectLock: { enabled: false },
   setBucketQuota: { type: '', size: 0 },
   setBucketEncryption: { algorithm: 'AES256' },
+  setBucketBlockPublic: { enabled: true },
+  setBlockPublic: { enabled: true },
   setObjectMetadata: {},
   copyObject: { source: { bucket: 'some-bucket', key: 'a' }, key: 'b' },
   downloadZip: { objects: [{ key: 'a' }] },

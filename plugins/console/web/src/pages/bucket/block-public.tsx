@@ -2,7 +2,7 @@ import { Alert, Switch, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { call } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
@@ -25,22 +25,24 @@ export function BlockPublic({ bucket }: { bucket: string }) {
         title={texts.bucket.block}
         hint={texts.bucket.blockHint}
         stale={[['access-rules', bucket], ['bucket-access', bucket], ['distributions'], ['distribution']]}
-        load={signal => call('getBucketBlockPublic', { params, signal })}
-        save={async ({ enabled }, stored) => {
+        load={signal => callTagged('getBucketBlockPublic', { params, signal })}
+        save={async ({ document: { enabled }, etag }, { document: stored }) => {
           // Also while the whole deployment blocks: perhaps it does not any more, and one day it will not.
           // S3 clients set single flags of it, which close as well.
           const text = stored.flags.length > 0 && !enabled ? await openedBy(bucket) : null
           if (text !== null && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
-          return call('setBucketBlockPublic', { params, body: { enabled } })
+          return call('setBucketBlockPublic', { params, body: { enabled }, ...asRead(etag) })
         }}
       >
-        {(block, change, stored) => (
+        {({ document: block, etag }, change, { document: stored }) => (
           <>
             <Switch
               label={texts.bucket.ownBlock}
               description={partSaid(block, stored)}
               checked={block.enabled}
-              onChange={event => change({ ...block, enabled: event.currentTarget.checked, flags: [] })}
+              onChange={event =>
+                change({ document: { ...block, enabled: event.currentTarget.checked, flags: [] }, etag })
+              }
             />
             {block.enabled && !stored.enabled && <Closes bucket={bucket} />}
             {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}

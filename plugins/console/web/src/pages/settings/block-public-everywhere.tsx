@@ -1,5 +1,5 @@
 import { NativeSelect, Switch, Text } from '@mantine/core'
-import { call } from '../../api/client.ts'
+import { asRead, call, callTagged } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { choicesOf } from '../../parts/choices.ts'
@@ -28,19 +28,20 @@ export function BlockPublicEverywhere() {
           ['distributions'],
           ['distribution'],
         ]}
-        load={signal => call('getBlockPublic', { signal })}
-        save={async ({ enabled, mode }, stored) => {
+        load={signal => callTagged('getBlockPublic', { signal })}
+        save={async ({ document: { enabled, mode }, etag }, { document: stored }) => {
           if (stored.enabled && !enabled && !(await ask(opensEverywhere))) return 'stay'
-          return call('setBlockPublic', { body: { enabled, mode } })
+          const body = { ...(enabled !== stored.enabled && { enabled }), ...(mode !== stored.mode && { mode }) }
+          return call('setBlockPublic', { body, ...asRead(etag) })
         }}
       >
-        {(block, change, stored, errors) => (
+        {({ document: block, etag }, change, { document: stored }, errors) => (
           <>
             <Switch
               label={words.blockPublicOn}
               checked={block.enabled}
               disabled={!mayChange}
-              onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
+              onChange={event => change({ document: { ...block, enabled: event.currentTarget.checked }, etag })}
             />
             {block.enabled && !stored.enabled && <ClosedEverywhere />}
             {block.enabled && (
@@ -50,7 +51,9 @@ export function BlockPublicEverywhere() {
                 value={block.mode}
                 error={errors.mode}
                 disabled={!mayChange}
-                onChange={event => change({ ...block, mode: event.currentTarget.value as typeof block.mode })}
+                onChange={event =>
+                  change({ document: { ...block, mode: event.currentTarget.value as typeof block.mode }, etag })
+                }
               />
             )}
           </>
