@@ -209,7 +209,7 @@ export interface AdminOperationDeclaration<
   readonly isSafe?: boolean
   /** The answer has an `ETag` (its field `etag`), and changing operations accept `If-Match`. */
   readonly etag?: boolean
-  /** With `etag`, for what it may also make: `If-None-Match: *` is accepted. */
+  /** With `etag`, for what may not exist: `If-None-Match: *` is accepted. */
   readonly acceptsIfNoneMatch?: boolean
   /**
    * The proof that a request with a session cookie comes from the console. Default: none for GET, otherwise `token` (the CSRF token and the

@@ -525,7 +525,7 @@ if (withoutBrowser !== false) {
     const { page, flaws } = await browser.open(
       t,
       {},
-      /404 GET .*(encryption|policy|lifecycle)|400 PUT .*cors|412 PUT .*quota/,
+      /404 GET .*(encryption|policy|lifecycle)|400 PUT .*cors|412 (PUT|DELETE) .*(quota|encryption)/,
     )
     await signIn(page, '/buckets/photos?tab=settings')
     for (const [index, name, value] of [
@@ -564,6 +564,17 @@ if (withoutBrowser !== false) {
     await admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 105 * 1024 })
     await page.getByRole('button', { name: 'Load what is stored now' }).click()
     await eventually('the quota', async () => (await quota.inputValue()) === '105')
+    // What was read as none is not removed where somebody else has set one.
+    const encryption = page.getByRole('region', { name: 'Default encryption' })
+    await encryption.getByRole('combobox').selectOption('AES256')
+    await encryption.getByRole('combobox').selectOption('none')
+    await admin.call('PUT', '/buckets/photos/encryption', { algorithm: 'AES256' })
+    await encryption.getByRole('button', { name: 'Save' }).click()
+    await encryption.getByText('Somebody else has changed it').waitFor()
+    t.match(await admin.call('GET', '/buckets/photos/encryption'), { algorithm: 'AES256' })
+    await admin.call('DELETE', '/buckets/photos/encryption')
+    await encryption.getByRole('button', { name: 'Load what is stored now' }).click()
+    await encryption.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
     const paste = async (text: string) => {
       await quota.focus()
       await page.evaluate(`{

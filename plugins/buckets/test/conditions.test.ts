@@ -81,3 +81,17 @@ t.test('a default encryption that is made, and removed', async t => {
   t.equal(outcome(await remove(String((await signed({ path })).headers.etag))), '204')
   t.equal(outcome(await signed({ path })), '404 encryption_not_found')
 })
+
+t.test(
+  'a default encryption that somebody else has made is not removed by who has read that there is none',
+  async t => {
+    await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'bare' } })
+    const path = '/api/v1/buckets/bare/encryption'
+    const remove = (call = signed) => call({ method: 'DELETE', path, headers: { 'if-none-match': '*' } })
+    t.equal(outcome(await remove()), '204')
+    await signed({ method: 'PUT', path, body: { algorithm: 'AES256' } })
+    t.equal(outcome(await remove()), '412 precondition_failed')
+    t.equal(outcome(await remove(writer)), '403 access_denied', 'the outcome would tell what there is')
+    t.same((await signed({ path })).json, { algorithm: 'AES256' })
+  },
+)

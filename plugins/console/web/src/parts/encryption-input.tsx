@@ -1,7 +1,7 @@
 /** How new objects of a bucket are encrypted. */
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { asRead, call } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
@@ -58,7 +58,7 @@ export async function saveEncryption(
   condition: { readonly ifMatch?: string; readonly ifNoneMatch?: '*' } = {},
 ): Promise<unknown> {
   const params = { bucket }
-  if (algorithm === 'none') return call('deleteBucketEncryption', { params, ...asRead(condition.ifMatch) })
+  if (algorithm === 'none') return call('deleteBucketEncryption', { params, ...condition })
   const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
   return call('setBucketEncryption', { params, body, ...condition })
 }
