@@ -52,10 +52,12 @@ export interface BucketTransferOptions {
   readonly owner: () => Identity
 }
 
+type BucketSettings = Pick<Bucket, 'versioning' | 'tags' | 'objectLock' | 'quotaBytes'>
+
 export interface BucketPlan {
   /** The names of new buckets. */
   readonly buckets: readonly string[]
-  /** New settings of buckets that are there: `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
+  /** New settings, also of new buckets: `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
   readonly created: readonly string[]
   /** Like `created`, for existing settings that change. */
   readonly changed: readonly string[]
@@ -107,7 +109,11 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
   }
 
   /** The changes of the bucket's own record; undefined: none. */
-  const changeOf = (bucket: Bucket, wanted: ArchivedBucket, mode: 'merge' | 'replace'): BucketChange | undefined => {
+  const changeOf = (
+    bucket: BucketSettings,
+    wanted: ArchivedBucket,
+    mode: 'merge' | 'replace',
+  ): BucketChange | undefined => {
     const isReplaced = mode === 'replace'
     const tags = new Map(Object.entries(wanted.tags))
     const lock = isReplaced
@@ -191,11 +197,9 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
       const plan = { created: [] as string[], changed: [] as string[], removed: [] as string[] }
       const fields = new Map<string, readonly string[]>()
       for (const [name, wanted] of buckets) {
-        const bucket = await find(name)
-        if (bucket === undefined) {
-          made.push(name)
-          continue
-        }
+        const found = await find(name)
+        if (found === undefined) made.push(name)
+        const bucket = found ?? asMade(wanted)
         const documents = await documentsOf(name, wanted, mode)
         const own = namesOf(bucket, changeOf(bucket, wanted, mode))
         const place = (kind: string) => `bucket/${name}/${kind}`
@@ -248,8 +252,16 @@ function refusalOf(check: () => unknown): string | undefined {
   }
 }
 
+/** A new bucket, before it gets its settings; its versioning is part of it. */
+const asMade = ({ versioning }: ArchivedBucket): BucketSettings => ({
+  versioning,
+  tags: noTags,
+  objectLock: undefined,
+  quotaBytes: undefined,
+})
+
 /** The fields of a bucket's own record that a change sets for the first time, changes, and removes. */
-function namesOf(bucket: Bucket, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {
+function namesOf(bucket: BucketSettings, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {
   const isUnlocked = bucket.objectLock !== undefined && objectLock?.defaultRetention === undefined
   const facts: readonly [name: string, value: unknown, isThere: boolean, isRemoved: boolean][] = [
     ['versioning', versioning, true, false],

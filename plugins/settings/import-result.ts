@@ -19,7 +19,7 @@ export const ImportResult = Type.Object(
     created: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'New documents of an archive, beside buckets: `user/ann`, `bucket/photos/tags` of a bucket that is there, `distribution/site`.',
+          'New documents of an archive, beside buckets: `user/ann`, `bucket/photos/tags`, also of a new bucket, `distribution/site`.',
       }),
     ),
     changed: Type.Optional(

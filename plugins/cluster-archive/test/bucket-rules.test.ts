@@ -4,7 +4,7 @@ import { rootPassword, rootUser, startAdmin } from 'svc/plugins/admin/testing'
 import t from 'tap'
 import { packArchive } from '../archive.ts'
 import type { ArchivedBucket } from '../buckets.ts'
-import { upload } from './archives.ts'
+import { download, upload } from './archives.ts'
 
 const server = await startAdmin()
 t.teardown(server.stop)
@@ -74,4 +74,24 @@ t.test('what the API accepts is imported', async t => {
   t.equal(status, 200, JSON.stringify(json))
   t.same((await bucketNames()).sort(), ['limited', 'locked', 'tagged.bucket'])
   t.equal((await upload(server, await archiveOf(limits))).status, 200)
+})
+
+t.test('what a new bucket gets is named like what one that is there gets', async t => {
+  const statement = { Effect: 'Allow', Principal: '*', Action: 's3:PutObject', Resource: 'arn:aws:s3:::open/*' }
+  const policy = { Version: '2012-10-17', Statement: [statement] }
+  const open: ArchivedBucket = { ...plain, tags: { team: 'a' }, quotaBytes: 10 }
+  const bytes = await archiveOf({ plain, open })
+  const places = ['bucket/open/tags', 'bucket/open/quota']
+  for (const mode of ['merge', 'replace']) {
+    const { json } = await upload(server, bytes, `dryRun=true&mode=${mode}`)
+    t.match(json, { bucketsCreated: ['plain', 'open'], created: places, changed: [] })
+  }
+  t.same((await upload(server, bytes)).json.created, places)
+  t.match((await upload(server, bytes)).json, { bucketsCreated: [], created: [], changed: [] })
+
+  await server.signed({ method: 'PUT', path: '/api/v1/buckets/open/policy', body: policy })
+  const exported = await download(server)
+  await server.signed({ method: 'DELETE', path: '/api/v1/buckets/open?force=true' })
+  const { json } = await upload(server, exported, 'dryRun=true')
+  t.match(json, { bucketsCreated: ['open'], created: [...places, 'bucket/open/bucket-policy'], changed: [] })
 })

@@ -120,6 +120,11 @@ t.test('a dry run returns the changes, and makes none', async t => {
     'user/__proto__',
     'user/ann',
     'access-key/ANNSKEY',
+    'bucket/photos/tags',
+    'bucket/photos/object-lock',
+    'bucket/photos/quota',
+    'bucket/photos/bucket-policy',
+    'bucket/photos/bucket-cors',
   ])
   t.same(json.changed, ['config/api'])
   t.same(Object.keys(json.fields), ['config/api', 'config/notify_webhook:hook'])

@@ -37,6 +37,9 @@ t.test('version 1: everything in it is imported, and what it does not know stays
     'group/staff',
     'user/ann',
     'access-key/ANNSKEY',
+    'bucket/photos/tags',
+    'bucket/photos/quota',
+    'bucket/photos/bucket-cors',
   ])
   t.same(dryRun.json.changed, ['config/api'])
   t.same(dryRun.json.removed, [])
