@@ -1,6 +1,13 @@
-/** Deletes everything in a bucket, as far as no lock protects it. */
-import { isCatalogError, type MaybePromise } from 'svc/kernel'
-import { type ChangeOrigin, type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
+/** Deletes everything in a bucket, unless a lock protects some of it. */
+import { CatalogError, isCatalogError, type MaybePromise } from 'svc/kernel'
+import {
+  type ChangeOrigin,
+  eachInTurns,
+  isProtecting,
+  type ObjectsService,
+  objectErrors,
+  type VersionSummary,
+} from 'svc/plugins/objects/api'
 
 const pageSize = 1000
 /** Uploads that are aborted at once: they share the commits of the drive. */
@@ -9,28 +16,48 @@ const concurrency = 64
 export const passesMaxDefault = 10_000
 
 export interface EmptyOptions {
+  /** In milliseconds since 1970: decides which retentions still protect. */
+  now(): number
   readonly origin?: ChangeOrigin
   readonly passesMax?: number
   /** Versions that are written later are not deleted: the first one of them ends it. Milliseconds since 1970; absent: any. */
   readonly writtenUntilMs?: number | undefined
   /** Ends it by what it throws. */
   beforeCommit?(): MaybePromise<void>
+  /** Versions and delete markers that have gone. */
+  onDeleted?(count: number): void
+}
+
+/** Empties the bucket and deletes it. Whatever ends this half way says how much has gone. */
+export async function deleteWithContent(objects: ObjectsService, bucket: string, options: EmptyOptions): Promise<void> {
+  let deleted = 0
+  try {
+    await emptyBucket(objects, bucket, {
+      ...options,
+      onDeleted(count) {
+        deleted += count
+      },
+    })
+    await options.beforeCommit?.()
+    await objects.deleteBucket(bucket)
+  } catch (error) {
+    if (deleted === 0 || !isCatalogError(error)) throw error
+    const { code, status, message, title = message, extra, tags } = error
+    const gone = deleted === 1 ? '1 version or delete marker is' : `${deleted} versions and delete markers are`
+    const told = `${message.replace(/\.?$/, '.')} ${gone} deleted already.`
+    throw new CatalogError(code, status, told, { cause: error, extra, tags }, title)
+  }
 }
 
 /**
  * Every version, delete marker and upload. Throws BucketNotEmpty when a lock protects a version, when nothing of a page can
- * be deleted, and after `passesMax` pages, or when a version is newer than it may be; what was deleted before stays deleted. What is written meanwhile may be left.
+ * be deleted, and after `passesMax` pages, or when a version is newer than it may be. Nothing is deleted if a version is
+ * protected from the start, also one whose retention somebody could bypass: that is asked for version by version. After any
+ * other error, what was deleted before stays deleted. What is written meanwhile may be left.
  */
-export async function emptyBucket(
-  objects: ObjectsService,
-  bucket: string,
-  {
-    origin,
-    passesMax = passesMaxDefault,
-    writtenUntilMs = Number.POSITIVE_INFINITY,
-    beforeCommit = () => {},
-  }: EmptyOptions = {},
-): Promise<void> {
+export async function emptyBucket(objects: ObjectsService, bucket: string, options: EmptyOptions): Promise<void> {
+  const { now, origin, passesMax = passesMaxDefault, writtenUntilMs = Number.POSITIVE_INFINITY } = options
+  const { beforeCommit = () => {}, onDeleted = () => {} } = options
   let passes = 0
   const beginPass = async () => {
     await beforeCommit()
@@ -38,20 +65,7 @@ export async function emptyBucket(
       throw objectErrors.BucketNotEmpty(`After ${passesMax} pages something is left. To go on, delete it again.`)
     }
   }
-  for (;;) {
-    // Always from the start: what was listed is gone by the next page.
-    const { versions } = await objects.listVersions({
-      bucket,
-      prefix: '',
-      delimiter: '',
-      keyMarker: '',
-      versionIdMarker: '',
-      maxKeys: pageSize,
-    })
-    if (versions.length === 0) break
-    if (versions.some(({ modifiedMs }) => modifiedMs > writtenUntilMs)) {
-      throw objectErrors.BucketNotEmpty('Something was written to the bucket while it was being deleted.')
-    }
+  const deletePage = async (versions: readonly VersionSummary[]) => {
     await beginPass()
     const outcomes = await objects.deleteObjects(
       bucket,
@@ -59,6 +73,7 @@ export async function emptyBucket(
       origin,
     )
     const failures = outcomes.flatMap(outcome => ('failed' in outcome ? [outcome.failed.code] : []))
+    onDeleted(outcomes.filter(outcome => 'existed' in outcome && outcome.existed).length)
     if (failures.includes('AccessDenied')) {
       throw objectErrors.BucketNotEmpty('A version in the bucket is protected by object lock.')
     }
@@ -67,6 +82,29 @@ export async function emptyBucket(
       throw objectErrors.BucketNotEmpty(`Versions in the bucket cannot be deleted: ${failures[0]}.`)
     }
   }
+  /** Once through the bucket. Resolves with whether there were any. */
+  const sweep = async (isWanted: (version: VersionSummary) => boolean): Promise<boolean> => {
+    let hasAny = false
+    let place = { keyMarker: '', versionIdMarker: '' }
+    for (;;) {
+      const page = await objects.listVersions({ bucket, prefix: '', delimiter: '', ...place, maxKeys: pageSize })
+      if (page.versions.some(({ modifiedMs }) => modifiedMs > writtenUntilMs)) {
+        throw objectErrors.BucketNotEmpty('Something was written to the bucket while it was being deleted.')
+      }
+      const wanted = page.versions.filter(isWanted)
+      if (wanted.length > 0) {
+        hasAny = true
+        await deletePage(wanted)
+      }
+      if (!page.isTruncated) return hasAny
+      place = { keyMarker: page.nextKeyMarker, versionIdMarker: page.nextVersionIdMarker }
+    }
+  }
+  await requireUnprotected(objects, bucket, now)
+  // No delete marker goes before the versions of the bucket have: a deleted object would come back if those could not be deleted.
+  do {
+    while (await sweep(({ isDeleteMarker }) => !isDeleteMarker));
+  } while (await sweep(({ isDeleteMarker }) => isDeleteMarker))
   for (;;) {
     const { uploads } = await objects.listUploads({
       bucket,
@@ -80,6 +118,20 @@ export async function emptyBucket(
     await beginPass()
     await inGroups(uploads, ({ key, uploadId }) => ignoreGone(objects.abortUpload(bucket, key, uploadId)))
   }
+}
+
+/** Reads every version of a bucket with object lock, which is cheap beside deleting them. */
+async function requireUnprotected(objects: ObjectsService, bucket: string, now: () => number): Promise<void> {
+  if ((await objects.getBucket(bucket)).objectLock === undefined) return
+  let after: Buffer | undefined
+  do {
+    const page = await objects.listAges({ bucket, ...(after && { after }), withLocks: true })
+    await eachInTurns(page.entries, ({ lock }) => {
+      if (lock === undefined || !isProtecting(lock, now())) return
+      throw objectErrors.BucketNotEmpty('A version in the bucket is protected by object lock. Nothing was deleted.')
+    })
+    after = page.next
+  } while (after !== undefined)
 }
 
 /** Somebody else may have been faster. */

@@ -8,7 +8,7 @@
  */
 import { isCatalogError } from 'svc/kernel'
 import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsService } from 'svc/plugins/objects/api'
-import { eachInTurns, filterInTurns, noTags } from 'svc/plugins/objects/api'
+import { eachInTurns, filterInTurns, isProtecting, noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
 import { createRangeSearch } from './range-search.ts'
@@ -133,8 +133,7 @@ export function createRun({
       if (kind === 'upload') result.uploadsAborted++
       else if (kind === 'current' && isDeleteMarker) return
       else {
-        const isKept =
-          lock !== undefined && (lock.legalHold === true || !((lock.retention?.retainUntilMs ?? 0) <= startMs))
+        const isKept = lock !== undefined && isProtecting(lock, startMs)
         if (kind === 'current' && versioning !== 'off') count(kind, isKept ? 'marked-locked' : 'marked')
         else count(kind, isKept ? 'kept' : 'deleted')
       }

@@ -37,6 +37,7 @@ export type {
   WriteTransform,
 } from './transform.ts'
 export { eachInTurns, filterInTurns, mapInTurns, someInTurns } from './turns.ts'
+export { isProtecting } from './versions.ts'
 
 export interface Bucket {
   readonly name: string

@@ -189,7 +189,12 @@ function writeAgain(tx: Transaction, to: Buffer, from: Buffer, record: StoredRec
 /** Whether a lock protects the version, for callers without the right to bypass it. */
 export function isKept(value: Uint8Array, nowMs: number): boolean {
   const lock = lockOf(value)
-  return lock !== undefined && (lock.legalHold === true || isRetaining(lock, nowMs))
+  return lock !== undefined && isProtecting(lock, nowMs)
+}
+
+/** The same of a lock that has been read. */
+export function isProtecting(lock: ObjectLock, nowMs: number): boolean {
+  return lock.legalHold === true || isRetaining(lock, nowMs)
 }
 
 /** Throws AccessDenied for a locked version. Only retention in GOVERNANCE mode can be bypassed. */

@@ -84,7 +84,7 @@ if (withoutBrowser !== false) {
       const { page, flaws } = await browser.open(
         t,
         {},
-        /400 POST .*buckets|40[04] PUT .*encryption|412 DELETE .*scratch/,
+        /400 POST .*buckets|40[04] PUT .*encryption|4(09|12) DELETE .*scratch/,
       )
       await signIn(page, '/buckets')
       await page.getByText('There is no bucket yet').waitFor()
@@ -137,6 +137,21 @@ if (withoutBrowser !== false) {
       await dialog.getByText('The bucket has changed meanwhile').waitFor()
       await dialog.getByText('2 objects with 2 versions').waitFor()
       t.match(await admin.call('GET', '/buckets/scratch'), { objects: 2 })
+      const deletion = /\/buckets\/scratch\?force/
+      await page.route(deletion, async route => {
+        await admin.call('DELETE', '/buckets/scratch/objects', { objects: [{ key: 'b' }] })
+        const problem = {
+          status: 409,
+          code: 'bucket_not_empty',
+          detail: '1 version is deleted already.',
+          requestId: 'r',
+        }
+        await route.fulfill({ status: 409, contentType: 'application/problem+json', body: JSON.stringify(problem) })
+      })
+      await dialog.getByRole('button', { name: 'Delete' }).click()
+      await dialog.getByText('1 version is deleted already.').waitFor()
+      await dialog.getByText('This deletes 1 object with 1 version').waitFor()
+      await page.unroute(deletion)
       await dialog.getByRole('button', { name: 'Delete' }).click()
       await page.getByRole('link', { name: 'scratch' }).waitFor({ state: 'detached' })
       t.same(flaws, [])

@@ -2,7 +2,7 @@ import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from 'svc/plugins/lock/api'
 import { Type } from 'typebox'
 import { contentEtagOf } from '../content-etag.ts'
-import { emptyBucket } from '../empty-bucket.ts'
+import { deleteWithContent } from '../empty-bucket.ts'
 import { BucketParameters } from './bucket-schema.ts'
 
 export default defineAdminOperation({
@@ -11,7 +11,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}',
   tag: 'buckets',
   summary:
-    'Deletes an empty bucket that no distribution names; with `force`, first every version, delete marker and upload in it. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
+    'Deletes an empty bucket that no distribution names; with `force`, first every version, delete marker and upload in it, unless object lock protects a version: then nothing is deleted. With `If-Match`, only if the bucket has this `contentEtag`; what is written to it from then on stays, and the bucket with it.',
   authorize: [['s3:DeleteBucket', 's3:ForceDeleteBucket']],
   authorizeRequest: ({ query: { force } }) => ({ actions: [force ? 's3:ForceDeleteBucket' : 's3:DeleteBucket'] }),
   params: BucketParameters,
@@ -30,10 +30,8 @@ export default defineAdminOperation({
     }
     await publications.requireNone(bucket)
     if (!force) return objects.deleteBucket(bucket)
-    return locks.hold(`${bucket}/delete`, { source: 'deleteBucket' }, async ({ check }) => {
-      await emptyBucket(objects, bucket, { origin, beforeCommit: check, writtenUntilMs })
-      await check()
-      await objects.deleteBucket(bucket)
-    })
+    return locks.hold(`${bucket}/delete`, { source: 'deleteBucket' }, ({ check }) =>
+      deleteWithContent(objects, bucket, { now: clock.now, origin, beforeCommit: check, writtenUntilMs }),
+    )
   },
 })

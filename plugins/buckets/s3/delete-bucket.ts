@@ -1,5 +1,5 @@
 import { defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
-import { emptyBucket } from '../empty-bucket.ts'
+import { deleteWithContent } from '../empty-bucket.ts'
 
 /** Clients of MinIO ask with it for a bucket to be emptied first. */
 const forceHeader = 'x-minio-force-delete'
@@ -14,14 +14,13 @@ export default defineS3Operation({
   reply: { kind: 'empty', status: 204 },
   features: [forceHeader],
   errors: ['AccessDenied', 'BucketInUse', 'BucketNotEmpty', 'NoSuchBucket'],
-  uses: ['objects', 'publications'],
-  async handle({ bucket, headers, isAllowed, origin }, { objects, publications }) {
+  uses: ['objects', 'ports', 'publications'],
+  async handle({ bucket, headers, isAllowed, origin }, { objects, ports: { clock }, publications }) {
     await publications.requireNone(bucket)
     if (headers[forceHeader] === 'true') {
       if (!isAllowed('s3:ForceDeleteBucket', bucket, '')) throw s3Errors.AccessDenied()
-      await emptyBucket(objects, bucket, { origin })
-    }
-    await objects.deleteBucket(bucket)
+      await deleteWithContent(objects, bucket, { now: clock.now, origin })
+    } else await objects.deleteBucket(bucket)
     return {}
   },
 })

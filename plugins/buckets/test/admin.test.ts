@@ -1,13 +1,16 @@
 /** Buckets over the Admin API: who sees what, what is needed for what, and deleting with everything in it. */
 import {
   CreateMultipartUploadCommand,
+  DeleteBucketCommand,
   DeleteObjectCommand,
+  ListObjectVersionsCommand,
   PutObjectCommand,
   PutObjectLegalHoldCommand,
+  PutObjectRetentionCommand,
 } from '@aws-sdk/client-s3'
 import { type AdminCaller, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
-import { emptyBucket } from '../empty-bucket.ts'
+import { deleteWithContent, emptyBucket } from '../empty-bucket.ts'
 
 const allow = (...Action: string[]) => ({ Effect: 'Allow', Action, Resource: 'arn:aws:s3:::*' })
 const on = (bucket: string, ...Action: string[]) => ({ Effect: 'Allow', Action, Resource: `arn:aws:s3:::${bucket}` })
@@ -213,6 +216,7 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
   await create('busy')
   const write = (Key: string) => client.send(new PutObjectCommand({ Bucket: 'busy', Key, Body: 'x' }))
   await Promise.all(['a', 'b', 'c'].map(write))
+  const now = Date.now
   let calls = 0
   type Deletion = (...given: Parameters<typeof objects.deleteObjects>) => ReturnType<typeof objects.deleteObjects>
   const empty = (deleteObjects: Deletion, passesMax?: number) => {
@@ -222,7 +226,7 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
       if (++calls > 20) throw new Error('it goes on and on')
       return deleteObjects(bucket, items)
     }
-    return emptyBucket({ ...objects, deleteObjects: counted }, 'busy', { passesMax })
+    return emptyBucket({ ...objects, deleteObjects: counted }, 'busy', { now, passesMax })
   }
   const refused = { failed: { code: 'InternalError', message: 'a damaged document' } }
   const allButB: Deletion = async (bucket, items) => {
@@ -242,13 +246,15 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
   await write('kept')
   const writtenUntilMs = (await objects.getBucket('busy')).createdMs - 1
   const onlyOlder = emptyBucket({ ...objects, deleteObjects: () => t.fail('deleted') as never }, 'busy', {
+    now,
     writtenUntilMs,
   })
   await t.rejects(onlyOlder, { code: 'BucketNotEmpty', message: /while it was being deleted/ })
   const { locks } = server.kernel.services
   const released = locks.hold('busy/delete', { source: 'test' }, async ({ check }) => {
     await locks.release(['busy/delete'])
-    await emptyBucket({ ...objects, deleteObjects: () => t.fail('deleted') as never }, 'busy', { beforeCommit: check })
+    const unused = { ...objects, deleteObjects: () => t.fail('deleted') as never }
+    await emptyBucket(unused, 'busy', { now, beforeCommit: check })
   })
   await t.rejects(released, { code: 'conflict', message: /was released while it was held/ })
   await empty((bucket, items) => objects.deleteObjects(bucket, items), 1)
@@ -265,4 +271,114 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
     ).versions,
     [],
   )
+})
+
+/** What is in the bucket, as `key`, `key -` for a delete marker and `key *` for what a listing of objects shows. */
+async function contentOf(Bucket: string): Promise<string[]> {
+  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }))
+  const versions = Versions.map(({ Key, IsLatest }) => (IsLatest ? `${Key} *` : `${Key}`))
+  return [...versions, ...DeleteMarkers.map(({ Key }) => `${Key} -`)].sort()
+}
+
+t.test('of a bucket with a protected version nothing is deleted', async t => {
+  const Bucket = 'held'
+  await create(Bucket, { objectLock: true })
+  const put = (Key: string) => client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }))
+  for (const key of ['a', 'm', 'm', 'n', 'z', 'z']) await put(key)
+  const hold = (Key: string, Status: 'ON' | 'OFF', VersionId?: string) =>
+    client.send(new PutObjectLegalHoldCommand({ Bucket, Key, LegalHold: { Status }, VersionId }))
+  const { VersionId } = await put('n')
+  await client.send(new DeleteObjectCommand({ Bucket, Key: 'n' }))
+  await hold('n', 'ON', VersionId!)
+  const before = await contentOf(Bucket)
+  t.same(before, ['a *', 'm', 'm *', 'n', 'n', 'n -', 'z', 'z *'])
+  const remove = () => signed({ method: 'DELETE', path: `/api/v1/buckets/${Bucket}?force=true` })
+  const refused = await remove()
+  t.equal(outcome(refused), '409 bucket_not_empty')
+  t.match(refused.json.detail, /protected by object lock\. Nothing was deleted\.$/)
+  t.same(await contentOf(Bucket), before)
+  const command = new DeleteBucketCommand({ Bucket })
+  command.middlewareStack.add(
+    next => args => {
+      Object.assign((args.request as { headers: object }).headers, { 'x-minio-force-delete': 'true' })
+      return next(args)
+    },
+    { step: 'build' },
+  )
+  await t.rejects(client.send(command), { name: 'BucketNotEmpty', Detail: /Nothing was deleted/ })
+  t.same(await contentOf(Bucket), before)
+  await hold('n', 'OFF', VersionId!)
+  const RetainUntilDate = new Date(Date.now() + 3_600_000)
+  await client.send(
+    new PutObjectRetentionCommand({ Bucket, Key: 'n', VersionId, Retention: { Mode: 'GOVERNANCE', RetainUntilDate } }),
+  )
+  t.equal(outcome(await remove()), '409 bucket_not_empty', 'nobody has asked to bypass it')
+  t.same(await contentOf(Bucket), before)
+  await client.send(
+    new PutObjectRetentionCommand({ Bucket, Key: 'n', VersionId, Retention: {}, BypassGovernanceRetention: true }),
+  )
+  t.equal(outcome(await remove()), '204')
+})
+
+t.test('a deletion that ends half way says what has gone, and brings back nothing that was deleted', async t => {
+  const { objects } = server.kernel.services
+  const Bucket = 'raced'
+  await create(Bucket, { objectLock: true })
+  for (const Key of ['a', 'b', 'c']) await client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }))
+  await client.send(new DeleteObjectCommand({ Bucket, Key: 'b' }))
+  const { versions } = await objects.listVersions({
+    bucket: Bucket,
+    prefix: 'b',
+    delimiter: '',
+    keyMarker: '',
+    versionIdMarker: '',
+    maxKeys: 9,
+  })
+  const { versionId } = versions.find(({ isDeleteMarker }) => !isDeleteMarker)!
+  const late: typeof objects = {
+    ...objects,
+    async deleteObjects(...given) {
+      await objects.changeVersion(Bucket, 'b', versionId, { legalHold: true })
+      return objects.deleteObjects(...given)
+    },
+  }
+  await t.rejects(deleteWithContent(late, Bucket, { now: Date.now }), {
+    code: 'BucketNotEmpty',
+    message: /protected by object lock\. 2 versions and delete markers are deleted already\.$/,
+  })
+  t.same(await contentOf(Bucket), ['b', 'b -'])
+  await objects.changeVersion(Bucket, 'b', versionId, { legalHold: false })
+  const written: typeof objects = {
+    ...objects,
+    async deleteBucket(name) {
+      await client.send(new PutObjectCommand({ Bucket, Key: 'late', Body: 'x' }))
+      return objects.deleteBucket(name)
+    },
+  }
+  await t.rejects(deleteWithContent(written, Bucket, { now: Date.now }), {
+    title: 'The bucket you tried to delete is not empty',
+    message: /not empty\. 2 versions/,
+  })
+  await deleteWithContent(objects, Bucket, { now: Date.now })
+  t.equal(outcome(await signed({ path: `/api/v1/buckets/${Bucket}` })), '404 bucket_not_found')
+})
+
+t.test('of a key with more than a page of delete markers the versions go first', async t => {
+  const { objects } = server.kernel.services
+  await create('marked', { versioning: true })
+  await client.send(new PutObjectCommand({ Bucket: 'marked', Key: 'a', Body: 'x' }))
+  for (let start = 0; start < 1100; start += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => objects.deleteObject('marked', 'a')))
+  }
+  const order: boolean[] = []
+  const watched: typeof objects = {
+    ...objects,
+    async deleteObjects(...given) {
+      const outcomes = await objects.deleteObjects(...given)
+      for (const outcome of outcomes) order.push('isDeleteMarker' in outcome && outcome.isDeleteMarker)
+      return outcomes
+    },
+  }
+  await deleteWithContent(watched, 'marked', { now: Date.now })
+  t.same([order.length, order.indexOf(false), order.lastIndexOf(false)], [1101, 0, 0])
 })

@@ -45,7 +45,12 @@ export function DeleteBucket({ name, onDeleted, onClose }: DeleteBucketProps) {
     try {
       await call('deleteBucket', { params: { bucket: name }, query: { force: !isEmpty }, ...condition })
     } catch (error) {
-      if (!(error instanceof Problem && error.status === 412)) throw error
+      if (!(error instanceof Problem && error.status === 412)) {
+        // It may have ended half way: the numbers are those of what is left.
+        await current.refetch()
+        await queryClient.invalidateQueries({ queryKey: ['objects', name] })
+        throw error
+      }
       await current.refetch({ throwOnError: true })
       isTold.current = true
       throw new Error(texts.buckets.deleteChanged, { cause: error })
