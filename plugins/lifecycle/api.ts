@@ -28,7 +28,10 @@ export interface LifecycleRunResult {
   readonly versions: number
   /** Versions and delete markers that were removed. */
   readonly deleted: number
+  /** Delete markers that were created. */
   readonly deleteMarkers: number
+  /** Of these, those that took the place of a null version, which is gone for good: versioning is suspended. */
+  readonly replaced: number
   readonly uploadsAborted: number
   /** Versions that a lock protected: they still exist, perhaps below a new delete marker. */
   readonly locked: number

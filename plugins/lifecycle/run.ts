@@ -61,7 +61,7 @@ export function createRun({
   onAction,
 }: RunOptions): LifecycleRun {
   const startMs = now()
-  const result = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
+  const result = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 }
   let rules: Ready | undefined
   /** Progress of adding existing versions to the index. */
   let building: { readonly since: number; after: Buffer | undefined } | undefined
@@ -107,7 +107,8 @@ export function createRun({
       result.deleteMarkers++
       onAction?.('create-delete-marker')
     }
-    if (outcome !== 'marked') {
+    if (outcome === 'replaced') result.replaced++
+    if (outcome === 'kept' || outcome === 'marked-locked') {
       result.locked++
       onAction?.('keep-locked')
     }
@@ -134,8 +135,10 @@ export function createRun({
       else if (kind === 'current' && isDeleteMarker) return
       else {
         const isKept = lock !== undefined && isProtecting(lock, startMs)
-        if (kind === 'current' && versioning !== 'off') count(kind, isKept ? 'marked-locked' : 'marked')
-        else count(kind, isKept ? 'kept' : 'deleted')
+        if (kind === 'current' && versioning !== 'off') {
+          const marked = versioning === 'suspended' && entry.hasNull ? 'replaced' : 'marked'
+          count(kind, isKept ? 'marked-locked' : marked)
+        } else count(kind, isKept ? 'kept' : 'deleted')
       }
     })
     return true

@@ -510,6 +510,8 @@ export interface DueEntry {
   readonly lock?: ObjectLock | undefined
   /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
+  /** Of kind `current`: it is the null version, or that is among the older ones. A null delete marker replaces it. */
+  readonly hasNull: boolean
 }
 
 export interface DuePage {
@@ -531,10 +533,11 @@ export interface Expiry {
 }
 
 /**
- * `marked`: a delete marker was added; `marked-locked`: the same, above a locked version. `kept`: a lock protects the version.
+ * `marked`: a delete marker was added; `marked-locked`: the same, above a locked version; `replaced`: it has taken the place of
+ * the null version, which is gone. `kept`: a lock protects the version.
  * `changed`: the version no longer matches its entry; nothing was done.
  */
-export type ExpiryOutcome = 'deleted' | 'marked' | 'marked-locked' | 'kept' | 'changed'
+export type ExpiryOutcome = 'deleted' | 'marked' | 'marked-locked' | 'replaced' | 'kept' | 'changed'
 
 /** The bytes of an object: at once for a small one, otherwise in chunks. */
 export type ObjectData =

@@ -22,6 +22,7 @@ import type { UploadDocument } from './commit.ts'
 import { behind, bucketRange, escapeKey, unescapeKey, uploadKey } from './keys.ts'
 import {
   decodeDocument,
+  hasNullVersion,
   isAlone,
   isDeleteMarker,
   isDueIndexed,
@@ -219,6 +220,7 @@ function uploadEntry(bucket: string, entry: Buffer): DueEntry {
     sizeBytes: 0,
     tags: undefined,
     newerCount: 0,
+    hasNull: false,
   }
 }
 
@@ -263,6 +265,7 @@ function versionEntry(
     tags: withTags === true && !isMarker ? tagsOf(value) : undefined,
     ...(withLocks === true && { lock: lockOf(value) }),
     newerCount: 0,
+    hasNull: kind === 'current' && hasNullVersion(value),
   }
 }
 

@@ -10,6 +10,7 @@ import type { ObjectEvents, PackedOrigin } from './events.ts'
 import { behind, objectKey, olderVersionKey } from './keys.ts'
 import {
   encodeDeleteMarker,
+  hasNullVersion,
   hasTags,
   isAlone,
   isDeleteMarker,
@@ -38,7 +39,7 @@ export const expire = (tx: Transaction, args: ExpireArgs, events: ObjectEvents):
     const place = { bucket: args.bucket, key: expiry.key }
     if (outcome === 'deleted') {
       events.tell(tx, { ...place, name: 'LifecycleExpiration:Delete', versionId: dueId }, args.origin)
-    } else if (outcome === 'marked' || outcome === 'marked-locked') {
+    } else if (outcome === 'marked' || outcome === 'marked-locked' || outcome === 'replaced') {
       const versionId = shownVersionId(bucket, tx.get(newest)!.value)
       events.tell(tx, { ...place, name: 'LifecycleExpiration:DeleteMarkerCreated', versionId }, args.origin)
     }
@@ -64,8 +65,10 @@ function expireCurrent(tx: Transaction, bucket: BucketDocument, newest: Buffer, 
       return 'deleted'
     }
   }
+  const replaces = bucket.versioning === 'suspended' && hasNullVersion(record.value)
   addVersion(tx, bucket, newest, encodeDeleteMarker(), {})
-  return kept ? 'marked-locked' : 'marked'
+  if (kept) return 'marked-locked'
+  return replaces ? 'replaced' : 'marked'
 }
 
 function expireNoncurrent(tx: Transaction, bucket: BucketDocument, newest: Buffer, expiry: Expiry): ExpiryOutcome {

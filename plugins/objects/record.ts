@@ -208,6 +208,11 @@ export function olderNullOf(newest: Uint8Array): number | undefined {
   return trailerOf(newest)
 }
 
+/** Of the newest version: whether it is the null version, or one of the older ones is. */
+export function hasNullVersion(newest: Uint8Array): boolean {
+  return isNullVersion(newest) || olderNullOf(newest) !== undefined
+}
+
 /** The newest version with another location of the null version, or none. Returns the same bytes if nothing changes. */
 export function withOlderNull(value: Uint8Array, sequence: number | undefined): Uint8Array {
   return withTrailer(value, sequence)

@@ -635,6 +635,25 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Yes, let it delete' }).click()
     await page.getByText('Rule without a name').waitFor()
     t.match((await admin.call('GET', '/buckets/passing/lifecycle')).rules, [{ expiration: { days: 1 } }])
+
+    // Where old versions are not kept any more, a delete marker takes the place of what was stored without.
+    for (const status of ['enabled', 'suspended']) await admin.call('PUT', '/buckets/passing/versioning', { status })
+    const rule = { id: 'some', enabled: true, filter: { prefix: '' }, expiration: { days: 1 } }
+    await admin.call('PUT', '/buckets/passing/lifecycle', { rules: [rule] })
+    await page.reload()
+    await page.getByRole('button', { name: 'Edit rule some' }).click()
+    const edited = page.getByRole('dialog', { name: 'Edit rule some' })
+    await edited.getByText('Keeping old versions is suspended').waitFor()
+    await edited.getByLabel('Delete objects after so many days').fill('2')
+    await edited.getByRole('button', { name: 'What would this rule delete?' }).click()
+    await edited
+      .getByText('1 object would be deleted, and what was stored of it while no old versions were kept would be gone')
+      .waitFor()
+    t.notMatch(await edited.getByRole('status').innerText(), /stay as old versions/)
+    await edited.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('what was stored while none were kept is gone, and does not come back').waitFor()
+    await question.getByRole('button', { name: 'Yes, let it delete' }).click()
+    await page.getByText('are deleted 2 days after').waitFor()
     t.same(flaws, [])
   })
 

@@ -57,6 +57,10 @@ export const LifecycleRunResult = Type.Object(
     versions: Type.Integer({ description: 'Versions that were old enough for some rule, and evaluated.' }),
     deleted: Type.Integer({ description: 'Versions and delete markers that were removed.' }),
     deleteMarkers: Type.Integer({ description: 'Delete markers that were created.' }),
+    replaced: Type.Integer({
+      description:
+        'Of these, those that took the place of a null version, which is gone for good: versioning is suspended.',
+    }),
     uploadsAborted: Type.Integer(),
     locked: Type.Integer({ description: 'Versions that object lock protected.' }),
   },

@@ -107,7 +107,7 @@ t.test('a dry run checks and stores nothing', async t => {
 
 t.test('rules are applied on demand', async t => {
   const run = () => signed({ method: 'POST', path: `${path}/run` })
-  const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
+  const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 }
   t.same((await run()).json, nothing, 'a bucket without rules is left as it is')
   await objects.changeBucket('aging', { versioning: 'enabled' })
   // A delete marker that is the only version is due at once.

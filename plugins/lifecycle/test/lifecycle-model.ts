@@ -20,7 +20,7 @@ export interface ModelUpload {
   startedMs: number
 }
 
-export const noResult = () => ({ deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 })
+export const noResult = () => ({ deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 })
 
 /** The first midnight after this number of days. */
 function passed(startMs: number, days: number, nowMs: number): boolean {
@@ -88,6 +88,7 @@ export class LifecycleModel {
       }
       if (newest.hold) result.locked++
       result.deleteMarkers++
+      if (this.versioning === 'suspended' && versions.some(({ id }) => id === 'null')) result.replaced++
       this.add(key, newMarker(key))
     }
     this.uploads = this.uploads.filter(upload => {

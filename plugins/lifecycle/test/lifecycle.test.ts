@@ -352,6 +352,7 @@ t.test('the worker applies existing and new rules by itself', async t => {
     versions: 0,
     deleted: 0,
     deleteMarkers: 0,
+    replaced: 0,
     uploadsAborted: 0,
     locked: 0,
   })

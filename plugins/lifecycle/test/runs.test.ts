@@ -221,8 +221,8 @@ async function apply(bucket: string, model: LifecycleModel): Promise<void> {
   // A delete marker below which nothing is left any more goes in the same run; a preview does not foresee that.
   assert.ok(foreseen.deleted <= result.deleted, `${foreseen.deleted} foreseen, ${result.deleted} deleted`)
   assert.ok(result.deleted === 0 || foreseen.deleted > 0, 'what is deleted is foreseen')
-  const { deleteMarkers, uploadsAborted, locked } = result
-  assert.deepEqual(foreseen, { ...foreseen, buckets, deleteMarkers, uploadsAborted, locked })
+  const { deleteMarkers, replaced, uploadsAborted, locked } = result
+  assert.deepEqual(foreseen, { ...foreseen, buckets, deleteMarkers, replaced, uploadsAborted, locked })
   assert.equal(buckets, model.rules.length === 0 ? 0 : 1)
   const marker = { id: '?', isMarker: true, size: 0, tags: {}, hold: false, modifiedMs: nowMs }
   const expected = model.run(nowMs, () => ({ ...marker }))
@@ -253,7 +253,8 @@ t.test('rules remove the same versions as the model', async t => {
     numRuns: runCount,
   })
   // Locked versions that are due are rare here: another test covers them.
-  for (const name of ['deleted', 'deleteMarkers', 'uploadsAborted']) t.ok(seen[name]! > 0, `${name}: ${seen[name]}`)
+  for (const name of ['deleted', 'deleteMarkers', 'replaced', 'uploadsAborted'])
+    t.ok(seen[name]! > 0, `${name}: ${seen[name]}`)
 })
 
 const put = (bucket: string, name: string, tags: Record<string, string> = {}) =>
@@ -356,7 +357,7 @@ t.test('versions under object lock stay, below a delete marker if they were the 
   const noncurrentExpiration = { noncurrentDays: 1 }
   await lifecycle.replace(bucket, [{ ...expireAll, noncurrentExpiration }])
   server.advanceDays(2)
-  const none = { buckets: 1, versions: 1, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 1 }
+  const none = { buckets: 1, versions: 1, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 1 }
   t.same(await lifecycle.run(bucket), { ...none, deleteMarkers: 1 })
   t.same(
     (await versionsOf(bucket)).map(one => one.isDeleteMarker),

@@ -1,5 +1,6 @@
 /** A lifecycle rule as a form: which objects, and what happens to them after how many days. */
-import { Checkbox, Fieldset, SimpleGrid, Switch, TextInput } from '@mantine/core'
+import { Checkbox, Fieldset, SimpleGrid, Switch, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { problemAt } from '../../api/problem.ts'
 import { BytesInput } from '../../parts/bytes-input.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -8,8 +9,10 @@ import { NumberInput } from '../../parts/number-input.tsx'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from '../objects/queries.ts'
 import type { LifecycleRule } from './lifecycle.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
+import { deletedObjects } from './lifecycle-words.ts'
 
 const words = texts.lifecycle
 
@@ -95,6 +98,7 @@ function ruleOf(values: Values): LifecycleRule {
 }
 
 export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onClose }: EditLifecycleRuleProps) {
+  const { data: about } = useQuery(bucketQuery(bucket))
   const form = useForm<Values>({
     initialValues: valuesOf(rule),
     related,
@@ -166,6 +170,11 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
           />
           <DaysInput label={words.uploadDays} {...form.getInputProps('uploadDays')} />
         </SimpleGrid>
+        {about !== undefined && (
+          <Text mt="sm" size="xs" c="dimmed">
+            {deletedObjects(about.versioning)}
+          </Text>
+        )}
         <Checkbox
           mt="sm"
           label={words.expiredObjectDeleteMarker}

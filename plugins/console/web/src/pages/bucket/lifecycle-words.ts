@@ -5,6 +5,10 @@ import type { LifecycleRule, LifecycleRules } from './lifecycle.tsx'
 
 const words = texts.lifecycle
 
+/** What becomes of objects that a rule deletes. Undefined: one may not see whether the bucket keeps old versions. */
+export const deletedObjects = (versioning: keyof typeof words.objectsDeleted = 'unknown'): string =>
+  words.objectsDeleted[versioning]
+
 export function lifecycleScope({ filter = {} }: LifecycleRule): string {
   const { prefix = '', tags, sizeGreaterThan, sizeLessThan } = filter
   const narrowings = [

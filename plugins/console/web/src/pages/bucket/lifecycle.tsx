@@ -2,6 +2,7 @@
 import { Accordion, Button, Group, List, Paper, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -11,14 +12,16 @@ import { useRights } from '../../parts/rights.ts'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { bucketQuery } from '../objects/queries.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
-import { deletingRules, isUnnamed, lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
+import { deletedObjects, deletingRules, isUnnamed, lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
 
 const LifecycleJson = lazy(async () => ({ default: (await import('./lifecycle-json.tsx')).LifecycleJson }))
 
 export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
 export type LifecycleRule = LifecycleRules[number]
+type Versioning = Answer<'getBucket'>['versioning']
 
 const words = texts.lifecycle
 
@@ -48,6 +51,7 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const mayChange = useRights(bucket).has('s3:PutLifecycleConfiguration')
+  const queryClient = useQueryClient()
   const { ask, question } = useAskFirst()
   /** All rules at once, and only if they are still those that are shown. */
   const save = async (next: LifecycleRules): Promise<'declined' | undefined> => {
@@ -56,7 +60,10 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
     if (deleting.length > 0) {
       // Nobody is asked about what is refused.
       await call('putBucketLifecycle', { ...request, query: { dryRun: true } })
-      if (!(await ask(deletionQuestion(deleting)))) return 'declined'
+      // What is said about versions has to be true now.
+      const about = queryClient.fetchQuery({ ...bucketQuery(bucket), staleTime: 0 })
+      const { versioning } = await about.catch(() => unknown)
+      if (!(await ask(deletionQuestion(deleting, versioning)))) return 'declined'
     }
     await call('putBucketLifecycle', request)
     notifications.show({ color: 'teal', message: texts.common.saved })
@@ -176,7 +183,9 @@ function RuleWords({ rule }: { readonly rule: LifecycleRule }) {
   )
 }
 
-const deletionQuestion = (rules: LifecycleRules): AskedFirst => ({
+const unknown = { versioning: undefined }
+
+const deletionQuestion = (rules: LifecycleRules, versioning: Versioning): AskedFirst => ({
   title: words.deletionTitle(rules.length),
   action: words.deletionConfirm(rules.length),
   text: (
@@ -187,7 +196,7 @@ const deletionQuestion = (rules: LifecycleRules): AskedFirst => ({
         </div>
       ))}
       {rules.some(({ expiration }) => expiration?.days !== undefined || expiration?.date !== undefined) && (
-        <Text size="sm">{words.objectsDeleted}</Text>
+        <Text size="sm">{deletedObjects(versioning)}</Text>
       )}
       {rules.some(({ noncurrentExpiration }) => noncurrentExpiration !== undefined) && (
         <Text size="sm">{words.versionsDeleted}</Text>

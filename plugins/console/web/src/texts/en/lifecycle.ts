@@ -30,8 +30,14 @@ export const lifecycle = {
   expiredObjectDeleteMarker: 'Remove delete markers that no version is left below',
   deletionTitle: (count: number) =>
     count === 1 ? 'Save a rule that deletes?' : `Save ${formatCount(count)} rules that delete?`,
-  objectsDeleted:
-    'A deleted object does not come back, unless the bucket keeps versions: then it stays as an old version.',
+  objectsDeleted: {
+    off: 'A deleted object does not come back.',
+    enabled: 'The bucket keeps old versions: a deleted object stays as an old version.',
+    suspended:
+      'Keeping old versions is suspended: of a deleted object those from before stay; what was stored while none were kept is gone, and does not come back.',
+    unknown:
+      'A deleted object does not come back, unless the bucket keeps versions: then it stays as an old version. What was stored while it kept none is gone.',
+  },
   versionsDeleted: 'An old version that is deleted does not come back.',
   deletionConfirm: (count: number) => (count === 1 ? 'Yes, let it delete' : 'Yes, let them delete'),
   enabled: 'The rule is applied',
@@ -58,18 +64,22 @@ export const lifecycle = {
     counts: {
       readonly deleted: number
       readonly deleteMarkers: number
+      readonly replaced: number
       readonly uploadsAborted: number
       readonly locked: number
     },
     keepsVersions: boolean,
   ) => {
-    const { deleted, deleteMarkers, uploadsAborted, locked } = counts
+    const { deleted, deleteMarkers, replaced, uploadsAborted, locked } = counts
+    const kept = deleteMarkers - replaced
     const gone = keepsVersions
       ? counted(deleted, 'version or delete marker', 'versions and delete markers')
       : counted(deleted, 'object')
     const lines = [
       deleted > 0 && `${gone} would be deleted for good`,
-      deleteMarkers > 0 && `${counted(deleteMarkers, 'object')} would be deleted, and stay as old versions`,
+      replaced > 0 &&
+        `${counted(replaced, 'object')} would be deleted, and what was stored of ${replaced === 1 ? 'it' : 'them'} while no old versions were kept would be gone for good`,
+      kept > 0 && `${counted(kept, 'object')} would be deleted, and stay as old versions`,
       uploadsAborted > 0 && `${counted(uploadsAborted, 'upload')} would be removed`,
       locked > 0 && `${counted(locked, 'version')} would stay, because a lock protects them`,
     ].filter(line => line !== false)
