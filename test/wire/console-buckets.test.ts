@@ -638,7 +638,7 @@ if (withoutBrowser !== false) {
 
     // Where old versions are not kept any more, a delete marker takes the place of what was stored without.
     for (const status of ['enabled', 'suspended']) await admin.call('PUT', '/buckets/passing/versioning', { status })
-    const rule = { id: 'some', enabled: true, filter: { prefix: '' }, expiration: { days: 1 } }
+    const rule = { id: 'some', enabled: true, filter: { prefix: '', sizeGreaterThan: 0 }, expiration: { days: 1 } }
     await admin.call('PUT', '/buckets/passing/lifecycle', { rules: [rule] })
     await page.reload()
     await page.getByRole('button', { name: 'Edit rule some' }).click()
@@ -654,6 +654,8 @@ if (withoutBrowser !== false) {
     await question.getByText('what was stored while none were kept is gone, and does not come back').waitFor()
     await question.getByRole('button', { name: 'Yes, let it delete' }).click()
     await page.getByText('are deleted 2 days after').waitFor()
+    const edit = { rules: [{ ...rule, expiration: { days: 2 } }] }
+    t.same(await admin.call('GET', '/buckets/passing/lifecycle'), edit, 'empty objects stay left out')
     t.same(flaws, [])
   })
 

@@ -9,28 +9,31 @@ import { NumberInput } from './number-input.tsx'
 const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const
 type Unit = keyof typeof units
 
-export interface BytesInputProps {
+export interface BytesInputProps<None extends 0 | ''> {
   readonly label: string
   readonly description?: string
   readonly error?: ReactNode
-  /** Bytes; 0 is no limit, which an empty input shows. */
-  readonly value: number
-  readonly onChange: (bytes: number) => void
+  /** Bytes, or what an empty input is. */
+  readonly value: number | NoInfer<None>
+  readonly onChange: (bytes: number | NoInfer<None>) => void
+  /** What an empty input is: 0 where no bytes are no limit (the default), '' where they are a limit of their own. */
+  readonly none?: None
   /** Offered first where nothing is set. */
   readonly usualUnit?: Unit
 }
 
-export function BytesInput({ label, description, error, value, onChange, usualUnit = 'GiB' }: BytesInputProps) {
+export function BytesInput<None extends 0 | '' = 0>(props: BytesInputProps<None>) {
+  const { label, description, error, value, onChange, none = 0 as None, usualUnit = 'GiB' } = props
   const id = useId()
   const descriptionId = `${id}-description`
   const [unit, setUnit] = useState<Unit>(() => unitOf(value) ?? usualUnit)
   // As it was typed: as bytes and back, 1.23456789012 would be another number while one types.
-  const [typed, setTyped] = useState<{ readonly number: number | string; readonly bytes: number }>()
+  const [typed, setTyped] = useState<{ readonly number: number | string; readonly bytes: number | None }>()
   // What is stored may have been changed by others to what the unit cannot say.
-  const stored = value === 0 ? '' : Number((value / units[unit]).toPrecision(12))
+  const stored = value === '' || value === none ? '' : Number((Number(value) / units[unit]).toPrecision(12))
   const shown = typed?.bytes === value ? typed.number : stored
   const change = (number: number | string, of: Unit) => {
-    const bytes = number === '' ? 0 : bytesOf(Number(number) * units[of])
+    const bytes = number === '' ? none : bytesOf(Number(number) * units[of])
     setTyped({ number, bytes })
     onChange(bytes)
   }
@@ -81,8 +84,8 @@ const withSizes = (words: string): string =>
 const bytesOf = (size: number): number => (size > 0 ? Math.max(1, Math.round(size)) : Math.round(size))
 
 /** The largest in which it is a whole number. */
-function unitOf(bytes: number): Unit | undefined {
-  if (bytes === 0) return undefined
+function unitOf(bytes: number | ''): Unit | undefined {
+  if (bytes === 0 || bytes === '') return undefined
   const names = (Object.keys(units) as Unit[]).reverse()
   return names.find(name => bytes % units[name] === 0)
 }

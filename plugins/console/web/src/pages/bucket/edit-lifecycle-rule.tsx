@@ -30,22 +30,22 @@ export interface EditLifecycleRuleProps {
 }
 
 /** An empty number is not set. */
-type Days = number | ''
+type Numeric = number | ''
 
 interface Values {
   id: string
   enabled: boolean
   prefix: string
   tags: readonly Pair[]
-  /** Bytes; 0 is not set. */
-  sizeGreaterThan: number
-  sizeLessThan: number
-  expireDays: Days
+  /** Bytes. Larger than 0 is a limit of its own: it leaves empty objects out. */
+  sizeGreaterThan: Numeric
+  sizeLessThan: Numeric
+  expireDays: Numeric
   expireDate: string
   expiredObjectDeleteMarker: boolean
-  noncurrentDays: Days
-  newerNoncurrentVersions: Days
-  uploadDays: Days
+  noncurrentDays: Numeric
+  newerNoncurrentVersions: Numeric
+  uploadDays: Numeric
 }
 
 function valuesOf(rule: LifecycleRule | undefined): Values {
@@ -55,8 +55,8 @@ function valuesOf(rule: LifecycleRule | undefined): Values {
     enabled: rule?.enabled ?? true,
     prefix: filter.prefix ?? '',
     tags: pairsOf(filter.tags),
-    sizeGreaterThan: filter.sizeGreaterThan ?? 0,
-    sizeLessThan: filter.sizeLessThan ?? 0,
+    sizeGreaterThan: filter.sizeGreaterThan ?? '',
+    sizeLessThan: filter.sizeLessThan ?? '',
     expireDays: expiration?.days ?? '',
     expireDate: expiration?.date?.slice(0, 10) ?? '',
     expiredObjectDeleteMarker: expiration?.expiredObjectDeleteMarker ?? false,
@@ -73,8 +73,8 @@ function ruleOf(values: Values): LifecycleRule {
   const filter = {
     ...(prefix !== '' && { prefix }),
     ...(Object.keys(tags).length > 0 && { tags }),
-    ...(sizeGreaterThan !== 0 && { sizeGreaterThan }),
-    ...(sizeLessThan !== 0 && { sizeLessThan }),
+    ...(sizeGreaterThan !== '' && { sizeGreaterThan }),
+    ...(sizeLessThan !== '' && { sizeLessThan }),
   }
   const expiration = {
     ...(expireDays !== '' && { days: expireDays }),
@@ -145,12 +145,14 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
           />
           <BytesInput
             label={words.sizeGreaterThan}
+            none=""
             usualUnit="MiB"
             value={form.values.sizeGreaterThan}
             {...form.getInputProps('sizeGreaterThan')}
           />
           <BytesInput
             label={words.sizeLessThan}
+            none=""
             usualUnit="MiB"
             value={form.values.sizeLessThan}
             {...form.getInputProps('sizeLessThan')}
