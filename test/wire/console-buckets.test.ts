@@ -121,6 +121,28 @@ if (withoutBrowser !== false) {
     t.ok(await isInvalid(), 'the beginning alone is no type')
     await type.fill('text/csv')
     t.notOk(await isInvalid())
+
+    // Every object of the bucket, or those of one folder.
+    const forms: { keyPrefix: string }[] = []
+    page.on('request', asked => {
+      if (asked.method() === 'POST' && asked.url().endsWith('/post-policy')) forms.push(asked.postDataJSON())
+    })
+    const folder = dialog.getByLabel('Folder')
+    await folder.fill('')
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    const question = page.getByRole('dialog', { name: 'A form for the whole bucket?' })
+    await question.getByText('can replace every object of this bucket').waitFor()
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.same([forms, await dialog.getByLabel('HTML').count()], [[], 0])
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    await question.getByRole('button', { name: 'Yes, for the whole bucket' }).click()
+    await dialog.getByLabel('HTML').waitFor()
+    await folder.fill('up')
+    await dialog.getByRole('button', { name: 'Make form' }).click()
+    await dialog.getByLabel('HTML').waitFor()
+    t.match(forms, [{ keyPrefix: '' }, { keyPrefix: 'up/' }], 'not what begins with up beside the folder')
+    t.equal(await folder.inputValue(), 'up/')
   })
 
   t.test('what was refused is not opened to everybody without an answer', async t => {

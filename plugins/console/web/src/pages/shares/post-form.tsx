@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { movedErrors } from '../../api/problem.ts'
+import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
@@ -40,9 +41,14 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
     onValuesChange: () => setMade(undefined),
     related: [['sizeMin', 'sizeMaxMiB']],
   })
+  const { ask, question } = useAskFirst()
   const { target } = form.values
   const make = async () => {
-    const { key, expiresInSeconds, sizeMin, sizeMaxMiB, contentType, successActionRedirect } = form.getValues()
+    const { expiresInSeconds, sizeMin, sizeMaxMiB, contentType, successActionRedirect } = form.getValues()
+    const key = target === 'key' ? form.getValues().key : folderOf(form.getValues().key)
+    // What it is made of is what is shown.
+    form.setFieldValue('key', key)
+    if (key === '' && !(await ask(wholeBucket))) return 'declined' as const
     const max = sizeMaxMiB === '' ? sizeMaxBytes : Math.round(Number(sizeMaxMiB) * mib)
     const body = {
       bucket,
@@ -55,7 +61,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
     setMade(await call('createPostPolicy', { body }))
     return 'stay' as const
   }
-  return (
+  const dialog = (
     <FormDialog
       title={words.title}
       size="lg"
@@ -74,6 +80,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
         <NativeSelect label={words.target} data={choicesOf(words.targets)} {...form.getInputProps('target')} />
         <TextInput
           label={target === 'key' ? words.key : words.folder}
+          description={target === 'key' ? words.keyHint : words.folderHint}
           required={target === 'key'}
           {...form.getInputProps('key')}
         />
@@ -91,7 +98,22 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       )}
     </FormDialog>
   )
+  return (
+    <>
+      {dialog}
+      {question}
+    </>
+  )
 }
+
+const wholeBucket: AskedFirst = {
+  title: words.wholeTitle,
+  action: words.wholeConfirm,
+  text: <Text size="sm">{words.wholeText}</Text>,
+}
+
+/** Without the slash the form would take every key that begins with the folder's name, beside it too. */
+const folderOf = (typed: string): string => (typed === '' || typed.endsWith('/') ? typed : `${typed}/`)
 
 /** Fields of the body that have other names here. */
 const fieldNames: Readonly<Record<string, string>> = {

@@ -56,7 +56,13 @@ export const postForm = {
   target: 'Names of the files',
   targets: { prefix: 'as the visitor’s file, in the folder', key: 'always this one' },
   folder: 'Folder',
+  folderHint: 'Empty: the whole bucket. Objects that are there already can be replaced.',
   key: 'Key',
+  keyHint: 'Each upload replaces the one before, and an object that has this key already.',
+  wholeTitle: 'A form for the whole bucket?',
+  wholeText:
+    'Whoever gets the form can replace every object of this bucket with a file of the same name, until it ends. With a folder only objects in it can be replaced.',
+  wholeConfirm: 'Yes, for the whole bucket',
   expiry: 'It works for',
   sizeMin: 'At least (bytes)',
   sizeMax: 'At most (MiB; empty: 5 GiB)',
