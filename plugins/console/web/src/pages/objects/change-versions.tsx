@@ -122,11 +122,19 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
     staleTime: 0,
     retry: false,
   })
+  const hold = useQuery({
+    queryKey: ['bucket-setting', bucket, `hold ${versionId} ${key}`, 'delete'],
+    queryFn: ({ signal }) => call('getObjectLegalHold', { params: { bucket }, query: { key, versionId }, signal }),
+    enabled: about?.objectLockEnabled === true && !isDeleteMarker && rights.has('s3:GetObjectLegalHold'),
+    staleTime: 0,
+    retry: false,
+  })
+  const isHeld = hold.data?.enabled === true
   const protectedBy = retention.data && protectionText(retention.data)
   return (
     <ConfirmDeletion
       title={texts.objects.deleteVersionTitle}
-      isReady={!retention.isLoading}
+      isReady={!retention.isLoading && !hold.isLoading}
       onConfirm={async () => {
         await deleteVersion(bucket, { key, versionId, etag }, rights.has('s3:GetObjectVersion'), bypasses)
         notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
@@ -143,7 +151,9 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
           : texts.objects.deleteVersionText(key, formatExactMoment(lastModified), versionId ?? '')}
       </Text>
       {protectedBy !== undefined && <Text size="sm">{protectedBy}</Text>}
-      {protectedBy !== undefined && rights.has(mayBypass) && retention.data?.mode === 'GOVERNANCE' && (
+      {isHeld && <Text size="sm">{texts.objects.held}</Text>}
+      {/* A hold cannot be bypassed. */}
+      {protectedBy !== undefined && !isHeld && rights.has(mayBypass) && retention.data?.mode === 'GOVERNANCE' && (
         <Checkbox
           label={texts.objects.mayDelete}
           checked={bypasses}

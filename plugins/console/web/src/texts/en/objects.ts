@@ -142,6 +142,7 @@ export const objects = {
   retentionModes: { '': 'none', GOVERNANCE: 'governance', COMPLIANCE: 'compliance' },
   retainUntil: 'Until',
   legalHold: 'Legal hold: nobody can delete this version until the hold is taken away',
+  held: 'A legal hold is on: nobody can delete this version. Take the hold away first, under “Protection of this version”.',
   lock: 'Protection of this version',
 }
 
