@@ -24,13 +24,15 @@ if (withoutBrowser !== false) {
 } else {
   // A page that waits for a restart knows no other port.
   const SVC_CONSOLE_ADDRESS = `127.0.0.1:${await findLastingPort()}`
+  const formerKey = `former:${Buffer.alloc(32, 7).toString('base64')}`
+  const newKey = `new:${Buffer.alloc(32, 8).toString('base64')}`
   const {
     server,
     url: console,
     admin,
     browser,
     signIn,
-  } = await startConsole(t, { environment: { SVC_CONSOLE_ADDRESS } })
+  } = await startConsole(t, { environment: { SVC_CONSOLE_ADDRESS, SVC_KMS_SECRET_KEY: formerKey } })
 
   t.test('a user changes its own secret key, and signs in with the new one', async t => {
     const { secretAccessKey } = await admin.createUser('ada', { policyNames: ['readonly'] })
@@ -302,4 +304,28 @@ if (withoutBrowser !== false) {
       t.same(flaws, [])
     },
   )
+
+  t.test('a former master key that is missing is told, until all is wrapped again', async t => {
+    const startWith = async (...keys: string[]) => {
+      const [SVC_KMS_SECRET_KEY = '', SVC_KMS_SECRET_KEY_PREVIOUS = ''] = keys
+      await server.stop()
+      await server.start({ SVC_CONSOLE_ADDRESS, SVC_KMS_SECRET_KEY, SVC_KMS_SECRET_KEY_PREVIOUS })
+    }
+    await admin.call('POST', '/buckets', { name: 'sealed' })
+    await admin.call('PUT', '/buckets/sealed/encryption', { algorithm: 'AES256' })
+    await admin.call('POST', '/buckets/sealed/objects/upload?key=letter', 'secret')
+    await startWith(newKey, formerKey)
+    await startWith(newKey)
+    const { page, flaws } = await browser.open(t)
+    const isMissing = /^New objects are encrypted \(builtin\), but data keys .* key "former" .* is missing: .*PREVIOUS/
+    await signIn(page, '/keys')
+    await page.getByRole('alert').filter({ hasText: isMissing }).waitFor()
+    t.equal(await page.getByText('Keys work').count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    for (const path of ['/', '/server']) {
+      await page.goto(console + path)
+      await page.getByRole('alert').getByRole('link', { name: isMissing }).waitFor()
+    }
+    t.same(flaws, [])
+  })
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Skeleton, TextInput } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -13,6 +13,8 @@ import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { kmsStatusQuery } from '../overview/queries.ts'
+import { problemOf } from './problem.ts'
 import { Reseal } from './reseal.tsx'
 
 type Key = Answer<'listKmsKeys'>['items'][number]
@@ -20,7 +22,7 @@ type Key = Answer<'listKmsKeys'>['items'][number]
 export function Keys() {
   const [isCreating, setCreating] = useState(false)
   const [isResealing, setResealing] = useState(false)
-  const status = useQuery({ queryKey: ['kms'], queryFn: ({ signal }) => call('getKmsStatus', { signal }) })
+  const status = useQuery(kmsStatusQuery)
   const mayCreate = useMay('admin:KMSCreateKey')
   const mayReseal = useMay('admin:KMSReseal')
   if (status.error !== null) return <ProblemAlert error={status.error} onRetry={() => status.refetch()} />
@@ -62,14 +64,16 @@ export function Keys() {
 }
 
 function Status({ status }: { status: Answer<'getKmsStatus'> }) {
+  const problem = problemOf(status)
+  if (problem !== undefined) {
+    return (
+      <Alert color="red" role="alert" styles={{ message: { overflowWrap: 'anywhere' } }}>
+        {problem}
+      </Alert>
+    )
+  }
   if (!status.configured) return <Alert color="gray">{texts.keys.notConfigured}</Alert>
-  return (
-    <Alert color={status.online ? 'teal' : 'red'}>
-      <Text size="sm">
-        {status.online ? texts.keys.works(status.backend) : texts.keys.fails(status.backend, status.error)}
-      </Text>
-    </Alert>
-  )
+  return <Alert color="teal">{texts.keys.works(status.backend)}</Alert>
 }
 
 const columns: Column<Key>[] = [

@@ -8,7 +8,8 @@ import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import { notifyTargetsQuery, redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
+import { problemOf } from '../keys/problem.ts'
+import { kmsStatusQuery, notifyTargetsQuery, redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -19,14 +20,16 @@ export function Attention() {
     enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
   })
   const targets = useQuery(notifyTargetsQuery)
+  const keys = useQuery({ ...kmsStatusQuery, enabled: useMay('admin:KMSKeyStatus') })
   // That all was well is no news of a server that is not reached any more.
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
   if (info.data === undefined) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)
+  const keysProblem = keys.data && problemOf(keys.data)
   const offline = (targets.data ?? []).filter(({ enabled, online }) => enabled && !online)
-  if (found.length === 0 && offline.length === 0) {
+  if (found.length === 0 && keysProblem === undefined && offline.length === 0) {
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
         {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
@@ -37,6 +40,13 @@ export function Attention() {
     <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
       {/* Paths of drives are long, and have no space where a line could end. */}
       <List size="sm" styles={{ itemLabel: { overflowWrap: 'anywhere' } }}>
+        {keysProblem !== undefined && (
+          <List.Item>
+            <Anchor component={Link} to="/keys" inherit>
+              {keysProblem}
+            </Anchor>
+          </List.Item>
+        )}
         {found.map(text => (
           <List.Item key={text}>{text}</List.Item>
         ))}

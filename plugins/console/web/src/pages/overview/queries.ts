@@ -28,6 +28,12 @@ export const notifyTargetsQuery = queryOptions({
   refetchInterval,
 })
 
+export const kmsStatusQuery = queryOptions({
+  queryKey: ['kms'],
+  queryFn: ({ signal }) => call('getKmsStatus', { signal }),
+  refetchInterval,
+})
+
 export const usageQuery = queryOptions({
   queryKey: ['usage'],
   queryFn: ({ signal }) => call('getUsage', { signal }),

@@ -211,6 +211,8 @@ export const keys = {
     'No key server and no SVC_KMS_SECRET_KEY is configured: objects are not encrypted with keys of their own.',
   works: (backend: string) => `Keys work (${backend}).`,
   fails: (backend: string, error: string) => `Keys do not work (${backend}): ${error}`,
+  lacks: (backend: string, error: string) => `New objects are encrypted (${backend}), but ${error}`,
+  lacksAll: (error: string) => `No key encrypts new objects, and ${error}`,
 }
 
 export const tools = {
