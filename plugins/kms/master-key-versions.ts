@@ -55,7 +55,8 @@ export function createMasterKeyVersions(options: MasterKeyVersionsOptions): Mast
     return missing.length === 0
       ? undefined
       : `data keys of objects may still be wrapped under the former master key ${missing.join(', ')}, which is missing: add it to ` +
-          'SVC_KMS_SECRET_KEY_PREVIOUS until "svcctl admin kms reseal ALIAS" has ended without failures'
+          'SVC_KMS_SECRET_KEY_PREVIOUS until "Reseal" of the console (Encryption keys), or "svcctl admin kms reseal ALIAS", has ended without ' +
+          'failures'
   }
 
   const write = async (): Promise<void> => {

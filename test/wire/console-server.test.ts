@@ -305,7 +305,7 @@ if (withoutBrowser !== false) {
     },
   )
 
-  t.test('a former master key that is missing is told, until all is wrapped again', async t => {
+  t.test('a former master key that is missing is told, until “Reseal” has wrapped all again', async t => {
     const startWith = async (...keys: string[]) => {
       const [SVC_KMS_SECRET_KEY = '', SVC_KMS_SECRET_KEY_PREVIOUS = ''] = keys
       await server.stop()
@@ -316,7 +316,7 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets/sealed/objects/upload?key=letter', 'secret')
     await startWith(newKey, formerKey)
     await startWith(newKey)
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, {}, /^no answer: |^503 |^401 GET /)
     const isMissing = /^New objects are encrypted \(builtin\), but data keys .* key "former" .* is missing: .*PREVIOUS/
     await signIn(page, '/keys')
     await page.getByRole('alert').filter({ hasText: isMissing }).waitFor()
@@ -326,6 +326,18 @@ if (withoutBrowser !== false) {
       await page.goto(console + path)
       await page.getByRole('alert').getByRole('link', { name: isMissing }).waitFor()
     }
+    await startWith(newKey, formerKey)
+    await signIn(page, '/keys')
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByText('Former keys are no longer needed').waitFor()
+    await dialog.getByText('1 wrapped again').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await startWith(newKey)
+    await signIn(page, '/keys')
+    await page.getByText('Keys work (builtin).').waitFor()
+    t.equal((await admin.call('GET', '/kms/status')).error, '')
     t.same(flaws, [])
   })
 }

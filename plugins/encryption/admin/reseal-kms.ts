@@ -11,7 +11,11 @@ export default defineAdminOperation({
   summary:
     'Rewraps the data keys of versions and uploads with SSE-S3 and SSE-KMS that are not wrapped under the current keys. The data is not rewritten.',
   authorize: ['admin:KMSReseal'],
-  query: Type.Object({ bucket: Type.Optional(Type.String({ description: 'Default: all.' })) }),
+  query: Type.Object({
+    bucket: Type.Optional(
+      Type.String({ description: 'Default: all. Former keys stay needed until all were rewrapped in one request.' }),
+    ),
+  }),
   // Has no fields: a `bucket` in the body is refused instead of ignored, which would rewrap the data keys of all buckets.
   body: Type.Object({}, { $id: 'ResealRequest' }),
   bodyOptional: true,

@@ -1,6 +1,10 @@
-/** Wraps the keys of what is stored with the present key: bucket by bucket, so that one sees how far it is. */
+/**
+ * Wraps the keys of what is stored with the present key: bucket by bucket, so that one sees how far it is, and then all buckets at once.
+ * Only that, if nothing fails, lets the server do without former keys: it looks at buckets that have come meanwhile, too, and at those
+ * that the caller may not list.
+ */
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -16,6 +20,8 @@ interface Way {
   readonly done: number
   readonly buckets: number
   readonly counts: Counts
+  /** Whether all buckets were looked at once more. */
+  readonly isComplete: boolean
 }
 
 const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }
@@ -34,16 +40,22 @@ async function allBuckets(): Promise<string[]> {
 export function Reseal({ onClose }: { onClose: () => void }) {
   const [way, setWay] = useState<Way>()
   const isOpen = useRef(true)
+  const queryClient = useQueryClient()
   const resealing = useMutation({
     async mutationFn() {
       const names = await allBuckets()
       let counts = nothing
       for (const [index, bucket] of names.entries()) {
-        setWay({ done: index, buckets: names.length, counts })
+        setWay({ done: index, buckets: names.length, counts, isComplete: false })
         if (!isOpen.current) return
         counts = sumOf(counts, await call('resealKms', { query: { bucket } }))
       }
-      setWay({ done: names.length, buckets: names.length, counts })
+      setWay({ done: names.length, buckets: names.length, counts, isComplete: false })
+      if (!isOpen.current) return
+      const all = await call('resealKms', {})
+      const resealed = counts.resealed + all.resealed
+      setWay({ done: all.buckets, buckets: all.buckets, counts: { ...all, resealed }, isComplete: true })
+      await queryClient.invalidateQueries({ queryKey: ['kms'] })
     },
   })
   const close = () => {
@@ -69,16 +81,18 @@ export function Reseal({ onClose }: { onClose: () => void }) {
   )
 }
 
-function HowFar({ way: { done, buckets, counts } }: { way: Way }) {
+function HowFar({ way: { done, buckets, counts, isComplete } }: { way: Way }) {
   const text = words.resealProgress(done, buckets)
   return (
     <>
       <ProgressBar value={buckets === 0 ? 100 : (done / buckets) * 100} aria-label={text} />
-      <Alert color={counts.failed > 0 ? 'orange' : done === buckets ? 'teal' : 'gray'} role="status" title={text}>
+      <Alert color={counts.failed > 0 ? 'orange' : isComplete ? 'teal' : 'gray'} role="status" title={text}>
         <List size="sm">
           {words.resealed(counts).map(line => (
             <List.Item key={line}>{line}</List.Item>
           ))}
+          {isComplete && <List.Item>{words.formerKeys(counts.failed)}</List.Item>}
+          {!isComplete && done === buckets && <List.Item>{words.resealsAll}</List.Item>}
         </List>
       </Alert>
     </>

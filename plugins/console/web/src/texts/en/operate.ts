@@ -192,8 +192,13 @@ export const keys = {
   use: 'Use',
   reseal: 'Reseal',
   resealHint:
-    'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket. The data itself is not written again. It may be stopped and begun again at any time.',
+    'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket, and looks at all buckets once more. After that former keys are no longer needed. The data itself is not written again. It may be stopped and begun again at any time.',
   stop: 'Stop after this bucket',
+  resealsAll: 'Looking at all buckets once more …',
+  formerKeys: (failed: number) =>
+    failed === 0
+      ? 'Former keys are no longer needed.'
+      : 'Former keys are still needed. Mend the cause, then begin again.',
   resealProgress: (done: number, buckets: number) => `${done} of ${buckets} buckets`,
   resealed: (counts: {
     readonly versions: number
