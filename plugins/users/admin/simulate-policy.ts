@@ -4,6 +4,7 @@ import { adminErrors, checkField, defineAdminOperation, invalidFields, passAll }
 import type { Identity } from 'svc/plugins/iam/api'
 import { requireNewBucketName } from 'svc/plugins/objects/api'
 import {
+  type DisclosedSimulation,
   disclose,
   type EvaluatedStatement,
   type PolicyService,
@@ -81,10 +82,14 @@ const SimulationResult = Type.Object(
         Type.Literal('root'),
         Type.Literal('access-rule'),
         Type.Literal('block-public'),
+        Type.Literal('disabled'),
         Type.Literal('none'),
         Type.Literal('hidden'),
       ],
-      { description: '`hidden`: policies or rules that the caller may not read, or what follows from them.' },
+      {
+        description:
+          '`disabled`: the user is disabled, whatever its policies allow. `hidden`: policies or rules that the caller may not read, or what follows from them.',
+      },
     ),
     policyName: Type.String(),
     group: Type.String(),
@@ -140,7 +145,8 @@ export default defineAdminOperation({
       isOwnCredentials: body.user === undefined,
       isRestricted: body.user === undefined && identity!.isRestricted === true,
     })
-    const { allowed, decision, reason, source, policyName, group, statement, evaluated } = told
+    const isDisabled = body.user !== undefined && !simulated.isRoot && (await isDisabledUser(body.user, users))
+    const { allowed, decision, reason, source, policyName, group, statement } = isDisabled ? ofDisabled : told
     return {
       user: simulated.userName ?? simulated.accessKey,
       action,
@@ -153,7 +159,7 @@ export default defineAdminOperation({
       policyName,
       group,
       ...(statement === undefined ? {} : { statement: { ...statement.statement } }),
-      evaluated: evaluated.map(describeStatement),
+      evaluated: told.evaluated.map(describeStatement),
     }
   },
 })
@@ -162,6 +168,21 @@ async function identityOf(user: string, users: UsersService): Promise<Identity> 
   const found = await users.describeIdentity(user)
   if (found === undefined) throw noUser(user)
   return found
+}
+
+async function isDisabledUser(user: string, users: UsersService): Promise<boolean> {
+  return (await users.getUser(user)).status === 'disabled'
+}
+
+/** None of its requests gets as far as the policies. Told to whoever may ask: that all is denied would tell it as well. */
+const ofDisabled: Omit<DisclosedSimulation, 'evaluated' | 'rule' | 'source'> & { readonly source: 'disabled' } = {
+  allowed: false,
+  decision: 'explicit-deny',
+  reason: 'The user is disabled: nothing is possible with any of its keys.',
+  source: 'disabled',
+  policyName: '',
+  group: '',
+  statement: undefined,
 }
 
 /** Operations on distributions ask for their action without a bucket first: what a bucket alone allows opens nothing. */

@@ -90,6 +90,22 @@ t.test('a simulation names the decision, its statement, and the reasons why othe
   await bucketPolicy.replace('photos', undefined)
 })
 
+t.test('nothing is allowed to a user that is disabled', async t => {
+  const reading = { user: 'ada', action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
+  await users.updateUser('ada', { status: 'disabled' })
+  t.match(await simulate(reading), {
+    allowed: false,
+    decision: 'explicit-deny',
+    reason: /^The user is disabled/,
+    source: 'disabled',
+    policyName: '',
+    statement: undefined,
+    evaluated: [{ sid: 'Read', matched: true }, {}],
+  })
+  await users.updateUser('ada', { status: 'enabled' })
+  t.match(await simulate(reading), { allowed: true, source: 'policy' })
+})
+
 t.test('every caller may simulate its own requests, and those of others with the action', async t => {
   const reading = { action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
   t.match(await simulate(reading, ada), { user: 'ada', allowed: true })
