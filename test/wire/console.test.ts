@@ -63,6 +63,12 @@ if (withoutBrowser !== false) {
     await page.goBack()
     await page.getByLabel('Access key').waitFor()
     await page.getByText(/^Version \d/).waitFor()
+    // Without a press of the mouse.
+    await page.keyboard.type(accessKey)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(secretKey)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Shares' }).waitFor()
     t.same(flaws, [])
   })
 

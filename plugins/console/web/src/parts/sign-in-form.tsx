@@ -1,7 +1,7 @@
 /** Access key and secret key: on the page of the sign-in, and above a page whose session has ended. */
 import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { formErrorsOf, Problem } from '../api/problem.ts'
 import { hadSession, type SignedIn, sessionEnd, signIn } from '../api/session.ts'
 import { texts } from '../texts/index.ts'
@@ -28,6 +28,9 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
     onError: error => form.setErrors(formErrorsOf(error)),
   })
   const { element, unsaid } = useBesideFields(entry.error, form.setErrors)
+  // Whoever types at once types the name here, and never the secret where it is seen.
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
   return (
     <form
       {...element}
@@ -49,7 +52,7 @@ export function SignInForm({ head, foot, isInterrupted, onSignedIn }: SignInForm
           autoCapitalize="off"
           spellCheck={false}
           required
-          data-autofocus
+          ref={first}
           {...form.getInputProps('accessKey')}
         />
         <PasswordInput
