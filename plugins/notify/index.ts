@@ -17,7 +17,6 @@ import replayNotifyTarget from './admin/replay-notify-target.ts'
 import retryNotifyDeadLetters from './admin/retry-notify-dead-letters.ts'
 import testNotifyTarget from './admin/test-notify-target.ts'
 import type { NotifyMessage, NotifyTarget } from './api.ts'
-import { arnOf } from './arn.ts'
 import { NotifyConfig } from './config.ts'
 import { decodeMessage } from './kept-event.ts'
 import type { MessagePlace } from './message.ts'
@@ -101,7 +100,7 @@ export default definePlugin({
       measuresDisabled: true,
       roundTripsMax: 2,
       decode: entry => decodeMessage(entry, place!),
-      removalProblem: name => subscriptionsOf(bucketNotifications, arnOf(name, authSigv4.region)),
+      removalProblem: name => subscriptionsOf(bucketNotifications, name, authSigv4.region),
     })
     const targetStates = createTargetStates({
       targets,

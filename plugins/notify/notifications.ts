@@ -1,6 +1,8 @@
 import type { Point } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
+import type { TargetName } from 'svc/plugins/delivery/api'
 import { bucketRules, type DocumentPage, type StoreService } from 'svc/plugins/store/api'
+import { arnOf, targetId } from './arn.ts'
 import type { BucketNotificationsService, NotificationTarget } from './bucket-notifications.ts'
 import { compileRules } from './matcher.ts'
 import { NotificationRule } from './rules.ts'
@@ -36,13 +38,15 @@ export function createBucketNotifications(
   }
 }
 
-/** Why a target may not be removed, as a sentence: the buckets whose rules name its ARN. */
+/** Why a target may not be removed, as a sentence: the buckets whose rules name it. */
 export async function subscriptionsOf(
   bucketNotifications: Pick<BucketNotificationsService, 'subscribers'>,
-  arn: string,
+  target: TargetName,
+  region: string,
 ): Promise<string | undefined> {
-  const buckets = await bucketNotifications.subscribers(arn, shownSubscribers + 1)
+  const buckets = await bucketNotifications.subscribers(arnOf(target, region), shownSubscribers + 1)
   if (buckets.length === 0) return undefined
   const shown = buckets.slice(0, shownSubscribers).join(', ')
-  return `Rules of buckets name the target: ${shown}${buckets.length > shownSubscribers ? ' and others' : ''}.`
+  const others = buckets.length > shownSubscribers ? ' and others' : ''
+  return `The target ${targetId(target)} cannot be removed, because rules of buckets name it: ${shown}${others}.`
 }
