@@ -146,6 +146,17 @@ if (withoutBrowser !== false) {
       'a behaviour without a path is not saved',
     )
     await page.getByRole('button', { name: 'Remove behaviour 2' }).click()
+    await page.getByRole('button', { name: '1. /private/' }).click()
+    const part = page.getByRole('region', { name: '/private/' })
+    const own = part.getByRole('textbox', { name: 'Index document of folders' })
+    const noIndex = part.getByRole('checkbox', { name: 'Index document of folders: none here' })
+    t.equal(await own.getAttribute('placeholder'), 'as the default says')
+    await own.fill('a.html')
+    await noIndex.waitFor({ state: 'detached' })
+    await own.fill('')
+    t.notOk(await noIndex.isChecked(), 'what is emptied is inherited')
+    await noIndex.check()
+    await part.getByRole('checkbox', { name: 'Response headers: none here' }).check()
 
     await page.getByRole('tab', { name: 'Headers' }).click()
     await page.getByRole('button', { name: 'Add header' }).click()
@@ -198,7 +209,14 @@ if (withoutBrowser !== false) {
     t.equal(await page.getByRole('link', { name: `${host}:${port}` }).getAttribute('href'), `http://${host}:${port}/`)
     t.match(await admin.call('GET', `/distributions/${host}`), {
       defaultBehavior: { access: 'public', indexDocument: 'index.html' },
-      behaviors: [{ access: 'deny', pathPattern: { type: 'prefix', pattern: '/private/' } }],
+      behaviors: [
+        {
+          access: 'deny',
+          pathPattern: { type: 'prefix', pattern: '/private/' },
+          indexDocument: '',
+          responseHeaders: {},
+        },
+      ],
       errorPages: [{ status: 404, path: '/404.html' }],
     })
     t.same(flaws, [])

@@ -1,6 +1,6 @@
 /** A distribution that is saved as it was read stays what it is, whether the console shows a field or not. */
 import t from 'tap'
-import { type Distribution, documentOf, draftOf } from '../web/src/pages/distributions/draft.ts'
+import { behaviorOf, type Distribution, documentOf, draftOf } from '../web/src/pages/distributions/draft.ts'
 
 const cors = {
   allowedOrigins: ['https://a.test'],
@@ -26,6 +26,14 @@ const website = {
   },
   behaviors: [
     { pathPattern: { type: 'prefix', pattern: '/a/', caseInsensitive: true }, access: 'signed' },
+    // None of what the default has.
+    {
+      pathPattern: { type: 'prefix', pattern: '/b/' },
+      indexDocument: '',
+      spaFallback: '',
+      cache: { cacheControl: '' },
+      responseHeaders: {},
+    },
     {
       pathPattern: { type: 'glob', pattern: '/*.pdf' },
       access: 'authenticated',
@@ -68,5 +76,14 @@ t.test('a website and an S3 endpoint', async t => {
   for (const stored of [website, endpoint]) {
     const read = { ...stored, createdAt: 'x', updatedAt: 'x', etag: 'x', warnings: ['x'] } as unknown as Distribution
     t.match(documentOf(draftOf(read)), stored, stored.id)
+    t.same(documentOf(draftOf(read)).behaviors, stored.behaviors, 'and nothing more that would not be inherited')
   }
+})
+
+t.test('a row for a header in which nothing is typed keeps the headers of the default', async t => {
+  const draft = draftOf({ ...website, behaviors: [] } as unknown as Distribution)
+  const behavior = { ...behaviorOf(), pathPattern: { type: 'prefix', pattern: '/c/' } as const }
+  const blank = { ...behavior, responseHeaders: [['', '']] as const }
+  const { pathPattern } = behavior
+  t.same(documentOf({ ...draft, behaviors: [behavior, blank] }).behaviors, [{ pathPattern }, { pathPattern }])
 })

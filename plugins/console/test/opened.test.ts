@@ -172,4 +172,10 @@ t.test('an object that is shown for unknown paths is shown to all who may see th
     objectsOf({ ...inherits, behaviors: [...behaviors, { access: 'public', pathPattern: prefix('/b/') }] }, inherits),
     ['objects whose name is “b/*”', 'objects whose name is “private/a”'],
   )
+  const apart = (spaFallback: string | null) => ({
+    ...inherits,
+    behaviors: [...behaviors, { access: 'public', pathPattern: prefix('/b/'), spaFallback }],
+  })
+  t.same(objectsOf(apart(null), apart('')), ['objects whose name is “private/a”'], 'it had none of its own')
+  t.same(openedBy(apart(''), inherits).length, 1, 'nothing but its folder')
 })

@@ -1,5 +1,6 @@
 /** A list that is inherited where it is missing, which is not the same as an empty one. */
-import { Checkbox, Stack } from '@mantine/core'
+import { Stack } from '@mantine/core'
+import { NoneBox } from '../../parts/inheritable.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 
@@ -39,12 +40,11 @@ export function InheritableNames({
         readOnly={isReadOnly}
       />
       {(value === null || value.length === 0) && !isReadOnly && (
-        <Checkbox
-          size="xs"
+        <NoneBox
+          of={label}
           label={noneLabel}
-          aria-label={`${label}: ${noneLabel}`}
           checked={value !== null}
-          onChange={event => onChange(event.currentTarget.checked ? [] : null)}
+          onChange={isNone => onChange(isNone ? [] : null)}
         />
       )}
     </Stack>

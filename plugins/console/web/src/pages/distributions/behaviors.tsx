@@ -7,6 +7,7 @@ import { call } from '../../api/client.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { focusNewField } from '../../parts/focus-new.ts'
+import { InheritableText, NoneBox } from '../../parts/inheritable.tsx'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import type { Pair } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
@@ -135,17 +136,72 @@ function BehaviorFields({ path }: { path: string }) {
             {...form.getInputProps(`${path}.signing.keyGroup`)}
           />
         )}
-        <TextInput label={words.indexDocument} {...form.getInputProps(`${path}.indexDocument`)} />
-        <TextInput label={words.spaFallback} {...form.getInputProps(`${path}.spaFallback`)} />
-        <TextInput
+        <OwnText label={words.indexDocument} path={`${path}.indexDocument`} isDefault={isDefault} />
+        <OwnText label={words.spaFallback} path={`${path}.spaFallback`} isDefault={isDefault} />
+        <OwnText
           label={words.cacheControl}
-          placeholder="public, max-age=3600"
-          {...form.getInputProps(`${path}.cache.cacheControl`)}
+          example="public, max-age=3600"
+          path={`${path}.cache.cacheControl`}
+          isDefault={isDefault}
         />
       </SimpleGrid>
-      <Headers path={`${path}.responseHeaders`} />
+      {isDefault ? <Headers path={`${path}.responseHeaders`} /> : <OwnHeaders path={`${path}.responseHeaders`} />}
       <TagsInput label={words.corsOrigins} {...form.getInputProps(`${path}.cors.allowedOrigins`)} />
     </>
+  )
+}
+
+interface OwnTextProps {
+  readonly label: string
+  readonly path: string
+  readonly example?: string
+  /** Of the default behaviour, there is nothing that it would be inherited from. */
+  readonly isDefault: boolean
+}
+
+function OwnText({ label, path, example, isDefault }: OwnTextProps) {
+  const form = useDraft()
+  const props = form.getInputProps(path)
+  if (isDefault) return <TextInput label={label} {...(example && { placeholder: example })} {...props} />
+  return (
+    <InheritableText
+      label={label}
+      placeholder={words.asDefault}
+      noneLabel={words.noneHere}
+      value={props.value as string | null}
+      error={props.error}
+      onChange={next => form.setFieldValue(path, next as never)}
+    />
+  )
+}
+
+/** Those of a behaviour stand in the place of all headers of the default. */
+function OwnHeaders({ path }: { path: string }) {
+  const form = useDraft()
+  const pairs = form.getInputProps(path).value as readonly Pair[] | null
+  const change = (next: readonly Pair[] | null) => form.setFieldValue(path, next as never)
+  const isNone = pairs?.length === 0
+  const isBlank = (pairs ?? []).every(([name, value]) => name.trim() === '' && value === '')
+  return (
+    <Stack gap={4}>
+      <PairsInput
+        of={words.header}
+        label={words.responseHeaders}
+        hint={isBlank && !isNone ? words.defaultHeadersHint : words.responseHeadersHint}
+        value={pairs ?? []}
+        onChange={next => change(next.length === 0 ? null : next)}
+        errors={form.errors}
+        path={path}
+      />
+      {isBlank && (
+        <NoneBox
+          of={words.responseHeaders}
+          label={words.noneHere}
+          checked={isNone}
+          onChange={checked => change(checked ? [] : null)}
+        />
+      )}
+    </Stack>
   )
 }
 

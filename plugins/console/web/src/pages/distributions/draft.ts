@@ -8,7 +8,7 @@ type Cors = NonNullable<Document['headers']['cors']>
 
 export type Behavior = Omit<
   Document['defaultBehavior'],
-  'access' | 'responseHeaders' | 'cache' | 'signing' | 'cors'
+  'access' | 'indexDocument' | 'spaFallback' | 'responseHeaders' | 'cache' | 'signing' | 'cors'
 > & {
   readonly pathPattern?: {
     readonly type: 'prefix' | 'glob' | 'regex'
@@ -17,9 +17,12 @@ export type Behavior = Omit<
   }
   /** Empty: that of the default behaviour. */
   readonly access: NonNullable<Document['defaultBehavior']['access']> | ''
-  readonly cache: { readonly cacheControl: string }
+  /** Null, also of those below: that of the default behaviour. Empty: none, whatever the default says. */
+  readonly indexDocument: string | null
+  readonly spaFallback: string | null
+  readonly cache: { readonly cacheControl: string | null }
+  readonly responseHeaders: readonly Pair[] | null
   readonly signing: { readonly keyGroup: string }
-  readonly responseHeaders: readonly Pair[]
   readonly cors: Cors
 }
 
@@ -54,17 +57,21 @@ export interface Draft
 }
 
 export function behaviorOf(given: Document['defaultBehavior'] | Document['behaviors'][number] = {}): Behavior {
+  const { cache, responseHeaders } = given
   return {
     ...given,
     access: given.access ?? '',
-    indexDocument: given.indexDocument ?? '',
-    spaFallback: given.spaFallback ?? '',
-    cache: { cacheControl: '', ...given.cache },
+    indexDocument: given.indexDocument ?? null,
+    spaFallback: given.spaFallback ?? null,
+    cache: { cacheControl: cache === undefined ? null : (cache.cacheControl ?? '') },
     signing: { keyGroup: '', ...given.signing },
-    responseHeaders: pairsOf(given.responseHeaders),
+    responseHeaders: responseHeaders === undefined ? null : pairsOf(responseHeaders),
     cors: corsOf(given.cors),
   }
 }
+
+/** What says nothing is public, and has none of the others: there is nothing that it would be inherited from. */
+const nothingSaid = { access: 'public', indexDocument: '', spaFallback: '', cache: {}, responseHeaders: {} } as const
 
 function corsOf(given: Cors | undefined): Cors {
   return { allowedOrigins: [], ...given }
@@ -84,8 +91,7 @@ export function draftOf(distribution: Distribution): Draft {
   const { headers, restrictions } = given
   return {
     ...given,
-    // What is not said is public.
-    defaultBehavior: behaviorOf({ access: 'public', ...given.defaultBehavior }),
+    defaultBehavior: behaviorOf({ ...nothingSaid, ...given.defaultBehavior }),
     behaviors: given.behaviors.map(behaviorOf),
     errorPages: given.errorPages.map(page => ({ ...page, responseStatus: page.responseStatus ?? '' })),
     redirects: given.redirects.map(redirect => ({
@@ -108,23 +114,33 @@ export function draftOf(distribution: Distribution): Draft {
   }
 }
 
-/** The document of the draft without empty fields, for which the server's defaults or the default behaviour apply. */
+/**
+ * The document of the draft without empty fields, for which the server's defaults apply; of a behaviour without those that are inherited from the
+ * default behaviour.
+ */
 export function documentOf(draft: Draft): Document {
   // That of the default is the one of each signed behavior that names none.
   const isInherited = draft.behaviors.some(({ access, signing }) => access === 'signed' && signing.keyGroup === '')
-  const behaviorBody = ({ responseHeaders, ...behavior }: Behavior, path: string, keepsSigning = false) => ({
-    // The key group of who does not need one any more is not shown.
-    ...(pruned(
-      isOpenOrShut.has(behavior.access) && !keepsSigning ? { ...behavior, signing: undefined } : behavior,
-    ) as object),
-    ...(responseHeaders.length > 0 && { responseHeaders: objectOf(responseHeaders, `${path}/responseHeaders`) }),
+  const behaviorBody = ({ responseHeaders: pairs, ...behavior }: Behavior, path: string, keepsSigning = false) => {
+    const responseHeaders = objectOf(pairs ?? [], `${path}/responseHeaders`)
+    return {
+      // The key group of who does not need one any more is not shown.
+      ...(pruned(
+        isOpenOrShut.has(behavior.access) && !keepsSigning ? { ...behavior, signing: undefined } : behavior,
+      ) as object),
+      ...(!isEmpty(responseHeaders) && { responseHeaders }),
+    }
+  }
+  const overridingBody = (behavior: Behavior, path: string) => ({
+    ...behaviorBody(behavior, path),
+    ...nonesOf(behavior),
   })
   const { rateLimit, sourceIp, originSecretHeader } = draft.restrictions
   const { response, ...headers } = draft.headers
   return {
     ...draft,
     defaultBehavior: behaviorBody(draft.defaultBehavior, '/defaultBehavior', isInherited),
-    behaviors: draft.behaviors.map((behavior, index) => behaviorBody(behavior, `/behaviors/${index}`)),
+    behaviors: draft.behaviors.map((behavior, index) => overridingBody(behavior, `/behaviors/${index}`)),
     errorPages: draft.errorPages.map(pruned),
     redirects: draft.redirects.map(({ status, ...redirect }) => ({
       ...(pruned(redirect) as object),
@@ -147,6 +163,14 @@ export function documentOf(draft: Draft): Document {
 
 const isOpenOrShut: ReadonlySet<string> = new Set(['public', 'deny'])
 
+/** What the behaviour has none of, although the default may have one. */
+const nonesOf = ({ indexDocument, spaFallback, cache, responseHeaders }: Behavior): Document['defaultBehavior'] => ({
+  ...(indexDocument === '' && { indexDocument }),
+  ...(spaFallback === '' && { spaFallback }),
+  ...(cache.cacheControl === '' && { cache: { cacheControl: '' } }),
+  ...(responseHeaders?.length === 0 && { responseHeaders: {} }),
+})
+
 /** Leaves out empty texts, lists and objects, also within. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value) || typeof value !== 'object' || value === null) return value
@@ -157,6 +181,6 @@ function pruned(value: unknown): unknown {
 }
 
 function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === '') return true
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
 }

@@ -6,8 +6,9 @@ const words = texts.accessRules
 
 interface Shown {
   readonly access?: string
-  readonly spaFallback?: string
-  readonly indexDocument?: string
+  /** Null, as where it is missing: that of the default behavior. Empty: none. */
+  readonly spaFallback?: string | null
+  readonly indexDocument?: string | null
 }
 
 interface Behavior extends Shown {
@@ -132,7 +133,7 @@ function fallbacksOf(published: Published, restricted = shownRestricted): Readon
   const levelFor = levelsOf(published, restricted)
   const found = new Map<string, number>()
   for (const { access, spaFallback } of [...behaviors, defaultBehavior]) {
-    const path = spaFallback || defaultBehavior.spaFallback || ''
+    const path = spaFallback ?? defaultBehavior.spaFallback ?? ''
     const key = path.startsWith('/') ? path : `/${path}`
     if (path !== '') found.set(key, Math.max(found.get(key) ?? shownNever, levelFor(access)))
   }
@@ -158,7 +159,7 @@ function indexesOf(published: Published, closed: readonly Element[]): ReadonlyMa
   const found = new Map<string, number>()
   const all: readonly Behavior[] = [...behaviors, defaultBehavior]
   for (const { access, indexDocument, pathPattern = everything } of all) {
-    const name = indexDocument || defaultBehavior.indexDocument || ''
+    const name = indexDocument ?? defaultBehavior.indexDocument ?? ''
     // A folder that is decided about as one is shown, or closed, with its index.
     const isApart = closed.some(({ of }) => !isFolder(of) || !isFolder(pathPattern))
     if (name !== '' && isApart) found.set(name, Math.max(found.get(name) ?? shownNever, levelFor(access)))
