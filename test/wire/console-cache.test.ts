@@ -83,16 +83,19 @@ if (withoutBrowser !== false) {
 
   t.test('levels of a distribution inherit, and each field says where it is from', async t => {
     const { page, flaws } = await browser.open(t, {}, /400 PUT .*cache|412 PUT .*cache/)
-    const others = { quota: '64MiB', purgeWebhooks: [] }
+    const others = { quota: '64MiB', purgeWebhooks: [], browserCacheControl: '' }
     await admin.call('PUT', '/distributions/www/cache/settings', { cache: others })
     await signIn(page, '/distributions/www')
     await page.getByRole('tab', { name: 'Cache' }).click()
     await page.getByRole('combobox', { name: 'Policy', exact: true }).fill('news')
+    await page.getByRole('button', { name: /^How long.*1 set$/ }).click()
+    t.ok(await page.getByLabel('Cache-Control for browsers: that of the object').isChecked())
     await page.getByRole('button', { name: 'Add domain' }).click()
     const domain = page.getByRole('group', { name: 'domain 1' })
     await domain.getByRole('combobox', { name: 'Domain' }).fill('other.example.test')
     await domain.getByRole('button', { name: /^How long/ }).click()
     await domain.getByLabel('At most').fill('3d')
+    await domain.getByLabel('Cache-Control for browsers: that of the object').check()
     await domain.getByLabel('Memory that its answers may take').fill('16MiB')
     await page.getByRole('button', { name: 'Add settings for a behaviour' }).click()
     const behavior = page.getByRole('group', { name: 'behaviour 1' })
@@ -117,7 +120,7 @@ if (withoutBrowser !== false) {
     await page.getByText('The settings of the cache are saved').waitFor()
     t.match(await admin.call('GET', '/distributions/www/cache/settings'), {
       cache: { policy: 'news', ...others },
-      domains: [{ host, cache: { ttl: { max: '3d' }, quota: '16MiB' } }],
+      domains: [{ host, cache: { ttl: { max: '3d' }, quota: '16MiB', browserCacheControl: '' } }],
       behaviors: [
         { pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] }, purgeWebhooks: [] } },
       ],

@@ -1,5 +1,6 @@
-/** A distribution that is saved as it was read stays what it is, whether the console shows a field or not. */
+/** A distribution, or a cache policy, that is saved as it was read stays what it is, whether the console shows a field or not. */
 import t from 'tap'
+import { changedIn, draftOf as policyDraftOf, documentOf as policyOf } from '../web/src/pages/cache/fields.ts'
 import { behaviorOf, type Distribution, documentOf, draftOf } from '../web/src/pages/distributions/draft.ts'
 
 const cors = {
@@ -86,4 +87,12 @@ t.test('a row for a header in which nothing is typed keeps the headers of the de
   const blank = { ...behavior, responseHeaders: [['', '']] as const }
   const { pathPattern } = behavior
   t.same(documentOf({ ...draft, behaviors: [behavior, blank] }).behaviors, [{ pathPattern }, { pathPattern }])
+})
+
+t.test('fields of the cache that are empty, and those that are inherited', async t => {
+  const stored = { browserCacheControl: '', bypass: { cookies: [] }, rangeCaching: { enabled: false } }
+  t.same(policyOf(policyDraftOf(stored)), stored)
+  t.equal(changedIn(policyDraftOf(stored), 'freshness'), 1)
+  t.same(policyOf(policyDraftOf({})), {})
+  t.equal(changedIn(policyDraftOf({}), 'freshness'), 0)
 })

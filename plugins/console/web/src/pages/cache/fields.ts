@@ -1,5 +1,6 @@
 /** The fields of cache policies, once: what forms and tables are made of. By their paths in the document. */
-export type FieldKind = 'duration' | 'size' | 'text' | 'switch' | 'names'
+/** `textOrNone`: an empty text is a value, as an empty list of names is. */
+export type FieldKind = 'duration' | 'size' | 'text' | 'textOrNone' | 'switch' | 'names'
 
 export const policyFields = {
   freshness: {
@@ -7,7 +8,7 @@ export const policyFields = {
     'ttl.min': 'duration',
     'ttl.max': 'duration',
     respectObjectCacheControl: 'switch',
-    browserCacheControl: 'text',
+    browserCacheControl: 'textOrNone',
     staleWhileRevalidate: 'duration',
     staleIfError: 'duration',
     negativeCaching: 'duration',
@@ -54,7 +55,7 @@ export const sections = Object.keys(policyFields) as Section[]
 export const fieldsOf = (section: Section) => Object.entries(policyFields[section]) as [FieldPath, FieldKind][]
 export const allFields = sections.flatMap(fieldsOf)
 
-/** Names that are null are inherited; an empty list is one. */
+/** Names and texts that are null are inherited; an empty list is one, and of some fields an empty text. */
 export type FieldValue = string | readonly string[] | null
 type Tree = { [name: string]: FieldValue | Tree }
 
@@ -104,7 +105,7 @@ export function draftOf(document: object): LevelDraft {
   const draft: Tree = {}
   for (const [path, kind] of allFields) {
     const value = valueAt(document, path)
-    put(draft, path, kind === 'names' ? (value ?? null) : textOf(kind, value))
+    put(draft, path, kind === 'names' || kind === 'textOrNone' ? (value ?? null) : textOf(kind, value))
   }
   return draft
 }
@@ -114,14 +115,14 @@ export function documentOf(draft: LevelDraft): object {
   const document: Tree = {}
   for (const [path, kind] of allFields) {
     const value = valueAt(draft, path) as FieldValue
-    if (value === '' || value === null || value === undefined) continue
+    if (isInherited(kind, value)) continue
     put(document, path, kind === 'switch' ? value === 'true' : value)
   }
   return document
 }
 
 export const changedIn = (draft: LevelDraft, section: Section): number =>
-  fieldsOf(section).filter(([path]) => {
-    const value = valueAt(draft, path)
-    return value !== '' && value !== null && value !== undefined
-  }).length
+  fieldsOf(section).filter(([path, kind]) => !isInherited(kind, valueAt(draft, path))).length
+
+const isInherited = (kind: FieldKind, value: unknown): boolean =>
+  value === null || value === undefined || (value === '' && kind !== 'textOrNone')

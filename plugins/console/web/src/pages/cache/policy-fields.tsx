@@ -1,6 +1,7 @@
 /** The fields of a policy, or of a level that changes single ones: in sections, each empty where it is inherited. */
 import { Accordion, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { InheritableText } from '../../parts/inheritable.tsx'
 import { useOpenedSections } from '../../parts/opened-sections.ts'
 import { texts } from '../../texts/index.ts'
 import {
@@ -98,6 +99,19 @@ function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
       <InheritableNames
         label={label}
         placeholder={placeholder}
+        value={value ?? null}
+        error={props.error}
+        onChange={next => form.setFieldValue(path, next)}
+        isReadOnly={isReadOnly}
+      />
+    )
+  }
+  if (kind === 'textOrNone') {
+    return (
+      <InheritableText
+        label={label}
+        placeholder={placeholder}
+        noneLabel={words.ofObject}
         value={value ?? null}
         error={props.error}
         onChange={next => form.setFieldValue(path, next)}

@@ -203,6 +203,7 @@ export const cachePolicies = {
   deleteText: 'Settings that name it have to be changed first.',
   copyOf: 'Copy',
   show: 'Show',
+  ofObject: 'that of the object, whatever is inherited',
   sections: {
     freshness: 'How long answers are fresh',
     key: 'What makes answers different',
