@@ -42,10 +42,13 @@ export function createSavingWarnings({
 
   async function blockWarnings(distribution: Distribution): Promise<readonly string[]> {
     const { bucket } = distribution.origin
-    if (objectOwnership === undefined || !isPublicWebsite(distribution)) return []
+    const isShown = isPublicWebsite(distribution)
+    if (objectOwnership === undefined || (!isShown && distribution.errorPages.length === 0)) return []
     if (!(await objectOwnership.blocks(bucket)).restrictPublicBuckets) return []
     const { isBlocked } = await objectOwnership.clusterPublicAccess()
     const [where, place] = isBlocked ? ['in the whole server', 'ALIAS'] : [`of the bucket ${bucket}`, `ALIAS/${bucket}`]
+    if (!isShown)
+      return [`Public access ${where} is blocked: built-in pages are shown instead of the error pages of the bucket.`]
     return [
       `Public access ${where} is blocked: public pages answer 403. Give them signed or authenticated access, or remove the block (svcctl access block-public ${place} off).`,
     ]

@@ -1,6 +1,6 @@
 /** Access control of a behavior: public, signed, authenticated or deny. Checked on every request, for every object that it reads. */
 import { type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
-import type { AccessRulesService } from 'svc/plugins/access-rules/api'
+import type { AccessRuleDenial, AccessRulesService } from 'svc/plugins/access-rules/api'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, AuthSessionService, IamService } from 'svc/plugins/iam/api'
@@ -79,19 +79,37 @@ async function decideSigned(
   return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
 }
 
+/**
+ * Whether an error page may be shown. Whoever is refused gets it, so no behavior is asked; what closes its bucket or the object to everybody closes
+ * it here, too. The records of the visit keep why the visit itself was refused.
+ */
+export function isShownToEverybody(visit: Visit, key: string, services: AccessServices): MaybePromise<boolean> {
+  return chain(services.blocksPublic(visit.distribution.origin.bucket), isBlocked =>
+    isBlocked ? false : chain(ruleDenial(visit, services, key), denial => denial === undefined),
+  )
+}
+
 /** Policies do not apply, and the bucket may be private: only rules that deny anonymous access to the object count. */
-function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServices): MayRead {
-  const { bucket } = visit.distribution.origin
-  if (accessRules === undefined) return () => true
-  return (key, versionId) => {
-    const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-    const facts = () =>
-      factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags: new ExistingTags(objects) })
-    return chain(accessRules.denial(bucket, key, action, facts), denial => {
+function ruledReader(visit: Visit, services: AccessServices): MayRead {
+  if (services.accessRules === undefined) return () => true
+  return (key, versionId) =>
+    chain(ruleDenial(visit, services, key, versionId), denial => {
       if (denial !== undefined) Object.assign(visit.tags, ruleTags(denial.rule))
       return denial === undefined
     })
-  }
+}
+
+function ruleDenial(
+  visit: Visit,
+  { accessRules, objects, clock }: AccessServices,
+  key: string,
+  versionId?: string,
+): MaybePromise<AccessRuleDenial | undefined> {
+  const { bucket } = visit.distribution.origin
+  const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+  const facts = () =>
+    factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags: new ExistingTags(objects) })
+  return accessRules?.denial(bucket, key, action, facts)
 }
 
 async function decideAuthenticated(visit: Visit, services: AccessServices): Promise<AccessDecision> {

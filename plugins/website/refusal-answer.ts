@@ -16,8 +16,8 @@ export interface RefusalEnvironment {
   readonly distribution: Distribution
   readonly site: SiteHeaders
   readonly log: Logger
-  /** An object of the site by its path, whoever asks. */
-  readonly findPage: (visit: Visit, path: string) => Promise<Found>
+  /** An object of the site by its path, whoever asks; undefined where it is not for everybody. */
+  readonly findPage: (visit: Visit, path: string) => Promise<Found | undefined>
 }
 
 function isRead({ exchange }: Visit): boolean {
@@ -31,8 +31,8 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
     const page = errorPages.find(one => one.status === status)
     if (page === undefined) return undefined
     const found = await findPage(visit, page.path.startsWith('/') ? page.path : `/${page.path}`)
-    const { object } = found.resolution
-    if (object === undefined || object.isSealed) return undefined
+    const object = found?.resolution.object
+    if (found === undefined || object === undefined || object.isSealed) return undefined
     visit.errorPage = page.path
     return { object, found, status: page.responseStatus ?? status }
   }

@@ -8,7 +8,7 @@ import { chain, type Logger, type MaybePromise, rescue } from 'svc/kernel'
 import { type CacheResult, type CacheService, ReplacedObject } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionServer, Visit } from 'svc/plugins/distributions/api'
 import type { PurgeService } from 'svc/plugins/purge/api'
-import { type AccessDecision, type AccessServices, decideAccess } from './access.ts'
+import { type AccessDecision, type AccessServices, decideAccess, isShownToEverybody } from './access.ts'
 import { send } from './answer.ts'
 import { compileBehaviors, type ReadyBehavior } from './behaviors.ts'
 import { type CachedRequest, createCachedSite } from './cached-site.ts'
@@ -206,7 +206,8 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     })
   }
 
-  async function findPage(visit: Visit, path: string): Promise<Found> {
+  async function findPage(visit: Visit, path: string): Promise<Found | undefined> {
+    if (!(await isShownToEverybody(visit, pathPrefix + path.slice(1), environment))) return undefined
     const asked = { path, versionId: undefined }
     const policy = visit.rehearsal === undefined ? await cached?.policyOf(visit, defaultBehavior) : undefined
     if (policy === undefined) return findDirectly(asked, pageBehavior)

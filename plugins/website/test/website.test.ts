@@ -334,6 +334,41 @@ t.test('a website', async t => {
     await server.publish(site)
   })
 
+  await t.test('an error page is not shown while its bucket or its folder is closed to everybody', async t => {
+    const put = (path: string, body: object) =>
+      server.signed({ method: 'PUT', path: `/api/v1/buckets/pages/${path}`, body })
+    const refused = async () => {
+      const { status, body } = await server.get('/about.html')
+      return `${status} ${body === 'secret' ? 'the page' : ''}`.trim()
+    }
+    const errorPages = [{ status: 403, path: '/secret/key.txt', responseStatus: 200 }]
+    await server.publish({ ...site, defaultBehavior: { access: 'deny' }, errorPages })
+    t.equal(await refused(), '200 the page', 'no behavior closes it')
+    t.equal((await put('block-public', { enabled: true })).status, 200)
+    t.equal(await refused(), '403')
+    const saved = await server.signed({
+      method: 'PUT',
+      path: '/api/v1/distributions/site',
+      body: { ...site, defaultBehavior: { access: 'deny' }, errorPages },
+    })
+    t.match(saved.json.warnings.join(), /built-in pages are shown instead of the error pages/)
+    t.equal((await put('block-public', { enabled: false })).status, 200)
+    t.equal(await refused(), '200 the page')
+    const closed = {
+      id: 'closed',
+      effect: 'deny',
+      principals: ['*'],
+      actions: ['read'],
+      match: { type: 'prefix', pattern: 'secret/' },
+    }
+    const rules = await put('access-rules', { rules: [closed] })
+    t.equal(rules.status, 200, rules.text)
+    t.equal(await refused(), '403')
+    t.equal((await put('access-rules', { rules: [] })).status, 200)
+    t.equal(await refused(), '200 the page')
+    await server.publish(site)
+  })
+
   await t.test('versions are served by their id if the site allows it', async t => {
     await server.s3.send(
       new PutBucketVersioningCommand({ Bucket: 'pages', VersioningConfiguration: { Status: 'Enabled' } }),

@@ -145,7 +145,8 @@ export const distributions = {
     noObject: 'there is no such object',
     errorPage: 'Page shown',
     ownPage: 'the plain page of the server',
-    missingPage: (path: string) => `the plain page of the server: ${path} is set as the error page, and is not there`,
+    missingPage: (path: string) =>
+      `the plain page of the server: ${path} is set as the error page, and is not there, or closed to everybody by a block of public access or a rule`,
     redirect: 'Redirect to',
     restriction: 'Restriction',
     headers: 'Response headers',
