@@ -17,7 +17,9 @@ export const AccessOpening = Type.Object(
     actions: Type.Array(Type.String(), {
       description: 'Classes (read, list, write, delete, tag), and single actions of S3.',
     }),
-    keys: Type.Array(Type.String(), { description: 'Patterns of keys, as they are written; empty: every key.' }),
+    keys: Type.Array(Type.String(), {
+      description: 'Patterns of keys, as they are written; empty: every key. After `(?i)` case does not matter.',
+    }),
     except: Type.Array(Type.String(), {
       description:
         'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody.',

@@ -119,11 +119,12 @@ const overlap = (one: string, other: string): boolean => one.startsWith(other) |
 type Behaviors = StoredDistribution['behaviors']
 
 function keysOf(pathPrefix: string, behaviors: Behaviors, isMeant: (access: Behaviors[number]['access']) => boolean) {
-  return behaviors.flatMap(({ access, pathPattern: { type, pattern } }) => {
+  return behaviors.flatMap(({ access, pathPattern: { type, pattern, caseInsensitive = false } }) => {
     if (!isMeant(access)) return []
-    if (type === 'regex') return [`${pathPrefix}${pattern}`]
+    const flag = caseInsensitive && pattern.toLowerCase() !== pattern.toUpperCase() ? '(?i)' : ''
+    if (type === 'regex') return [`${pathPrefix}${flag}${pattern}`]
     const path = pattern.replace(/^\//, '')
-    return [`${pathPrefix}${path}${type === 'prefix' ? '*' : ''}`]
+    return [`${pathPrefix}${flag}${path}${type === 'prefix' ? '*' : ''}`]
   })
 }
 

@@ -250,6 +250,25 @@ if (withoutBrowser !== false) {
       const { behaviors } = await admin.call('GET', `/distributions/${host}`)
       return behaviors[0].access === 'deny'
     })
+    // Read anew, the default is open again.
+    const isReadAnew = page.locator('button[aria-expanded=false]', { hasText: '1. /private/' })
+    await isReadAnew.waitFor()
+    await part.click()
+    const anyCase = page.getByRole('region', { name: '/private/' }).getByLabel('In upper or lower case')
+    await anyCase.check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('it is closed in any case', async () => {
+      const { behaviors } = await admin.call('GET', `/distributions/${host}`)
+      return behaviors[0].pathPattern.caseInsensitive === true
+    })
+    await isReadAnew.waitFor()
+    await part.click()
+    t.equal(await anyCase.isChecked(), true)
+    await anyCase.uncheck()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('objects whose name is “private/*” (in upper or lower case), without').waitFor()
+    await question.getByRole('button', { name: 'Yes, let everybody in' }).click()
+    await question.waitFor({ state: 'detached' })
     t.same(flaws, [])
   })
 

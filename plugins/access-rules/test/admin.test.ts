@@ -140,7 +140,10 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   })
   await distribution('part', {
     defaultBehavior: { access: 'deny' },
-    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' }],
+    behaviors: [
+      { pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' },
+      { pathPattern: { type: 'glob', pattern: '/any/*.png', caseInsensitive: true }, access: 'public' },
+    ],
     restrictions: { sourceIp: { allow: ['192.0.2.0/24'] } },
   })
   const closed = { pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'signed' }
@@ -173,7 +176,7 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
       domains: ['indexed.example.test'],
       versions: true,
     },
-    { ...shown, name: 'part', keys: ['open/*'], limited: true, domains: ['part.example.test'] },
+    { ...shown, name: 'part', keys: ['open/*', '(?i)any/*.png'], limited: true, domains: ['part.example.test'] },
     { ...shown, name: 'www', keys: ['site/*'], except: ['site/closed/*'], domains: ['www.example.test'] },
   ]
   t.same(await openings(), [...byRules, ...byPolicy, ...byDistributions])

@@ -57,6 +57,26 @@ t.test('a behavior opens its pattern', async t => {
   t.same(openedBy({ ...closed, behaviors: inherits }, closed), [])
 })
 
+t.test('a behavior that ignores case decides about more paths than one that does not', async t => {
+  const secret = { access: 'deny', pathPattern: { ...prefix('/secret/'), caseInsensitive: true } }
+  const exact = { ...secret, pathPattern: prefix('/secret/') }
+  const of = (...behaviors: Published['behaviors']) => ({ ...shown, behaviors })
+  t.same(objectsOf(of(exact), of(secret)), ['objects whose name is “secret/*” (in upper or lower case)'])
+  t.same(openedBy(of(secret), of(exact)), [])
+  t.same(openedBy(of(secret), of(secret)), [])
+  const loud = { ...secret, pathPattern: { ...prefix('/SECRET/'), caseInsensitive: true } }
+  t.same(openedBy(of(loud), of(secret)), [], 'written in another case it is the same')
+  t.same(openedBy(of(loud), of(exact)), [])
+  const digits = { ...secret, pathPattern: { ...prefix('/2024/'), caseInsensitive: true } }
+  t.same(openedBy(of({ ...digits, pathPattern: prefix('/2024/') }), of(digits)), [], 'digits have no case')
+  const open = { ...secret, access: 'public' }
+  const without = (...behaviors: Published['behaviors']) => ({ ...closed, behaviors })
+  t.same(objectsOf(without(open), without({ ...exact, access: 'public' })), [
+    'objects whose name is “secret/*” (in upper or lower case)',
+  ])
+  t.same(objectsOf(of({ ...exact, access: 'public' }, secret), of(secret)), ['objects whose name is “secret/*”'])
+})
+
 t.test('an index document opens what its own path closes', async t => {
   const pdf = { access: 'deny', pathPattern: { type: 'glob', pattern: '/**.pdf' } }
   const stored = { ...shown, behaviors: [pdf] }
@@ -114,7 +134,7 @@ t.test('another bucket or prefix, enabling, and fewer restrictions open what is 
 })
 
 t.test('an error page is shown to those who are refused', async t => {
-  const errorPages = [{ path: '/no.html' }]
+  const errorPages = [{ status: 404, path: '/no.html' }]
   t.same(objectsOf({ ...closed, errorPages }, closed), ['objects whose name is “no.html”'])
   t.same(openedBy({ ...closed, errorPages }, { ...closed, errorPages }), [])
   t.same(openedBy({ ...shown, errorPages }, shown), [], 'of what everybody sees')

@@ -61,11 +61,11 @@ function Source({ bucket, of: { source, name } }: { bucket: string; of: Opening 
 }
 
 function effectOf({ source, actions, keys, except, domains, limited, from, versions }: Opening): string {
-  const what = keys.length === 0 ? words.everyObject : keys.join(', ')
+  const what = keys.length === 0 ? words.everyObject : namesOf(keys)
   if (source === 'distribution') {
     return (
       words.shows(domains.join(', '), what) +
-      (except.length === 0 ? '' : words.except(except.join(', '))) +
+      (except.length === 0 ? '' : words.except(namesOf(except))) +
       (versions === true ? words.withVersions : '') +
       (limited ? words.ifRestrictions : '')
     )
@@ -74,6 +74,9 @@ function effectOf({ source, actions, keys, except, domains, limited, from, versi
   const begins = from === undefined ? '' : words.begins(formatDate(from))
   return words.opens(verbsOf(actions), what) + begins + (limited ? words.ifLimits : '') + changes
 }
+
+const namesOf = (keys: readonly string[]): string =>
+  keys.map(key => (key.includes('(?i)') ? words.inEitherCase(key.replace('(?i)', '')) : key)).join(', ')
 
 const changing: ReadonlySet<string> = new Set(['write', 'delete'])
 

@@ -104,6 +104,10 @@ function Pattern({ path }: { path: string }) {
         data={choicesOf(words.patternTypes)}
         {...form.getInputProps(`${path}.pathPattern.type`)}
       />
+      <Checkbox
+        label={words.caseInsensitive}
+        {...form.getInputProps(`${path}.pathPattern.caseInsensitive`, { type: 'checkbox' })}
+      />
     </SimpleGrid>
   )
 }

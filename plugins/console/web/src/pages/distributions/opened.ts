@@ -23,7 +23,7 @@ export interface Published {
   readonly origin: { readonly bucket: string; readonly pathPrefix?: string; readonly versionPinning?: boolean }
   readonly defaultBehavior: Shown
   readonly behaviors: readonly Behavior[]
-  readonly errorPages: readonly { readonly path: string }[]
+  readonly errorPages: readonly { readonly status: number; readonly path: string }[]
   readonly restrictions: {
     readonly sourceIp?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }
     readonly originSecretHeader?: { readonly name?: string }
@@ -33,6 +33,7 @@ export interface Published {
 interface Pattern {
   readonly type: string
   readonly pattern: string
+  readonly caseInsensitive?: boolean
 }
 
 /** Of everything that no other behavior decides about. */
@@ -84,7 +85,7 @@ export function openedBy(draft: Published, stored: Published): OpenEffect[] {
     ]
   }
   return [
-    ...[...new Set(opened.map(nameOf))].map(name => effectOf(words.objectsNamed(`${pathPrefix}${name}`))),
+    ...[...new Set(opened.map(pattern => objectsOf(pathPrefix, pattern)))].map(effectOf),
     ...indexes.map(name => effectOf(words.indexOfFolders(name))),
     ...(opensVersions ? [effectOf(words.versionsToo)] : []),
   ]
@@ -188,9 +189,18 @@ function overlap(one: Pattern, other: Pattern): boolean {
 
 /** Whether each path that matches the other matches this one, as far as that can be told. */
 function covers(one: Pattern, other: Pattern): boolean {
+  if (isEverything(one)) return true
+  // It leaves the paths in another case to the next.
+  if (ignoresCase(other) && !ignoresCase(one) && hasCase(one)) return false
   if (one.type === other.type && one.pattern === other.pattern) return true
-  return isEverything(one) || (one.type === 'prefix' && headOf(other).startsWith(one.pattern))
+  if (one.type !== 'prefix') return false
+  const [prefix, head] = [one.pattern, headOf(other)]
+  return ignoresCase(one) ? head.toLowerCase().startsWith(prefix.toLowerCase()) : head.startsWith(prefix)
 }
+
+const ignoresCase = ({ caseInsensitive = false }: Pattern): boolean => caseInsensitive
+
+const hasCase = ({ pattern }: Pattern): boolean => pattern.toLowerCase() !== pattern.toUpperCase()
 
 /** How far what is public is shown. */
 function shownOf(
@@ -221,6 +231,11 @@ const originOf = ({ origin: { bucket, pathPrefix } }: Published): string => `${b
 function nameOf({ type, pattern }: Pattern): string {
   if (type === 'regex') return pattern
   return `${pattern.replace(/^\//, '')}${type === 'prefix' ? '*' : ''}`
+}
+
+function objectsOf(pathPrefix: string, pattern: Pattern): string {
+  const objects = words.objectsNamed(`${pathPrefix}${nameOf(pattern)}`)
+  return ignoresCase(pattern) && hasCase(pattern) ? words.inEitherCase(objects) : objects
 }
 
 function limitsOf(draft: Published): Pick<OpenEffect, 'limits'> {

@@ -51,6 +51,7 @@ export const accessRules = {
     `the object “${name}” of each folder that is shown, also where its own path is closed`,
   versionsToo: 'old and deleted versions of what it shows, by the numbers of versions',
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
+  inEitherCase: (objects: string) => `${objects} (in upper or lower case)`,
   ifStatementConditions: 'Its conditions limit when and from where.',
   fromThenOn: (time: string) => `It begins at ${time}; its conditions may limit more.`,
   ifDistributionRestrictions: 'Its restrictions limit from where.',

@@ -83,6 +83,7 @@ export const distributions = {
   pattern: 'Path',
   patternType: 'Fits as',
   patternTypes: { prefix: 'beginning', glob: 'pattern with * and **', regex: 'regular expression (RE2)' },
+  caseInsensitive: 'In upper or lower case: /A/ as /a/',
   access: 'Who may see it',
   indexDocument: 'Index document of folders',
   spaFallback: 'Show this for unknown paths, with status 200',
