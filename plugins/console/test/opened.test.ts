@@ -199,3 +199,56 @@ t.test('an object that is shown for unknown paths is shown to all who may see th
   t.same(objectsOf(apart(null), apart('')), ['objects whose name is “private/a”'], 'it had none of its own')
   t.same(openedBy(apart(''), inherits).length, 1, 'nothing but its folder')
 })
+
+t.test('what a behavior shows for unknown paths counts from when it decides', async t => {
+  const docs = { access: 'public', pathPattern: prefix('/docs/') }
+  const plan = { ...docs, spaFallback: '/secret/plan.html' }
+  const opened = ['objects whose name is “secret/plan.html”']
+  const of = (...behaviors: Published['behaviors']) => ({ ...closed, behaviors })
+  t.same(objectsOf(of(plan), of(docs, plan)), opened, 'the one before it has gone')
+  t.same(objectsOf(of(plan, docs), of(docs, plan)), opened, 'or comes after it now')
+  t.same(openedBy(of(docs, plan), of(docs, plan)), [])
+  t.same(openedBy(of(docs, plan), of(docs)), [], 'it never decides')
+  const part = { ...docs, pathPattern: prefix('/docs/a/') }
+  t.same(openedBy(of(plan), of(part, plan)), [], 'it was shown for other paths')
+  t.same(openedBy(of(part, plan), of(plan)), [])
+  const some = { ...docs, pathPattern: { type: 'regex', pattern: '^/docs/' } }
+  t.same(openedBy(of(some, plan), of(some, plan)), [], 'what stays is not asked about')
+  t.same(objectsOf(of(plan), of(some, plan)), opened, 'what is before it may be all of it')
+  t.same(objectsOf(of(plan), of({ ...plan, access: 'signed' }, plan)), ['objects whose name is “docs/*”', ...opened])
+  const pinned = { ...docs, spaFallback: '/docs/index.html' }
+  t.same(openedBy(of(pinned), of(docs, pinned)), [], 'what everybody sees by its own path')
+})
+
+t.test('so does its index document', async t => {
+  const pdf = { access: 'deny', pathPattern: { type: 'glob', pattern: '/**.pdf' } }
+  const docs = { access: 'public', pathPattern: prefix('/docs/') }
+  const report = { ...docs, indexDocument: 'report.pdf' }
+  const opened = ['the object “report.pdf” of each folder that is shown, also where its own path is closed']
+  const of = (...behaviors: Published['behaviors']) => ({ ...closed, behaviors: [pdf, ...behaviors] })
+  t.same(objectsOf(of(report), of(docs, report)), opened)
+  t.same(openedBy(of(docs, report), of(docs, report)), [])
+  t.same(openedBy(of(report), of(report, report)), [])
+  const other = { ...report, pathPattern: prefix('/other/') }
+  t.same(
+    objectsOf(of(report, other), of(report, { ...other, indexDocument: 'index.html' })),
+    opened,
+    'in folders where it was not shown',
+  )
+})
+
+t.test('so do error pages', async t => {
+  const secret = { access: 'deny', pathPattern: prefix('/secret/') }
+  const stored: Published = { ...shown, behaviors: [secret] }
+  const missing = { status: 404, path: '/secret/404.html' }
+  const opened = ['objects whose name is “secret/404.html”']
+  const first = { ...missing, path: '/404.html' }
+  const pages = (...errorPages: Published['errorPages']) => ({ ...stored, errorPages })
+  t.same(objectsOf(pages(missing), pages(first, missing)), opened, 'the first of a status is shown')
+  t.same(openedBy(pages(first, missing), pages(first)), [])
+  t.same(objectsOf(pages(missing), pages({ ...missing, status: 500 })), opened, 'of what hardly happens')
+  t.same(openedBy(pages({ ...missing, status: 500 }), pages(missing)), [])
+  const app = { ...pages(missing), defaultBehavior: { access: 'public', spaFallback: '/index.html' } }
+  t.same(objectsOf(pages(missing), app), opened, 'nothing was missing')
+  t.same(openedBy(app, pages(missing)), [])
+})

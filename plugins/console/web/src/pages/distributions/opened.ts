@@ -44,11 +44,17 @@ const shownToFewer = 1
 const shownRestricted = 2
 const shownToAll = 3
 
-/** How far a pattern is shown; the first that matches a path decides. */
+/** What is shown of a pattern, and how far; the first that matches a path decides. */
 interface Element {
   readonly of: Pattern
   readonly level: number
+  /** Path of the object that is shown for unknown paths: a fallback, else the error page. Empty: none. */
+  readonly unknown: string
+  /** Name of the object that is shown for folders. Empty: none. */
+  readonly index: string
 }
+
+const nothingShown: Element = { of: everything, level: shownNever, unknown: '', index: '' }
 
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
   const isSameOrigin = originOf(draft) === originOf(stored)
@@ -60,14 +66,13 @@ export function openedBy(draft: Published, stored: Published): OpenEffect[] {
   }
   const after = elementsOf(draft)
   const restricted = isLooser(draft.restrictions, stored.restrictions) ? shownToFewer : shownRestricted
-  const before = isSameOrigin ? elementsOf(stored, restricted) : [{ of: everything, level: shownNever }]
-  const former = isSameOrigin ? fallbacksOf(stored, restricted) : new Map<string, number>()
-  const opened = before.flatMap((closed, index) => openedWithin(closed, before.slice(0, index), after))
-  for (const [path, level] of fallbacksOf(draft)) {
-    const object = { type: 'glob', pattern: path }
-    if (level > (former.get(path) ?? shownNever) && level > leastOf(before, object)) opened.push(object)
-  }
-  const indexes = isSameOrigin ? newIndexesOf(draft, stored, before) : []
+  const before = isSameOrigin ? elementsOf(stored, restricted) : [nothingShown]
+  const pages = isSameOrigin ? pagesOf(stored) : []
+  const opened = [
+    ...before.flatMap((closed, index) => openedWithin(closed, before.slice(0, index), after)),
+    ...openedElsewhere({ after, before, pages, newPages: pagesOf(draft) }),
+  ]
+  const indexes = isSameOrigin ? newIndexesOf(after, before) : []
   const { bucket, pathPrefix = '', versionPinning = false } = draft.origin
   const opensVersions =
     versionPinning &&
@@ -122,50 +127,94 @@ function leastOf(elements: readonly Element[], path: Pattern): number {
 function elementsOf(published: Published, restricted = shownRestricted): readonly Element[] {
   const { defaultBehavior, behaviors } = published
   const levelFor = levelsOf(published, restricted)
-  return [
-    ...behaviors.map(({ access, pathPattern = everything }) => ({ of: pathPattern, level: levelFor(access) })),
-    { of: everything, level: levelFor(defaultBehavior.access) },
-  ]
+  const missing = pagesOf(published).find(({ status }) => status === 404)?.path ?? ''
+  const all: readonly Behavior[] = [...behaviors, defaultBehavior]
+  return all.map(({ access, spaFallback, indexDocument, pathPattern = everything }) => ({
+    of: pathPattern,
+    level: levelFor(access),
+    unknown: rooted((spaFallback ?? defaultBehavior.spaFallback) || missing),
+    index: indexDocument ?? defaultBehavior.indexDocument ?? '',
+  }))
 }
 
-/** Objects that are shown for unknown paths and with errors, whatever is said about their own paths. */
-function fallbacksOf(published: Published, restricted = shownRestricted): ReadonlyMap<string, number> {
-  const { defaultBehavior, behaviors } = published
-  const levelFor = levelsOf(published, restricted)
-  const found = new Map<string, number>()
-  for (const { access, spaFallback } of [...behaviors, defaultBehavior]) {
-    const path = spaFallback ?? defaultBehavior.spaFallback ?? ''
-    const key = path.startsWith('/') ? path : `/${path}`
-    if (path !== '') found.set(key, Math.max(found.get(key) ?? shownNever, levelFor(access)))
-  }
-  // Whoever is refused sees them.
-  const level = published.enabled && published.mode === 'website' ? shownToAll : shownNever
-  for (const { path } of published.errorPages)
-    if (path !== '') found.set(path.startsWith('/') ? path : `/${path}`, level)
-  return found
+/** Error pages that may be shown: the first of each status. Whoever is refused sees them, whatever is said about their own paths. */
+function pagesOf({ enabled, mode, errorPages }: Published): Published['errorPages'] {
+  if (!enabled || mode !== 'website') return []
+  const first = errorPages.filter(
+    ({ status }, index) => errorPages.findIndex(other => other.status === status) === index,
+  )
+  return first.map(page => ({ ...page, path: rooted(page.path) })).filter(({ path }) => path !== '')
 }
+
+const rooted = (path: string): string => (path === '' || path.startsWith('/') ? path : `/${path}`)
+
+interface Shows {
+  readonly after: readonly Element[]
+  readonly before: readonly Element[]
+  readonly pages: Published['errorPages']
+  readonly newPages: Published['errorPages']
+}
+
+/** Objects that are now shown for unknown paths or with errors, although their own paths are shown to fewer. */
+function openedElsewhere({ after, before, pages, newPages }: Shows): Pattern[] {
+  const refused = pages.find(({ status }) => status === 403)?.path
+  const isOpened = (path: string, level: number) =>
+    level > leastOf(before, objectAt(path)) &&
+    path !== refused &&
+    !before.some(
+      (one, index) => one.unknown === path && one.level >= level && isLeftSome(one.of, before.slice(0, index)),
+    )
+  const unknown = after.filter(
+    ({ unknown: path, level }, index) =>
+      path !== '' &&
+      isOpened(path, level) &&
+      isNew(index, { after, before }, former => former.unknown === path && former.level >= level),
+  )
+  const paths = newPages.filter(
+    ({ status, path }) =>
+      !pages.some(former => former.status === status && former.path === path) && isOpened(path, shownToAll),
+  )
+  return [...unknown.map(one => one.unknown), ...paths.map(({ path }) => path)].map(objectAt)
+}
+
+const objectAt = (path: string): Pattern => ({ type: 'glob', pattern: path })
+
+/** Whether an element decides about paths about which those decided before that are not the same in what matters. */
+function isNew(
+  index: number,
+  { after, before }: Pick<Shows, 'after' | 'before'>,
+  isSame: (former: Element) => boolean,
+): boolean {
+  const { of } = after[index]!
+  const earlier = after.slice(0, index)
+  // It never decides.
+  if (earlier.some(one => covers(one.of, of))) return false
+  for (const former of before) {
+    if (!overlap(former.of, of) || earlier.some(one => covers(one.of, former.of))) continue
+    if (!isSame(former)) return true
+    if (covers(former.of, of)) return false
+  }
+  return false
+}
+
+/** Whether earlier patterns leave some paths for certain. */
+const isLeftSome = (of: Pattern, earlier: readonly Element[]): boolean =>
+  earlier.every(one => !overlap(one.of, of) || (of.type === 'prefix' && headOf(one.of).length > headOf(of).length))
 
 /** Names of objects that are now shown for the folder they are in, although their own path may be closed. */
-function newIndexesOf(draft: Published, stored: Published, before: readonly Element[]): string[] {
+function newIndexesOf(after: readonly Element[], before: readonly Element[]): string[] {
   const closed = before.filter(({ level }) => level === shownNever)
-  const former = indexesOf(stored, closed)
-  return [...indexesOf(draft, closed)].flatMap(([name, level]) =>
-    level > (former.get(name) ?? shownNever) ? [name] : [],
-  )
-}
-
-function indexesOf(published: Published, closed: readonly Element[]): ReadonlyMap<string, number> {
-  const { defaultBehavior, behaviors } = published
-  const levelFor = levelsOf(published, shownRestricted)
-  const found = new Map<string, number>()
-  const all: readonly Behavior[] = [...behaviors, defaultBehavior]
-  for (const { access, indexDocument, pathPattern = everything } of all) {
-    const name = indexDocument ?? defaultBehavior.indexDocument ?? ''
+  const found = after.filter(({ of, level, index: name }, index) => {
     // A folder that is decided about as one is shown, or closed, with its index.
-    const isApart = closed.some(({ of }) => !isFolder(of) || !isFolder(pathPattern))
-    if (name !== '' && isApart) found.set(name, Math.max(found.get(name) ?? shownNever, levelFor(access)))
-  }
-  return found
+    const isApart = closed.some(one => !isFolder(one.of) || !isFolder(of))
+    return (
+      name !== '' &&
+      level > shownNever &&
+      isApart &&
+      isNew(index, { after, before }, former => former.index === name && former.level >= level)
+    )
+  })
+  return [...new Set(found.map(({ index }) => index))]
 }
 
 const isFolder = ({ type, pattern }: Pattern): boolean => type === 'prefix' && pattern.endsWith('/')
