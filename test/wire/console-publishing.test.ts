@@ -4,11 +4,13 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { PutBucketOwnershipControlsCommand } from '@aws-sdk/client-s3'
 import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { accessibilityFlaws, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
+import { createClient } from './sdk.ts'
 
 // Only a page that hangs takes so long.
 t.setTimeout(900_000)
@@ -534,10 +536,14 @@ if (withoutBrowser !== false) {
       .waitFor()
     await page.goBack()
 
+    const Rules = [{ ObjectOwnership: 'ObjectWriter' as const }]
+    const ownership = { Bucket: 'site', OwnershipControls: { Rules } }
+    await createClient(server).send(new PutBucketOwnershipControlsCommand(ownership))
     await page.getByRole('switch', { name: 'Block public access' }).check({ force: true })
     const closed = page.getByRole('alert').filter({ hasText: 'are refused (403) here' })
     await closed.getByText(shown).waitFor()
     await closed.getByText('The access rule “preset-public-read”').waitFor()
+    await closed.getByText('objects that everybody may read by theirs are refused (403) as well').waitFor()
     t.same(await accessibilityFlaws(page), [])
     t.equal((await fetchSite('/site/index.html')).status, 200, 'it is told before it is saved')
     await page.getByRole('button', { name: 'Save' }).click()

@@ -146,7 +146,8 @@ if (withoutBrowser !== false) {
 
     const everywhere = page.getByLabel('Block public access in every bucket')
     await everywhere.click({ force: true })
-    await page.getByText('Nothing is open to everybody now').waitFor()
+    await page.getByText('No bucket and no website is open to everybody now').waitFor()
+    await page.getByText('objects that everybody may read by theirs are refused (403) as well').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
     for (let index = 0; index < 12; index++) {
       const name = `open-${String(index).padStart(2, '0')}`

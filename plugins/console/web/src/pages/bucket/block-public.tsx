@@ -85,18 +85,29 @@ function Closes({ bucket }: { bucket: string }) {
   const { data, error } = useQuery({
     queryKey: ['access-rules', bucket, 'closes'],
     queryFn: async ({ signal }) => {
-      const { openings } = await call('getAccessRules', { params: { bucket }, signal })
-      return openings.filter(({ blocked }) => !blocked)
+      const { openings, objectLists, blockPublic } = await call('getAccessRules', { params: { bucket }, signal })
+      return { open: openings.filter(({ blocked }) => !blocked), hasLists: objectLists && !blockPublic }
     },
     staleTime: 0,
   })
   if (error instanceof Problem && error.status === 403) return <Text size="sm">{words.closesUnknown}</Text>
   if (error !== null) return <ProblemAlert error={error} />
   if (data === undefined) return null
-  if (data.length === 0) return <Text size="sm">{words.closesNothing}</Text>
+  const { open, hasLists } = data
+  // Which objects have one that opens them only reading all of them would tell.
+  const ofObjects = hasLists && <Text size="sm">{words.closesObjectLists}</Text>
+  if (open.length === 0) {
+    return (
+      <>
+        <Text size="sm">{words.closesNothing}</Text>
+        {ofObjects}
+      </>
+    )
+  }
   return (
     <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={words.closesTitle}>
-      <Openings bucket={bucket} openings={data} />
+      <Openings bucket={bucket} openings={open} />
+      {ofObjects}
     </Alert>
   )
 }

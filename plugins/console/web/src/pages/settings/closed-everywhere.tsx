@@ -60,6 +60,7 @@ export function ClosedEverywhere() {
       <Names title={words.closedBuckets} found={buckets.data} />
       {sites.data !== undefined && <Names title={words.closedSites} found={sites.data} />}
       {!mayManage && <Text size="sm">{words.closedSitesUnknown}</Text>}
+      <Text size="sm">{words.closesObjectLists}</Text>
     </Alert>
   )
 }

@@ -82,7 +82,10 @@ export const accessRules = {
   ifRestrictions: ', within its restrictions',
   more: (count: number) => `${formatCount(count)} more actions`,
   closesTitle: 'When you save this, requests without credentials are refused (403) here:',
-  closesNothing: 'Nothing opens this bucket to everybody now, so nobody is refused by it.',
+  closesNothing:
+    'No access rule, policy or distribution opens this bucket to everybody now, nor does its access control list.',
+  closesObjectLists:
+    'Access control lists of single objects count in this bucket: objects that everybody may read by theirs are refused (403) as well.',
   opensUnknown:
     'What it keeps closed you may not see: rules, policies and distributions that let everybody in take effect at once.',
   closesUnknown:

@@ -47,7 +47,9 @@ export const server = {
     'What policies, rules, access control lists and distributions open to everybody is open at once, without credentials, in every bucket that has no block of its own.',
   opensConfirm: 'Yes, block no longer',
   closesTitle: 'When you save this, nobody gets in without credentials any more (403):',
-  closesNothing: 'Nothing is open to everybody now, so nobody is refused by it.',
+  closesNothing: 'No bucket and no website is open to everybody now.',
+  closesObjectLists:
+    'In buckets where access control lists of single objects count, objects that everybody may read by theirs are refused (403) as well.',
   closedBuckets: 'Buckets that everybody may read, list or write now, at least in part:',
   closedSites: 'Websites that everybody may open now:',
   closedSitesUnknown: 'Which websites stop you may not see: those that everybody may open answer 403.',
