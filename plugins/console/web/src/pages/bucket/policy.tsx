@@ -2,7 +2,7 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { call, callTagged, type Tagged } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { CheckedPolicy } from '../../parts/checked-policy.tsx'
@@ -36,6 +36,7 @@ export function Policy({ bucket }: { bucket: string }) {
   const params = { bucket }
   const queryClient = useQueryClient()
   const mayChange = useRights(bucket).has('s3:PutBucketPolicy')
+  const [isTyped, setTyped] = useState(false)
   const load = async (signal: AbortSignal): Promise<Tagged<object | undefined>> => {
     try {
       return await callTagged('getBucketPolicy', { params, signal })
@@ -49,7 +50,7 @@ export function Policy({ bucket }: { bucket: string }) {
       <StoredDocument queryKey={['bucket-policy', bucket]} load={load}>
         {({ document, etag }, reload) =>
           mayChange ? (
-            <Editor bucket={bucket} document={document} etag={etag} onChanged={reload} />
+            <Editor bucket={bucket} document={document} etag={etag} onTyped={setTyped} onChanged={reload} />
           ) : (
             <Shown bucket={bucket} document={document} />
           )
@@ -58,6 +59,7 @@ export function Policy({ bucket }: { bucket: string }) {
       <Stack>
         <SimpleAccess
           bucket={bucket}
+          isPolicyTyped={isTyped}
           onChanged={() => queryClient.invalidateQueries({ queryKey: ['bucket-policy', bucket] })}
         />
         <Section title={texts.simulator.title}>
@@ -79,15 +81,22 @@ interface EditorProps {
   /** Undefined where the bucket has no policy. */
   readonly document: object | undefined
   readonly etag: string | undefined
+  /** Told whether something is typed that is not saved. */
+  readonly onTyped: (isTyped: boolean) => void
   readonly onChanged: () => Promise<void>
 }
 
-function Editor({ bucket, document, etag, onChanged }: EditorProps) {
+function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const params = { bucket }
   const queryClient = useQueryClient()
   const given = etag === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: etag }
   const initial = JSON.stringify(document ?? templateOf(bucket), undefined, 2)
   const [text, setText] = useState(initial)
+  const isTyped = text !== initial
+  useEffect(() => {
+    onTyped(isTyped)
+    return () => onTyped(false)
+  }, [isTyped, onTyped])
   const isExample = document === undefined && text === initial
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
@@ -134,7 +143,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
         {...(isExample && { example: texts.policies.example })}
       />
       <Group>
-        <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={text === initial}>
+        <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={!isTyped}>
           {texts.common.save}
         </Button>
         {document !== undefined && mayDelete && (
@@ -142,7 +151,7 @@ function Editor({ bucket, document, etag, onChanged }: EditorProps) {
             {texts.bucket.removePolicy}
           </Button>
         )}
-        <Unsaved isDirty={text !== initial} />
+        <Unsaved isDirty={isTyped} />
       </Group>
       {question}
       {isRemoving && (

@@ -24,11 +24,13 @@ type Rule = Answer<'getBucketAccess'>['rules'][number]
 
 export interface SimpleAccessProps {
   readonly bucket: string
+  /** Whether something is typed in the policy beside it, which is read anew after a change. */
+  readonly isPolicyTyped: boolean
   /** Told when the policy has changed. */
   readonly onChanged: () => Promise<void>
 }
 
-export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
+export function SimpleAccess({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
   const params = { bucket }
   const queryClient = useQueryClient()
   const mayChange = useRights(bucket).has('s3:PutBucketPolicy')
@@ -66,7 +68,7 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
           </Table.Tbody>
         </Table>
       )}
-      {mayChange && <Allow bucket={bucket} onChanged={changed} />}
+      {mayChange && <Allow bucket={bucket} isPolicyTyped={isPolicyTyped} onChanged={changed} />}
       {mayChange && data !== undefined && data.rules.length > 1 && (
         <Group>
           <Button variant="light" color="red" size="compact-md" onClick={() => setRemoved('all')}>
@@ -82,13 +84,16 @@ export function SimpleAccess({ bucket, onChanged }: SimpleAccessProps) {
           onClose={() => setRemoved(undefined)}
         >
           <Text size="sm">{words.removeText}</Text>
+          {isPolicyTyped && draftLost}
         </ConfirmDeletion>
       )}
     </Section>
   )
 }
 
-function Allow({ bucket, onChanged }: SimpleAccessProps) {
+const draftLost = <Text size="sm">{words.draftLost}</Text>
+
+function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
   const [prefix, setPrefix] = useState('')
   const [preset, setPreset] = useState<Preset>('download-list')
   const { ask, question } = useOpenQuestion()
@@ -102,7 +107,8 @@ function Allow({ bucket, onChanged }: SimpleAccessProps) {
   const { element, unsaid } = useBesideFields(applying.error)
   const open = async () => {
     const objects = prefix === '' ? opening.everyObject : opening.objectsBelow(prefix)
-    if (await ask([{ verbs: words.verbs[preset], objects }])) applying.mutate()
+    const more = isPolicyTyped && draftLost
+    if (await ask([{ verbs: words.verbs[preset], objects }], { more })) applying.mutate()
   }
   return (
     <>

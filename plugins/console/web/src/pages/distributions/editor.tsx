@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@man
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type FormEvent, lazy, Suspense, useMemo, useRef, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import { needsOf } from '../../app/cache-tabs.ts'
 import type { DistributionTab } from '../../app/distribution-tabs.ts'
@@ -83,7 +83,6 @@ function StoredDistribution({ id }: { id: string }) {
     <>
       {failure}
       <Editor
-        key={data.etag}
         stored={data}
         warnings={warnings}
         tab={tab}
@@ -130,6 +129,15 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
     message: words.saved(id),
     stale: [['distributions']],
     reload: onSaved,
+  })
+  const drawn = useRef(etag)
+  // Drawn anew is the draft alone: forms of their own beside it keep what is typed there.
+  useLayoutEffect(() => {
+    if (drawn.current === etag) return
+    drawn.current = etag
+    form.setInitialValues(draftOf(stored))
+    form.reset()
+    if (saving.isError) saving.reset()
   })
   const panels = useRef<HTMLDivElement>(null)
   const unsaid = useUnsaid(panels, saving.error)
@@ -262,7 +270,7 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
           {/* The browser knows only the fields that are open: the server looks at all. */}
-          <form noValidate onSubmit={onSave}>
+          <form key={stored.etag} noValidate onSubmit={onSave}>
             {panel}
           </form>
         </Tabs.Panel>

@@ -45,6 +45,7 @@ export const simpleAccess = {
   remove: (keys: string) => `Stop allowing ${keys}`,
   removeTitle: (keys: string) => `Nothing of ${keys} for everybody?`,
   removeText: 'The statements that allowed it are taken out of the policy. Users keep what their own policies allow.',
+  draftLost: 'What is typed in the policy and not saved is lost. To keep it, cancel this, and save it first.',
   removeAll: 'Remove all',
   removeAllTitle: 'Nothing of this bucket for everybody?',
 }
