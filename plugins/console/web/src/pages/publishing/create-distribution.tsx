@@ -13,9 +13,9 @@ import { TagsInput } from '../../parts/tags-input.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
+import { openedBy } from '../distributions/opened.ts'
 
 const words = texts.distributions
-const opening = texts.accessRules
 
 const behaviors = {
   website: { indexDocument: 'index.html' },
@@ -77,18 +77,12 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     })
     const isNewGroup = asksKeyGroup && form.getValues().keyGroup === ''
     // What the server would refuse it refuses before a question is asked or a key is made.
-    const { warnings = [] } = await call('createDistribution', {
+    const planned = await call('createDistribution', {
       query: { dryRun: true },
       body: bodyOf(isNewGroup ? { access: 'deny' } : signedBy(form.getValues().keyGroup)),
     })
-    if (kind !== 's3' && access === 'public') {
-      const effect = {
-        verbs: opening.presetVerbs['public-read'],
-        objects: prefix === '' ? opening.everyObjectOf(origin.bucket) : opening.objectsBelow(`${prefix}/`),
-        ...(aliases.length > 0 && { limits: opening.atDomains(new Intl.ListFormat('en').format(aliases)) }),
-      }
-      if (!(await ask([effect], { more: <Warnings warnings={warnings} /> }))) return 'declined'
-    }
+    const more = <Warnings warnings={planned.warnings ?? []} />
+    if (!(await ask(openedBy(planned, { ...planned, enabled: false }), { more }))) return 'declined'
     const body = bodyOf(asksKeyGroup ? signedBy(await keyGroupOf(id.trim())) : {})
     const made = await call('createDistribution', { body })
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })
