@@ -1,6 +1,7 @@
-/** A key that is shown once: to be copied, or downloaded in the form that AWS's tools read. */
+/** Secrets that are shown once: to be copied, or a key downloaded in the form that AWS's tools read. */
 import { Alert, Button, CopyButton, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
 import type { S3Place } from '../api/session.ts'
 import { useSignedIn } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
@@ -17,8 +18,42 @@ export interface SecretOnceProps {
 
 export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
   const { s3 } = useSignedIn()
-  useFocusBack()
   const file = `[default]\naws_access_key_id = ${accessKey}\naws_secret_access_key = ${secretKey}\n`
+  const download = (
+    <Button
+      variant="default"
+      onClick={() => saveAs('credentials', file)}
+      leftSection={<IconDownload size={16} aria-hidden />}
+    >
+      {texts.secrets.download}
+    </Button>
+  )
+  return (
+    <ShownOnce title={texts.secrets.title} text={texts.secrets.onlyNow} more={download} onClose={onClose}>
+      <Secret label={texts.signIn.accessKey} value={accessKey} />
+      <Secret label={texts.signIn.secretKey} value={secretKey} />
+      {s3 !== undefined && (
+        <>
+          <Secret label={texts.secrets.endpoint} value={s3.endpoint} />
+          <Secret label={texts.secrets.region} value={s3.region} />
+          <Copyable label={texts.secrets.environment} text={environmentWithKey(accessKey, secretKey, s3)} />
+        </>
+      )}
+    </ShownOnce>
+  )
+}
+
+export interface ShownOnceProps {
+  readonly title: string
+  readonly text: string
+  /** Beside the button that closes it. */
+  readonly more?: ReactNode
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+export function ShownOnce({ title, text, more, onClose, children }: ShownOnceProps) {
+  useFocusBack()
   return (
     <Modal
       opened
@@ -28,27 +63,13 @@ export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
       closeOnEscape={false}
       withCloseButton={false}
       size="lg"
-      title={texts.secrets.title}
+      title={title}
     >
       <Stack>
-        <Alert color="orange">{texts.secrets.onlyNow}</Alert>
-        <Secret label={texts.signIn.accessKey} value={accessKey} />
-        <Secret label={texts.signIn.secretKey} value={secretKey} />
-        {s3 !== undefined && (
-          <>
-            <Secret label={texts.secrets.endpoint} value={s3.endpoint} />
-            <Secret label={texts.secrets.region} value={s3.region} />
-            <Copyable label={texts.secrets.environment} text={environmentWithKey(accessKey, secretKey, s3)} />
-          </>
-        )}
+        <Alert color="orange">{text}</Alert>
+        {children}
         <Group justify="flex-end" className="dialog-buttons">
-          <Button
-            variant="default"
-            onClick={() => saveAs('credentials', file)}
-            leftSection={<IconDownload size={16} aria-hidden />}
-          >
-            {texts.secrets.download}
-          </Button>
+          {more}
           <Button onClick={onClose}>{texts.secrets.kept}</Button>
         </Group>
       </Stack>
@@ -56,7 +77,7 @@ export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
   )
 }
 
-function Secret({ label, value }: { label: string; value: string }) {
+export function Secret({ label, value }: { label: string; value: string }) {
   return (
     <Group align="flex-end" wrap="nowrap" gap="xs">
       <TextInput

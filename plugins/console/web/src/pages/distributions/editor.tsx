@@ -14,6 +14,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { useSaving } from '../../parts/saved-form.tsx'
+import { Secret, ShownOnce } from '../../parts/secret-once.tsx'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { StaysInTabs, Unsaved } from '../../parts/unsaved.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
@@ -27,7 +28,7 @@ import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
 import { openedBy } from './opened.ts'
-import { Restrictions } from './restrictions.tsx'
+import { type OriginSecret, Restrictions } from './restrictions.tsx'
 import { TestRequest } from './test-request.tsx'
 
 const words = texts.distributions
@@ -53,6 +54,7 @@ function StoredDistribution({ id }: { id: string }) {
     refetchOnMount: 'always',
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
+  const [secret, setSecret] = useState<OriginSecret>()
   const { tab = 'general' } = useSearch({ from: '/inside/distributions/$id' })
   const navigate = useNavigate()
   const choose = (chosen: DistributionTab) =>
@@ -91,7 +93,16 @@ function StoredDistribution({ id }: { id: string }) {
           setWarnings(saved?.warnings ?? [])
           await stored.refetch()
         }}
+        onRotated={made => {
+          setSecret(made)
+          void stored.refetch()
+        }}
       />
+      {secret !== undefined && (
+        <ShownOnce title={words.newSecret} text={words.newSecretText(secret.name)} onClose={() => setSecret(undefined)}>
+          <Secret label={secret.name} value={secret.value} />
+        </ShownOnce>
+      )}
     </>
   )
 }
@@ -102,9 +113,10 @@ interface EditorProps {
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
   readonly onSaved: (saved?: Distribution) => Promise<void>
+  readonly onRotated: (secret: OriginSecret) => void
 }
 
-function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
+function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProps) {
   const { id, etag } = stored
   const form = useDraftForm(draftOf(stored))
   const [isSigning, setSigning] = useState(false)
@@ -193,7 +205,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved }: EditorProps) {
               tab={tab}
               onTab={onTab}
               onSave={save}
-              onRotated={() => void onSaved()}
+              onRotated={onRotated}
             />
           </div>
         </Stack>
@@ -228,7 +240,7 @@ interface SectionsProps {
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
   readonly onSave: (event?: FormEvent<HTMLFormElement>) => void
-  readonly onRotated: () => void
+  readonly onRotated: (secret: OriginSecret) => void
 }
 
 /** Tabs that are no part of the draft: what they change they change at once. */

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, CopyButton, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -14,16 +14,21 @@ const words = texts.distributions
 const sourceIp = 'restrictions.sourceIp'
 const rate = 'restrictions.rateLimit'
 
-export function Restrictions({ id, onRotated }: { id: string; onRotated: () => void }) {
+export type OriginSecret = Answer<'rotateOriginSecret'>
+
+export interface RestrictionsProps {
+  readonly id: string
+  /** The editor is drawn anew after that, so what is shown once is shown outside of it. */
+  readonly onRotated: (secret: OriginSecret) => void
+}
+
+export function Restrictions({ id, onRotated }: RestrictionsProps) {
   const form = useDraft()
   const [isRotating, setRotating] = useState(false)
-  const [secret, setSecret] = useState<Answer<'rotateOriginSecret'>>()
   const { requestsPerSecond, burst } = form.values.restrictions.rateLimit
   const header = form.getInputProps('restrictions.originSecretHeader.name')
-  const rotate = async () => {
-    setSecret(await call('rotateOriginSecret', { params: { id }, body: { keepPreviousFor: '24h' } }))
-    onRotated()
-  }
+  const rotate = async () =>
+    onRotated(await call('rotateOriginSecret', { params: { id }, body: { keepPreviousFor: '24h' } }))
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
@@ -46,24 +51,16 @@ export function Restrictions({ id, onRotated }: { id: string; onRotated: () => v
       {/* One that is not saved yet has no value to replace. */}
       {header.value !== '' && !form.isDirty('restrictions.originSecretHeader.name') && (
         <Group>
-          <Button variant="default" onClick={() => setRotating(true)}>
+          <Button variant="default" disabled={form.isDirty()} onClick={() => setRotating(true)}>
             {words.rotateSecret}
           </Button>
+          {/* It would be lost: the distribution is another one with the new value. */}
+          {form.isDirty() && (
+            <Text size="sm" c="dimmed">
+              {words.rotateUnsaved}
+            </Text>
+          )}
         </Group>
-      )}
-      {secret !== undefined && (
-        <Alert color="orange" title={words.newSecret(secret.name)}>
-          <Group>
-            <Code>{secret.value}</Code>
-            <CopyButton value={secret.value}>
-              {({ copied, copy }) => (
-                <Button size="compact-sm" variant="default" onClick={copy}>
-                  {copied ? texts.common.copied : texts.common.copy}
-                </Button>
-              )}
-            </CopyButton>
-          </Group>
-        </Alert>
       )}
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <NumberInput label={words.rate} min={1} {...form.getInputProps(`${rate}.requestsPerSecond`)} />

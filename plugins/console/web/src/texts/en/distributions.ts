@@ -126,7 +126,10 @@ export const distributions = {
   rotateSecret: 'New value',
   rotateTitle: 'A new value for the header?',
   rotateText: 'The old one works for another 24 hours, so that the proxy can be changed.',
-  newSecret: (name: string) => `The new value of ${name}. It is shown once.`,
+  rotateUnsaved: 'First save what you have changed.',
+  newSecret: 'New value for the header',
+  newSecretText: (name: string) =>
+    `The value of ${name} is shown once. Copy it now, and give it to the proxy in front: the old one works for another 24 hours.`,
   rate: 'Requests a second, on average (empty: no limit)',
   burst: 'At once (empty: as many)',
   per: 'Counted',
