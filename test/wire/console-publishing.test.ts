@@ -573,6 +573,11 @@ if (withoutBrowser !== false) {
     await page.getByRole('row', { name: new RegExp(`^${host} .*enabled Disable`) }).waitFor()
     // Whatever the row says: it opens what it would open now.
     await page.getByRole('button', { name: 'Disable open', exact: true }).click()
+    const disables = page.getByRole('dialog', { name: 'Disable open?' })
+    await disables.getByText('Every request to open.example.test is answered 403 until it is enabled again.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    t.match(await admin.call('GET', '/distributions/open'), { enabled: true }, 'nothing goes off without an answer')
+    await disables.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('button', { name: 'Enable open', exact: true }).click()
     const opens = page.getByRole('dialog', { name: 'Open this to everybody?' })
     await opens.getByText('every object of the bucket site').waitFor()

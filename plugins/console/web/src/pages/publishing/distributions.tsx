@@ -35,21 +35,26 @@ export function DistributionList({ bucket }: { bucket?: string }) {
   const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Distribution>()
+  const [disabled, setDisabled] = useState<Distribution>()
   const { ask, question } = useOpenQuestion()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
-  const toggle = async ({ id, enabled }: Distribution) => {
+  /** The row may be old: everything but the switch stays as it is now. */
+  const change = async ({ id }: Distribution, enabled: boolean) => {
     const params = { id }
+    const current = await call('getDistribution', { params })
+    const body = { ...current, enabled }
+    if (!(await ask(openedBy(body, current)))) return
+    await call('putDistribution', { params, body, ifMatch: current.etag })
+  }
+  const enable = async (distribution: Distribution) => {
     try {
-      // The row may be old: everything but the switch stays as it is now.
-      const current = await call('getDistribution', { params })
-      const body = { ...current, enabled: !enabled }
-      if (!(await ask(openedBy(body, current)))) return
-      await call('putDistribution', { params, body, ifMatch: current.etag })
+      await change(distribution, true)
     } catch (error) {
       notifyFailure(error)
     }
     await refresh()
   }
+  const toggle = (of: Distribution) => (of.enabled ? setDisabled(of) : void enable(of))
   return (
     <>
       <ListPage
@@ -74,6 +79,17 @@ export function DistributionList({ bucket }: { bucket?: string }) {
       {question}
       {isCreating && (
         <CreateDistribution {...(bucket !== undefined && { bucket })} onClose={() => setCreating(false)} />
+      )}
+      {disabled !== undefined && (
+        <ConfirmDeletion
+          title={texts.publishing.disableTitle(disabled.id)}
+          action={texts.common.disable}
+          onConfirm={() => change(disabled, false)}
+          onDone={refresh}
+          onClose={() => setDisabled(undefined)}
+        >
+          <Text size="sm">{texts.publishing.disableText(disabled.aliases.join(', '))}</Text>
+        </ConfirmDeletion>
       )}
       {deleted !== undefined && (
         <ConfirmDeletion

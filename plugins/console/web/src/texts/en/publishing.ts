@@ -14,6 +14,8 @@ export const publishing = {
       : `Without a proxy: the server listens on port ${port}. The name must resolve to it. Behind a proxy or a port mapping the port is theirs.`,
   origin: 'Origin',
   mode: 'Mode',
+  disableTitle: (id: string) => `Disable ${id}?`,
+  disableText: (domains: string) => `Every request to ${domains} is answered 403 until it is enabled again.`,
   deleteTitle: (id: string) => `Delete ${id}?`,
   deleteText: (domains: string) => `From then on nothing answers at ${domains}. The bucket and its objects stay.`,
   certificates: 'Certificates',
