@@ -6,7 +6,7 @@
  * | `manifest.json` | format, version, time and deployment; salt; digests of the other files, and their authentication code |
  * | `iam.bin` | users, groups, access keys with their secrets, as sealed JSON |
  * | `policies.json` | named policies by name |
- * | `config.json` | settings by subsystem; of a secret `{"sealed": …}` |
+ * | `config.json` | settings by subsystem; of one that has a secret in it `{"sealed": …}` (older releases: if all of it is secret) |
  * | `buckets/<name>.json` | settings of a bucket |
  * | `documents/<part>.json` | documents of a plugin by id, one file for each part, also an empty one; of a secret `{"sealed": …}` |
  */
@@ -14,7 +14,7 @@ import { hash } from 'node:crypto'
 import type { MaybePromise, Random } from 'svc/kernel'
 import { excessOf } from 'svc/plugins/admin/api'
 import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
-import { maskedValue, type SettingsMap } from 'svc/plugins/settings/api'
+import type { SettingsMap } from 'svc/plugins/settings/api'
 import type { Directory } from 'svc/plugins/users/api'
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -81,7 +81,7 @@ export interface PackOptions extends RootCredentials {
   readonly server: string
   readonly nowMs: number
   readonly random: Random
-  /** `settings` with secrets masked, which shows which of them are secrets. */
+  /** `settings` with secrets masked: what is not the same in both holds a secret, perhaps in a part only, such as the query of a URL. */
   readonly masked: SettingsMap
   /** Schemas of the parts, which show which fields are secrets. */
   readonly schemas: ReadonlyMap<string, TSchema>
@@ -98,8 +98,8 @@ export async function packArchive({ directory, settings, buckets, parts }: Archi
   const iam = { users: fromMap(users), groups: fromMap(groups), accessKeys: fromMap(accessKeys) }
   const config = Object.entries(settings).map(([name, values]) => {
     const shown = Object.entries(values).map(([key, text]) => {
-      const isSecret = masked[name]?.[key] === maskedValue && text !== maskedValue
-      return [key, isSecret ? { sealed: sealText(text, settingContext(name, key)).toString('base64') } : text]
+      const isShown = masked[name]?.[key] === text
+      return [key, isShown ? text : { sealed: sealText(text, settingContext(name, key)).toString('base64') }]
     })
     return [name, Object.fromEntries(shown)]
   })

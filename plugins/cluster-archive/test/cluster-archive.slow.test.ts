@@ -23,6 +23,7 @@ t.teardown(source.stop)
 const target = await startAdmin()
 t.teardown(target.stop)
 const secretOfTarget = 'secret-of-a-webhook'
+const secretQuery = 'secret-in-a-query'
 
 const changed = async (bytes: Buffer, change: (files: Map<string, Buffer>) => void) => {
   const files = await readZip(bytes)
@@ -50,7 +51,7 @@ async function fill({ kernel, signed }: TestAdmin) {
     policy: { Version: '2012-10-17', Statement: [reads] },
   })
   await call('PATCH', '/config/notify_webhook:hook', {
-    settings: { enable: 'on', endpoint: 'http://127.0.0.1:9/', auth_token: secretOfTarget },
+    settings: { enable: 'on', endpoint: `http://127.0.0.1:9/?token=${secretQuery}`, auth_token: secretOfTarget },
   })
   await call('PATCH', '/config/api', { settings: { requests_max: '77' } })
   await call('POST', '/buckets', { name: 'photos', versioning: true, objectLock: true, quotaBytes: 1_000_000 })
@@ -84,9 +85,11 @@ t.test('the archive has all sections, and no readable secret', async t => {
     'policies.json',
   ])
   const all = Buffer.concat([...files.values()]).toString('latin1')
-  for (const secret of [userSecret, 'secret-of-anns-key', secretOfTarget, rootPassword]) t.notOk(all.includes(secret))
+  for (const secret of [userSecret, 'secret-of-anns-key', secretOfTarget, secretQuery, rootPassword]) {
+    t.notOk(all.includes(secret))
+  }
   t.match(JSON.parse(files.get('config.json')!.toString()), {
-    'notify_webhook:hook': { auth_token: { sealed: String } },
+    'notify_webhook:hook': { auth_token: { sealed: String }, endpoint: { sealed: String } },
     api: { requests_max: '77' },
   })
   t.match(JSON.parse(files.get('buckets/photos.json')!.toString()), {
