@@ -175,6 +175,23 @@ if (withoutBrowser !== false) {
     t.match(await admin.call('GET', '/access/block-public'), { enabled: true })
     await admin.call('PUT', '/access/block-public', { enabled: false })
     t.same(flaws, [])
+
+    // Who may list one bucket alone, which is not open.
+    await admin.call('POST', '/buckets', { name: 'own' })
+    await admin.putPolicy(
+      'helper',
+      { Action: ['admin:GetConfig', 'admin:ConfigUpdate'], Resource: ['*'] },
+      { Action: ['s3:ListBucket', 's3:GetBucketPolicyStatus'], Resource: ['arn:aws:s3:::own'] },
+    )
+    const { secretAccessKey } = await admin.createUser('hel', { policyNames: ['helper'] })
+    const { page: helper, flaws: helperFlaws } = await browser.open(t)
+    await signIn(helper, '/settings', 'hel', secretAccessKey)
+    await helper.getByLabel('Block public access in every bucket').click({ force: true })
+    const unseen = helper.getByRole('alert').filter({ hasText: 'Nothing that you may see is open to everybody now.' })
+    await unseen.getByText('Which buckets are open you may not see of all').waitFor()
+    await unseen.getByText('Which websites stop you may not see').waitFor()
+    t.same(await accessibilityFlaws(helper), [])
+    t.same(helperFlaws, [])
   })
 
   t.test('settings that may exist several times are added, and shown to be filled in', async t => {

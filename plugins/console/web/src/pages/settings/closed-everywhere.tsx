@@ -17,16 +17,24 @@ interface Found {
   readonly names: readonly string[]
   /** There are more than were read. */
   readonly hasMore: boolean
+  /** The caller may not see of all of them whether they are open. */
+  readonly isPartial: boolean
 }
 
 export function ClosedEverywhere() {
   const mayManage = useMay('admin:ManageDistributions')
+  // Others get only the buckets that they may list.
+  const mayListAll = useMay('s3:ListAllMyBuckets')
   const buckets = useQuery({
     queryKey: ['buckets', 'closed-everywhere'],
     queryFn: ({ signal }) =>
       collect(async cursor => {
         const { items, nextCursor } = await call('listBuckets', { query: { cursor, limit: pageSize }, signal })
-        return { names: items.filter(({ public: isPublic }) => isPublic).map(({ name }) => name), nextCursor }
+        return {
+          names: items.filter(({ public: isPublic }) => isPublic).map(({ name }) => name),
+          isPartial: items.some(({ public: isPublic }) => isPublic === undefined),
+          nextCursor,
+        }
       }),
     staleTime: 0,
   })
@@ -42,7 +50,8 @@ export function ClosedEverywhere() {
             mode === 'website' &&
             [defaultBehavior, ...behaviors].some(({ access = 'public' }) => access === 'public'),
         )
-        return { names: open.map(({ id, aliases }) => texts.buckets.deleteStopped(id, aliases.join(', '))), nextCursor }
+        const names = open.map(({ id, aliases }) => texts.buckets.deleteStopped(id, aliases.join(', ')))
+        return { names, isPartial: false, nextCursor }
       }),
     enabled: mayManage,
     staleTime: 0,
@@ -50,14 +59,17 @@ export function ClosedEverywhere() {
   const error = buckets.error ?? sites.error
   if (error !== null) return <ProblemAlert error={error} />
   if (buckets.data === undefined || (mayManage && sites.data === undefined)) return null
+  const hasUnseenBuckets = !mayListAll || buckets.data.isPartial
   const isNothing = isEmpty(buckets.data) && (sites.data === undefined || isEmpty(sites.data))
+  const isAllSeen = mayManage && !hasUnseenBuckets
   return (
     <Alert
-      color={isNothing ? 'gray' : 'orange'}
+      color={isNothing && isAllSeen ? 'gray' : 'orange'}
       icon={<IconAlertTriangle aria-hidden />}
-      title={isNothing ? words.closesNothing : words.closesTitle}
+      title={isNothing ? (isAllSeen ? words.closesNothing : words.closesUnseen) : words.closesTitle}
     >
       <Names title={words.closedBuckets} found={buckets.data} />
+      {hasUnseenBuckets && <Text size="sm">{words.closedBucketsUnknown}</Text>}
       {sites.data !== undefined && <Names title={words.closedSites} found={sites.data} />}
       {!mayManage && <Text size="sm">{words.closedSitesUnknown}</Text>}
       <Text size="sm">{words.closesObjectLists}</Text>
@@ -68,17 +80,19 @@ export function ClosedEverywhere() {
 const isEmpty = ({ names, hasMore }: Found) => names.length === 0 && !hasMore
 
 async function collect(
-  read: (cursor: string) => Promise<{ readonly names: readonly string[]; readonly nextCursor: string }>,
+  read: (cursor: string) => Promise<Omit<Found, 'hasMore'> & { readonly nextCursor: string }>,
 ): Promise<Found> {
   const names: string[] = []
+  let isPartial = false
   let cursor = ''
   for (let pages = 0; pages < pagesMax; pages++) {
     const page = await read(cursor)
     names.push(...page.names)
+    isPartial ||= page.isPartial
     cursor = page.nextCursor
-    if (cursor === '') return { names, hasMore: false }
+    if (cursor === '') return { names, isPartial, hasMore: false }
   }
-  return { names, hasMore: true }
+  return { names, isPartial, hasMore: true }
 }
 
 function Names({ title, found }: { title: string; found: Found }) {

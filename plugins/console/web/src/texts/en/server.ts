@@ -48,9 +48,11 @@ export const server = {
   opensConfirm: 'Yes, block no longer',
   closesTitle: 'When you save this, nobody gets in without credentials any more (403):',
   closesNothing: 'No bucket and no website is open to everybody now.',
+  closesUnseen: 'Nothing that you may see is open to everybody now.',
   closesObjectLists:
     'In buckets where access control lists of single objects count, objects that everybody may read by theirs are refused (403) as well.',
   closedBuckets: 'Buckets that everybody may read, list or write now, at least in part:',
+  closedBucketsUnknown: 'Which buckets are open you may not see of all: those that everybody may use answer 403.',
   closedSites: 'Websites that everybody may open now:',
   closedSitesUnknown: 'Which websites stop you may not see: those that everybody may open answer 403.',
   closedMore: (count: number, hasMore: boolean) =>
