@@ -1,5 +1,5 @@
 /** Uploads, reads and deletes certificates. Every change is one transaction, and touches the document of the table in which threads look certificates up. */
-import { type Clock, isCatalogError } from 'svc/kernel'
+import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
 import {
   gatherUses,
   type StoredDocument,
@@ -9,7 +9,7 @@ import {
   type Uses,
   usedBy,
 } from 'svc/plugins/store/api'
-import type { TlsService } from 'svc/plugins/tls/api'
+import type { CertificateInfo, TlsService } from 'svc/plugins/tls/api'
 import type {
   Certificate,
   CertificateIssuer,
@@ -21,7 +21,7 @@ import type {
 import { checkChain } from './chain.ts'
 import type { CertificateDocument, CertificateDocuments } from './documents.ts'
 import { certificatesErrors, noCertificate } from './errors.ts'
-import { uncovered } from './names.ts'
+import { covers, uncovered } from './names.ts'
 import { createOrders } from './orders.ts'
 import type { CertificateTable } from './table.ts'
 import { viewOfDocument, viewOfFile } from './view.ts'
@@ -31,6 +31,8 @@ import { createWishes } from './wishes.ts'
 export const certificatesMax = 2000
 const orderedHint =
   'it is ordered from a certificate authority, and renewed, not replaced. Choose another id, and name that in tls.certificate of the distribution.'
+/** A name that a wildcard stands for; any other name stands for itself. */
+const hostOf = (domain: string): string => domain.replace(/^\*\./, 'any.')
 /** Attempts of a change while users of the certificate change at the same time. */
 const attemptsMax = 10
 
@@ -38,7 +40,7 @@ export interface CertificatesOptions {
   readonly store: StoreService
   readonly documents: CertificateDocuments
   readonly tls: Pick<TlsService, 'certificates' | 'enabled'>
-  readonly table: Pick<CertificateTable, 'find'>
+  readonly table: Pick<CertificateTable, 'find' | 'withReplaced'>
   users(): readonly CertificateUser[]
   issuer(): CertificateIssuer | undefined
   readonly clock: Clock
@@ -100,12 +102,29 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     const served = new Map<string, string[]>()
     for (const user of users()) {
       for (const { domain } of await user.names()) {
-        const id = await presentedId(domain.replace(/^\*\./, 'any.'))
+        const id = await presentedId(hostOf(domain))
         if (id !== undefined) served.set(id, [...(served.get(id) ?? []), domain])
       }
     }
     return served
   }
+
+  /** The domains that get the certificate now, and would get none that is for them and in force with this one in its place. */
+  async function lostBy(id: string, successor: CertificateDocument): Promise<readonly string[]> {
+    const served = (await readServed()).get(id) ?? []
+    const find = await table.withReplaced(id, successor)
+    const lost: string[] = []
+    for (const domain of served) {
+      const host = hostOf(domain)
+      const found = await find(host)
+      const isServed = found !== undefined && !found.isExpired
+      if (!isServed && !tls.certificates().some(own => isFor(own, host))) lost.push(domain)
+    }
+    return lost
+  }
+
+  const isFor = ({ domains, notAfter }: CertificateInfo, host: string): boolean =>
+    clock.now() < Date.parse(notAfter) && domains.some(pattern => covers(pattern.toLowerCase(), host))
 
   function checked({ certificate, privateKey, comment }: CertificateUpload, createdMs: number): CertificateDocument {
     const chain = checkChain(certificate, privateKey, clock.now())
@@ -132,14 +151,14 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     decide: (
       document: StoredDocument<CertificateDocument>,
       users: readonly CertificateUse[],
-    ) => (tx: TransactionBuilder) => void,
+    ) => MaybePromise<(tx: TransactionBuilder) => void>,
   ): Promise<void> {
     const { etag } = await stored(id)
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const document = await stored(id)
       if (document.etag !== etag) break
       const uses = await readUses()
-      const fill = decide(document, uses.byId.get(id) ?? [])
+      const fill = await decide(document, uses.byId.get(id) ?? [])
       const isCommitted = await commit(tx => {
         fill(tx)
         uses.fence(tx)
@@ -182,8 +201,8 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       return get(id)
     },
 
-    async replace(id, upload, { ifMatch } = {}) {
-      await changeUsed(id, ({ value, etag }, found) => {
+    async replace(id, upload, { ifMatch, force = false } = {}) {
+      await changeUsed(id, async ({ value, etag }, found) => {
         if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw storeErrors.precondition_failed()
         if (value.source !== 'upload') {
           throw certificatesErrors.conflict(
@@ -196,6 +215,12 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
           if (missing.length === 0) continue
           throw certificatesErrors.invalid_certificate(
             `The certificate does not cover ${missing.join(', ')}, which ${name} needs it for.`,
+          )
+        }
+        const lost = force ? [] : await lostBy(id, document)
+        if (lost.length > 0) {
+          throw certificatesErrors.certificate_in_use(
+            `Visitors of ${lost.join(', ')} get "${id}" now, and would get no certificate that browsers accept.`,
           )
         }
         return tx => tx.put(certificates, id, document, { ifMatch: etag })

@@ -34,6 +34,8 @@ interface Table {
 export interface CertificateTable {
   find(serverName: string): MaybePromise<PresentedEntry | undefined>
   entries(): Promise<readonly TableEntry[]>
+  /** How it would find certificates with this document in the place of the stored one. */
+  withReplaced(id: string, document: CertificateDocument): Promise<CertificateTable['find']>
 }
 
 export interface TableOptions {
@@ -64,7 +66,7 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     }
     parsed = kept
     const entries = [...kept.values()].flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
-    current = { sequence, byId: new Map(entries.map(entry => [entry.id, entry])), byName: groupByName(entries) }
+    current = tableOf(sequence, entries)
     return current
   }
 
@@ -102,17 +104,32 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     return found === undefined ? undefined : { ...found, isExpired: !isValid(found) }
   }
 
+  async function preferredFor(name: string): Promise<readonly string[]> {
+    const preferred: string[] = []
+    for (const user of users()) {
+      const id = await user.preferred(name)
+      if (id !== undefined) preferred.push(id)
+    }
+    return preferred
+  }
+
   return {
     async find(name) {
-      const preferred: string[] = []
-      for (const user of users()) {
-        const id = await user.preferred(name)
-        if (id !== undefined) preferred.push(id)
-      }
+      const preferred = await preferredFor(name)
       return choose(await fresh(), name, preferred)
     },
     entries: async () => [...(await fresh()).byId.values()],
+    async withReplaced(id, document) {
+      const { sequence, byId } = await fresh()
+      const others = [...byId.values()].filter(entry => entry.id !== id)
+      const table = tableOf(sequence, [...others, ...[parseEntry(id, document)].filter(entry => entry !== undefined)])
+      return async name => choose(table, name, await preferredFor(name))
+    },
   }
+}
+
+function tableOf(sequence: number, entries: readonly TableEntry[]): Table {
+  return { sequence, byId: new Map(entries.map(entry => [entry.id, entry])), byName: groupByName(entries) }
 }
 
 function parseEntry(id: string, { chain, privateKey, createdMs }: CertificateDocument): TableEntry | undefined {

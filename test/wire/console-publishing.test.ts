@@ -798,8 +798,14 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a certificate comes from files, chosen or dropped, of which each may have any part', async t => {
-    const { page, flaws } = await browser.open(t)
-    const { chain: certificate, key: issuedKey } = createTestAuthority(temporaryFolder(t)).issue(['noted.example.test'])
+    const { page, flaws } = await browser.open(t, {}, /409 PUT .*certificates/)
+    const authority = createTestAuthority(temporaryFolder(t))
+    const { chain: certificate, key: issuedKey } = authority.issue(['noted.example.test'])
+    await admin.call('POST', '/distributions', {
+      id: 'noted',
+      aliases: ['noted.example.test'],
+      origin: { bucket: 'site' },
+    })
     await admin.call('POST', '/certificates', {
       id: 'noted',
       certificate,
@@ -853,6 +859,27 @@ if (withoutBrowser !== false) {
     }
     await dialog.getByText('The certificate and the key are below.').waitFor()
     t.same([await chain.inputValue(), await privateKey.inputValue()], [own, key])
+    await page.reload()
+
+    // A domain that gets it without naming it does not lose it without a question.
+    const other = authority.issue(['other.example.test'])
+    const domainsOf = async () => (await admin.call('GET', '/certificates/noted')).domains
+    await page.getByRole('button', { name: 'Replace noted' }).click()
+    await chain.fill(other.chain)
+    await privateKey.fill(other.key)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const question = page.getByRole('dialog', { name: 'Replace it all the same?' })
+    await question.getByText('Visitors of noted.example.test get "noted" now').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.same(await domainsOf(), ['noted.example.test'], 'nothing is stored')
+    t.equal(await chain.inputValue(), other.chain, 'the form stays')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await question.getByRole('button', { name: 'Replace' }).click()
+    await dialog.first().waitFor({ state: 'detached' })
+    t.same(await domainsOf(), ['other.example.test'])
+    await admin.call('DELETE', '/distributions/noted')
     t.same(flaws, [])
   })
 }

@@ -9,17 +9,33 @@ import {
   uploadOptions,
 } from '../certificate.ts'
 import { defineCommand } from '../command.ts'
+import { AdminError, conflictError } from '../errors.ts'
 
-export default defineCommand<Partial<UploadOptions>>({
+interface Options extends UploadOptions {
+  readonly force?: boolean
+}
+
+export default defineCommand<Partial<Options>>({
   name: 'dist cert replace',
   summary: 'Replaces an uploaded certificate and its key; open connections stay.',
+  description:
+    'The new one has to cover the names of the distributions that name the old one, and without --force those of the others that get it as well, unless another certificate does.',
   arguments: certificateArguments,
-  options: uploadOptions,
+  options: [
+    ...uploadOptions,
+    { flags: '--force', summary: 'also where domains would get no certificate that browsers accept' },
+  ],
   examples: ['svcctl dist cert replace home/site --cert fullchain.pem --key privkey.pem'],
-  async run(context, [alias, id], options) {
+  async run(context, [alias, id], { force = false, ...options }) {
     const body = await readUpload(context, options)
     const client = await context.connectAdmin(alias!)
-    const answer = await client.send({ operation: 'putCertificate', method: 'PUT', path: pathOf(id!), body })
+    const query = force ? [['force', 'true'] as const] : []
+    const answer = await client
+      .send({ operation: 'putCertificate', method: 'PUT', path: pathOf(id!), query, body })
+      .catch(error => {
+        if (!(error instanceof AdminError) || error.code !== 'certificate_in_use') throw error
+        throw conflictError(`${error.message} --force replaces it all the same.`)
+      })
     showCertificate(context, answer.body as Certificate)
     noteChain(context, body.certificate)
   },

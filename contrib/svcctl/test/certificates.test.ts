@@ -50,6 +50,15 @@ t.test('without its files, and with files that are none', async t => {
   t.match(outcome, { code: 1, stderr: /no unencrypted key/ })
 })
 
+t.test('one that is served is replaced by one for other domains only with --force', async t => {
+  t.equal((await run(['mb', 'home/pages'])).code, 0)
+  t.equal((await run(['dist', 'create', 'home/pages', '--bucket', 'pages', '--alias', 'served.test'])).code, 0)
+  t.equal((await run(['dist', 'cert', 'upload', 'home', 'served', ...files('served.test')])).code, 0)
+  const replace = ['dist', 'cert', 'replace', 'home', 'served', ...files('other.test')]
+  t.match(await run(replace), { code: 5, stderr: /Visitors of served\.test get "served" now.*--force replaces it/ })
+  t.match(await run([...replace, '--force']), { code: 0, stdout: /^names +other\.test$/m })
+})
+
 t.test('a chain without its intermediate is taken, and told of', async t => {
   files('issuer.test')
   const issuer = readFileSync(join(folder, 'chain.pem'), 'utf8')

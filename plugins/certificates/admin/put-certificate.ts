@@ -22,12 +22,20 @@ export default defineAdminOperation({
   summary: 'Replaces an uploaded certificate and its key. The next handshake gets the new one; open connections stay.',
   authorize: ['admin:ManageCertificates'],
   params: CertificateParameters,
+  query: Type.Object({
+    force: Type.Boolean({
+      default: false,
+      description:
+        'Also where domains of distributions that do not name it get it now, and would get none that browsers accept.',
+    }),
+  }),
   body: CertificateReplacement,
   response: Certificate,
   etag: true,
-  errors: ['certificate_not_found', 'conflict', 'invalid_certificate', 'precondition_failed'],
+  errors: ['certificate_in_use', 'certificate_not_found', 'conflict', 'invalid_certificate', 'precondition_failed'],
   uses: ['certificates'],
-  async handle({ params: { id }, body: { certificate, privateKey, comment }, ifMatch }, { certificates }) {
-    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }, { ifMatch }))
+  async handle({ params: { id }, query: { force }, body, ifMatch }, { certificates }) {
+    const { certificate, privateKey, comment } = body
+    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }, { ifMatch, force }))
   },
 })

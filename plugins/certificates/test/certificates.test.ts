@@ -179,7 +179,12 @@ t.test(
     const { items } = (await call('GET', '/certificates')).json
     t.match(items.find(({ id }: { id: string }) => id === 'exact').servedFor, [])
     t.match((await call('DELETE', '/certificates/wild')).json, { code: 'certificate_in_use', detail: /used by site/ })
-    const narrow = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
+    const lost = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
+    t.match(lost, {
+      status: 409,
+      json: { code: 'certificate_in_use', detail: /^Visitors of \*\.x\.test get "wild" now/ },
+    })
+    const narrow = await call('PUT', '/certificates/wild?force=true', uploadOf(undefined, exact))
     t.equal(narrow.status, 200, 'another that covers the name may take its place')
     const other = await call(
       'PUT',
@@ -196,6 +201,37 @@ t.test(
     uses.clear()
   },
 )
+
+t.test('served by matching alone: the names keep a certificate, unless it is forced', async t => {
+  for (const id of ['wild', 'exact']) await call('DELETE', `/certificates/${id}`)
+  const both = authority.issue(['a.x.test', '*.x.test'], { days: 100 })
+  const other = authority.issue(['other.test'], { days: 100 })
+  const replace = (by: typeof other, query = '') =>
+    call('PUT', `/certificates/matched${query}`, uploadOf(undefined, by))
+  await call('POST', '/certificates', uploadOf('matched', both))
+  t.match(await replace(other), {
+    status: 409,
+    json: { code: 'certificate_in_use', detail: /^Visitors of a\.x\.test, \*\.x\.test get "matched" now/ },
+  })
+  t.match(await find('a.x.test'), firstOf(both), 'nothing is changed')
+  const renewed = authority.issue(['a.x.test', '*.x.test'], { days: 100 })
+  t.equal((await replace(renewed)).status, 200, 'one that is for the same names')
+
+  const wild = authority.issue(['*.x.test'], { days: 100 })
+  await call('POST', '/certificates', uploadOf('wild', wild))
+  t.equal((await replace(other)).status, 200, 'another certificate is for them')
+  t.match(await find('a.x.test'), firstOf(wild))
+  await replace(renewed)
+  await call('DELETE', '/certificates/wild')
+
+  const forced = await replace(other, '?force=true')
+  t.match(forced, { status: 200, json: { servedFor: [], domains: ['other.test'] } })
+  t.equal(await find('a.x.test'), undefined)
+  uses.set('matched', ['other.test'])
+  t.match((await replace(renewed, '?force=true')).json, { code: 'invalid_certificate', detail: /which site needs/ })
+  uses.clear()
+  await call('DELETE', '/certificates/matched')
+})
 
 t.test('a use that begins beside a deletion or a replacement: one of the two is refused', async t => {
   const [store, sites] = [stores[0]!, shared.sites!]

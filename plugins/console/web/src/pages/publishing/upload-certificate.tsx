@@ -1,5 +1,7 @@
-import { Textarea, TextInput } from '@mantine/core'
+import { Text, Textarea, TextInput } from '@mantine/core'
 import { call } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PemFiles } from '../../parts/pem-files.tsx'
@@ -22,24 +24,31 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
       if (now.certificate !== before.certificate) form.clearFieldError('privateKey')
     },
   })
-  const upload = async () => {
-    const body = form.getValues()
-    if (replaced === undefined) await call('createCertificate', { body })
-    else {
-      const { id, etag } = replaced
-      await call('putCertificate', { params: { id }, body: { ...body, id }, ifMatch: etag })
+  const { ask, question } = useAskFirst()
+  /** Undefined where somebody has thought better of it. */
+  const replace = async ({ id, etag }: NonNullable<typeof replaced>) => {
+    const request = { params: { id }, body: { ...form.getValues(), id }, ifMatch: etag }
+    try {
+      return await call('putCertificate', request)
+    } catch (error) {
+      // Domains would be without one.
+      if (!(error instanceof Problem && error.code === 'certificate_in_use')) throw error
+      const text = <Text size="sm">{error.message}</Text>
+      if (!(await ask({ title: words.replaceAllTheSame, action: words.replaceCertificate, text }))) return undefined
+      return call('putCertificate', { ...request, query: { force: true } })
     }
-    await onDone()
   }
+  const upload = async () => {
+    const saved = await (replaced === undefined
+      ? call('createCertificate', { body: form.getValues() })
+      : replace(replaced))
+    if (saved === undefined) return 'declined'
+    await onDone()
+    return undefined
+  }
+  const title = replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced.id)
   return (
-    <FormDialog
-      title={replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced.id)}
-      submit={texts.common.save}
-      size="lg"
-      form={form}
-      onSubmit={upload}
-      onClose={onClose}
-    >
+    <FormDialog title={title} submit={texts.common.save} size="lg" form={form} onSubmit={upload} onClose={onClose}>
       {replaced === undefined && (
         <TextInput label={texts.common.name} required autoComplete="off" data-autofocus {...form.getInputProps('id')} />
       )}
@@ -68,6 +77,7 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
         {...form.getInputProps('privateKey')}
       />
       <TextInput label={texts.common.description} {...form.getInputProps('comment')} />
+      {question}
     </FormDialog>
   )
 }

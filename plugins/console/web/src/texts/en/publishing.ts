@@ -33,6 +33,7 @@ export const publishing = {
   uploadCertificate: 'Upload certificate',
   replaceCertificate: 'Replace',
   replaceTitle: (id: string) => `Replace certificate ${id}`,
+  replaceAllTheSame: 'Replace it all the same?',
   chain: 'Certificate chain (PEM, its own certificate first)',
   privateKey: 'Private key (PEM)',
   addProvider: 'Add DNS provider',
