@@ -1,5 +1,4 @@
 /** Certificates as the commands `dist cert …` send and show them. */
-import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from './admin/client.ts'
@@ -22,6 +21,8 @@ export interface Certificate {
   readonly fingerprint: string
   readonly comment: string
   readonly usedBy: readonly string[]
+  /** Of an upload. */
+  readonly warnings?: readonly string[]
   readonly acme?: {
     readonly directory: string
     readonly challenge?: string
@@ -33,7 +34,6 @@ export interface Certificate {
   }
 }
 
-const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Chains and keys have a few KiB. */
 const fileBytesMax = 256 * 1024
 const askedEveryMs = 250
@@ -57,18 +57,6 @@ export const uploadOptions: readonly OptionDeclaration[] = [
 
 export const pathOf = (id: string): string => `/certificates/${encodeName(id)}`
 
-/** Tells of a chain that many clients will not follow; the server takes it, because some authorities are known to all of them. */
-export function noteChain({ output }: Context, pem: string): void {
-  const [leaf, ...issuers] = pem.match(certificateBlock) ?? []
-  if (leaf === undefined || issuers.length > 0) return
-  const { subject, issuer } = new X509Certificate(leaf)
-  if (subject === issuer) return
-  const name = issuer.replaceAll('\n', ', ')
-  output.note(
-    `The chain is the leaf alone: clients that do not know its issuer (${name}) refuse it. Put the issuer's certificate behind it.`,
-  )
-}
-
 /** The body of an upload, from its files. */
 export async function readUpload(context: Context, { cert, key, comment = '' }: Partial<UploadOptions>) {
   if (cert === undefined || key === undefined) throw usageError('Name the files: --cert FILE --key FILE.')
@@ -88,6 +76,7 @@ export async function getCertificate(client: AdminClient, id: string): Promise<C
 
 export function showCertificate({ output }: Context, certificate: Certificate): void {
   output.result({ ...certificate }, ...describe(certificate))
+  for (const warning of certificate.warnings ?? []) output.note(warning)
 }
 
 /** After a failure the next order is another attempt, otherwise the renewal. */

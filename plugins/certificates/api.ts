@@ -71,6 +71,11 @@ export interface Certificate {
   readonly etag: string
 }
 
+export interface SavedCertificate extends Certificate {
+  /** What clients may refuse; each says what to do. */
+  readonly warnings: readonly string[]
+}
+
 export interface ReplaceOptions extends Pick<Preconditions, 'ifMatch'> {
   /** Also where domains that get the certificate, and do not name it, would get none that browsers accept. */
   readonly force?: boolean
@@ -153,12 +158,12 @@ export interface CertificatesService {
   /** Rejects with `certificate_not_found`. */
   get(id: string): Promise<Certificate>
   /** Rejects with `invalid_certificate` and `already_exists`. */
-  upload(id: string, upload: CertificateUpload): Promise<Certificate>
+  upload(id: string, upload: CertificateUpload): Promise<SavedCertificate>
   /**
    * Rejects with `invalid_certificate`, also where it does not cover the names of a user; with `certificate_not_found`, with `conflict` for a
    * certificate that was not uploaded, and with `precondition_failed` by `ifMatch`; with `certificate_in_use` without `force`.
    */
-  replace(id: string, upload: CertificateUpload, options?: ReplaceOptions): Promise<Certificate>
+  replace(id: string, upload: CertificateUpload, options?: ReplaceOptions): Promise<SavedCertificate>
   /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
   delete(id: string): Promise<void>
   renew(id: string, options?: RenewOptions): Promise<Certificate>

@@ -17,8 +17,9 @@ import type {
   CertificateUpload,
   CertificateUse,
   CertificateUser,
+  SavedCertificate,
 } from './api.ts'
-import { checkChain } from './chain.ts'
+import { chainWarnings, checkChain } from './chain.ts'
 import type { CertificateDocument, CertificateDocuments } from './documents.ts'
 import { certificatesErrors, noCertificate } from './errors.ts'
 import { covers, uncovered } from './names.ts'
@@ -170,6 +171,11 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     )
   }
 
+  const saved = async (id: string, { certificate }: CertificateUpload): Promise<SavedCertificate> => ({
+    ...(await get(id)),
+    warnings: chainWarnings(certificate),
+  })
+
   return {
     orders: createOrders(documents, clock),
 
@@ -198,7 +204,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       }
       if (!(await commit(tx => tx.put(certificates, id, document, { ifNoneMatch: '*' }))))
         throw taken((await certificates.get(id))?.value)
-      return get(id)
+      return saved(id, upload)
     },
 
     async replace(id, upload, { ifMatch, force = false } = {}) {
@@ -225,7 +231,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
         }
         return tx => tx.put(certificates, id, document, { ifMatch: etag })
       })
-      return get(id)
+      return saved(id, upload)
     },
 
     delete: id =>

@@ -43,6 +43,16 @@ export function checkChain(chainText: string, keyText: string, nowMs: number): C
   return { chain: text, privateKey, domains }
 }
 
+/** What can be wrong with a chain that is taken, because some authorities are known to all clients. */
+export function chainWarnings(chainText: string): readonly string[] {
+  const [leaf, ...issuers] = readChain(chainText) as [X509Certificate, ...X509Certificate[]]
+  if (issuers.length > 0 || leaf.subject === leaf.issuer) return []
+  const issuer = leaf.issuer.replaceAll('\n', ', ')
+  return [
+    `The chain is the leaf alone: clients that do not know its issuer (${issuer}) refuse it. Put the issuer's certificate behind it.`,
+  ]
+}
+
 /** Throws `invalid_certificate`. The leaf comes first. */
 export function readChain(text: string): X509Certificate[] {
   const blocks = [...text.matchAll(block)]

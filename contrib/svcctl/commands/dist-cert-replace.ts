@@ -1,7 +1,6 @@
 import {
   type Certificate,
   certificateArguments,
-  noteChain,
   pathOf,
   readUpload,
   showCertificate,
@@ -37,6 +36,5 @@ export default defineCommand<Partial<Options>>({
         throw conflictError(`${error.message} --force replaces it all the same.`)
       })
     showCertificate(context, answer.body as Certificate)
-    noteChain(context, body.certificate)
   },
 })

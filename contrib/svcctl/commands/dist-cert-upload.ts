@@ -1,7 +1,6 @@
 import {
   type Certificate,
   certificateArguments,
-  noteChain,
   readUpload,
   showCertificate,
   type UploadOptions,
@@ -30,6 +29,5 @@ export default defineCommand<Partial<UploadOptions>>({
         error.message.replace('replace that one', `\`svcctl dist cert replace ${alias}/${id}\` replaces it`),
       )
     }
-    noteChain(context, body.certificate)
   },
 })

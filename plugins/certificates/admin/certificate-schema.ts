@@ -1,6 +1,6 @@
 import { commentOf } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import type { Certificate as CertificateOfService } from '../api.ts'
+import type { Certificate as CertificateOfService, SavedCertificate } from '../api.ts'
 
 export const CertificateId = Type.String({
   minLength: 1,
@@ -62,6 +62,7 @@ export const Certificate = Type.Object(
     createdAt: Type.Optional(Time),
     updatedAt: Type.Optional(Time),
     etag: Type.String(),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'Of an upload: what clients may refuse.' })),
   },
   { $id: 'Certificate' },
 )
@@ -93,6 +94,7 @@ export const madeByServer = Object.fromEntries(
     'createdAt',
     'updatedAt',
     'etag',
+    'warnings',
   ].map(name => [name, Type.Optional(Type.Unknown({ readOnly: true }))]),
 )
 
@@ -108,6 +110,11 @@ export function describeCertificate({ acme, createdMs, updatedMs, ...certificate
     ...(createdMs === undefined ? undefined : { createdAt: timeOf(createdMs) }),
     ...(updatedMs === undefined ? undefined : { updatedAt: timeOf(updatedMs) }),
   }
+}
+
+export function describeSaved({ warnings, ...certificate }: SavedCertificate) {
+  const described = describeCertificate(certificate)
+  return warnings.length === 0 ? described : { ...described, warnings: [...warnings] }
 }
 
 function describeAcme(acme: NonNullable<CertificateOfService['acme']>) {

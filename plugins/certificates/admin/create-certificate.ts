@@ -1,7 +1,7 @@
 import { checkField, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import '../api.ts'
-import { Certificate, CertificateId, describeCertificate, madeByServer, uploadFields } from './certificate-schema.ts'
+import { Certificate, CertificateId, describeSaved, madeByServer, uploadFields } from './certificate-schema.ts'
 
 const CertificateUpload = Type.Object(
   { id: CertificateId, ...uploadFields, ...madeByServer },
@@ -22,7 +22,7 @@ export default defineAdminOperation({
   errors: ['already_exists', 'conflict', 'invalid_certificate'],
   uses: ['certificates'],
   async handle({ body: { id, certificate, privateKey, comment } }, { certificates }) {
-    return describeCertificate(
+    return describeSaved(
       await checkField('/id', () => certificates.upload(id, { certificate, privateKey, comment }), ['already_exists']),
     )
   },

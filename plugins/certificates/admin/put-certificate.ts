@@ -1,13 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import '../api.ts'
-import {
-  Certificate,
-  CertificateParameters,
-  describeCertificate,
-  madeByServer,
-  uploadFields,
-} from './certificate-schema.ts'
+import { Certificate, CertificateParameters, describeSaved, madeByServer, uploadFields } from './certificate-schema.ts'
 
 const CertificateReplacement = Type.Object(
   { ...uploadFields, id: Type.Optional(Type.Unknown({ readOnly: true })), ...madeByServer },
@@ -36,6 +30,6 @@ export default defineAdminOperation({
   uses: ['certificates'],
   async handle({ params: { id }, query: { force }, body, ifMatch }, { certificates }) {
     const { certificate, privateKey, comment } = body
-    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }, { ifMatch, force }))
+    return describeSaved(await certificates.replace(id, { certificate, privateKey, comment }, { ifMatch, force }))
   },
 })

@@ -123,6 +123,18 @@ t.test('uploaded, listed, replaced, deleted; the key is never shown', async t =>
   t.equal((await call('DELETE', '/certificates/a')).json.code, 'certificate_not_found')
 })
 
+t.test('a chain without its issuers is taken with a warning', async t => {
+  const { leaf, chain, key } = authority.issue(['alone.test'])
+  const alone = await call('POST', '/certificates', uploadOf('alone', { chain: leaf, key }))
+  t.match(alone, { status: 201, json: { warnings: [/leaf alone.*\(CN=test intermediate\)/] } })
+  const whole = await call('PUT', '/certificates/alone', { ...alone.json, ...uploadOf(undefined, { chain, key }) })
+  t.match(whole, { status: 200, json: { warnings: undefined } })
+  t.match((await call('PUT', '/certificates/alone', uploadOf(undefined, { chain: leaf, key }))).json.warnings, [
+    /leaf alone/,
+  ])
+  await call('DELETE', '/certificates/alone')
+})
+
 t.test('lists: by name and by state, in pages', async t => {
   const names = ['one', 'two', 'three']
   for (const id of names) await call('POST', '/certificates', uploadOf(id, authority.issue([`${id}.l.test`])))

@@ -1,10 +1,12 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PemFiles } from '../../parts/pem-files.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.publishing
@@ -25,6 +27,8 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
     },
   })
   const { ask, question } = useAskFirst()
+  /** What the server thinks of the one that is stored now. */
+  const [warnings, setWarnings] = useState<readonly string[]>([])
   /** Undefined where somebody has thought better of it. */
   const replace = async ({ id, etag }: NonNullable<typeof replaced>) => {
     const request = { params: { id }, body: { ...form.getValues(), id }, ifMatch: etag }
@@ -44,9 +48,19 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
       : replace(replaced))
     if (saved === undefined) return 'declined'
     await onDone()
-    return undefined
+    if (saved.warnings === undefined) return undefined
+    setWarnings(saved.warnings)
+    return 'stay'
   }
   const title = replaced === undefined ? words.uploadCertificate : words.replaceTitle(replaced.id)
+  if (warnings.length > 0) {
+    return (
+      <FormDialog title={title} size="lg" onSubmit={async () => undefined} onClose={onClose}>
+        <Text size="sm">{texts.common.saved}</Text>
+        <Warnings warnings={warnings} />
+      </FormDialog>
+    )
+  }
   return (
     <FormDialog title={title} submit={texts.common.save} size="lg" form={form} onSubmit={upload} onClose={onClose}>
       {replaced === undefined && (
