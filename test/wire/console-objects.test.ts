@@ -15,7 +15,9 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { admin, browser, server, signIn } = await startConsole(t, { environment: { SVC_SSEC_ALLOW_INSECURE: 'on' } })
+  const { admin, browser, server, signIn, url } = await startConsole(t, {
+    environment: { SVC_SSEC_ALLOW_INSECURE: 'on' },
+  })
   await admin.call('POST', '/buckets', { name: 'photos', versioning: true })
 
   t.test('versions: an old one comes back, and one can be deleted for good', async t => {
@@ -436,6 +438,26 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.waitFor({ state: 'detached' })
     t.same(await keysOf(admin, 'vault'), [])
+
+    // What nobody can undo is asked about, and what is not stricter is not.
+    await admin.call('POST', '/buckets/vault/objects/upload?key=will.txt', 'will')
+    await page.goto(`${url}/buckets/vault`)
+    await page.getByRole('button', { name: 'will.txt', exact: true }).click()
+    const modeOf = async () => (await admin.call('GET', '/buckets/vault/objects/retention?key=will.txt')).mode
+    const kind = retention.getByRole('combobox')
+    await kind.selectOption({ label: 'compliance: nobody may shorten it' })
+    await retention.getByRole('button', { name: 'Save' }).click()
+    const question = page.getByRole('dialog', { name: 'Protect this version from everybody?' })
+    await question.getByText('not you, and not root').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.equal(await modeOf(), '', 'nothing is stored')
+    t.equal(await kind.inputValue(), 'COMPLIANCE', 'what was chosen stays')
+    await kind.selectOption('GOVERNANCE')
+    await retention.getByRole('button', { name: 'Save' }).click()
+    await eventually('governance is saved without a question', async () => (await modeOf()) === 'GOVERNANCE')
+    t.equal(await question.count(), 0)
     t.same(flaws, [])
   })
 

@@ -632,6 +632,31 @@ if (withoutBrowser !== false) {
     await page.getByText('Object lock: Saved.').waitFor()
     t.same(await admin.call('GET', '/buckets/photos/objectlock'), { enabled: true, mode: 'GOVERNANCE', days: 2 })
     t.ok(await page.getByRole('switch', { name: 'Versions can be protected' }).isDisabled(), 'it cannot be undone')
+    // What nobody can undo is asked about, and what is not stricter is not.
+    await page.getByLabel('Default retention').selectOption('COMPLIANCE')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const forAll = page.getByRole('dialog', { name: 'Protect new versions from everybody?' })
+    await forAll.getByText('from now on for 2 days').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await forAll.getByRole('button', { name: 'Cancel' }).click()
+    await forAll.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/buckets/photos/objectlock'), { mode: 'GOVERNANCE' }, 'nothing is stored')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await forAll.getByRole('button', { name: 'Yes, protect them' }).click()
+    await page.getByText('Object lock: Saved.').last().waitFor()
+    await forAll.waitFor({ state: 'detached' })
+    await page.getByRole('textbox', { name: 'For so many' }).fill('1')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('a shorter one is saved without a question', async () => {
+      const { days } = await admin.call('GET', '/buckets/photos/objectlock')
+      return days === 1
+    })
+    await page.getByLabel('Default retention').selectOption('none')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await eventually('new versions are free again', async () => {
+      const { mode } = await admin.call('GET', '/buckets/photos/objectlock')
+      return mode === undefined
+    })
     // What is typed and not saved is not lost unasked.
     await page.getByRole('button', { name: 'Add tag' }).click()
     await page.getByLabel('Name of tag 3').fill('typed')

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import type { Answer, ObjectDetails } from '../../api/operations.ts'
 import { atField } from '../../api/problem.ts'
+import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
@@ -21,9 +22,20 @@ export function protectionText({ mode, retainUntil }: Answer<'getObjectRetention
   return mode === 'GOVERNANCE' ? texts.objects.governance(until) : texts.objects.compliance(until)
 }
 
+/** Whether `next` protects the version from everybody, and what is stored does not do so as long. */
+function bindsLonger(next: Retention, stored: Retention): boolean {
+  const isBound = stored.mode === 'COMPLIANCE' && protectionText(stored) !== undefined
+  return (
+    next.mode === 'COMPLIANCE' &&
+    protectionText(next) !== undefined &&
+    !(isBound && Date.parse(next.retainUntil ?? '') <= Date.parse(stored.retainUntil ?? ''))
+  )
+}
+
 export function Protection({ bucket, details }: { bucket: string; details: ObjectDetails }) {
   const { data } = useQuery(bucketQuery(bucket))
   const isFree = useRights(bucket, details.key).has(mayBypass)
+  const { ask, question } = useAskFirst()
   if (data?.objectLockEnabled !== true) return null
   const { key, versionId } = details
   const params = { bucket }
@@ -38,11 +50,12 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
           ...(await call('getObjectRetention', { params, query, signal })),
           bypassGovernance: false,
         })}
-        save={(body: Retention) =>
-          call('setObjectRetention', { params, query, body }).catch(error => {
+        save={async (body: Retention, stored) => {
+          if (bindsLonger(body, stored) && !(await ask(complianceQuestion(body)))) return 'stay'
+          return call('setObjectRetention', { params, query, body }).catch(error => {
             throw atField(error, 'object_locked', '/retainUntil')
           })
-        }
+        }}
       >
         {(retention, change, stored, errors) => {
           const { mode, retainUntil } = retention
@@ -109,9 +122,16 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
           />
         )}
       </BucketSetting>
+      {question}
     </Stack>
   )
 }
+
+const complianceQuestion = ({ retainUntil }: Retention): AskedFirst => ({
+  title: texts.objects.complianceTitle,
+  action: texts.objects.complianceConfirm,
+  text: <Text size="sm">{texts.objects.complianceText(formatDate(retainUntil ?? ''))}</Text>,
+})
 
 function inDays(days: number): string {
   return `${new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`

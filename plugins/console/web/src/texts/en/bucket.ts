@@ -1,4 +1,6 @@
 /** The tabs of a bucket. */
+import { counted } from '../counted.ts'
+
 export const bucket = {
   toAll: 'All buckets',
   tabs: {
@@ -42,6 +44,11 @@ export const bucket = {
     GOVERNANCE: 'governance: who has the right may shorten it',
     COMPLIANCE: 'compliance: nobody may shorten it',
   },
+  complianceTitle: 'Protect new versions from everybody?',
+  complianceText: (period: string) =>
+    `Nobody can delete a version that is written from now on for ${period}, shorten its retention or take it away: not you, and not root. That stays so if the default retention is changed later. Versions that are stored already stay as they are.`,
+  complianceConfirm: 'Yes, protect them',
+  period: (count: number, unit: 'days' | 'years') => counted(count, unit === 'days' ? 'day' : 'year'),
   retentionUnit: 'Unit',
   retentionPeriod: 'For so many',
   units: { days: 'days', years: 'years' },

@@ -139,7 +139,15 @@ export const objects = {
   compliance: (until: string) =>
     `Its retention (compliance) protects it until ${until}: nobody can shorten it or delete this version.`,
   retention: 'Retention',
-  retentionModes: { '': 'none', GOVERNANCE: 'governance', COMPLIANCE: 'compliance' },
+  retentionModes: {
+    '': 'none',
+    GOVERNANCE: 'governance: who has the right may shorten it',
+    COMPLIANCE: 'compliance: nobody may shorten it',
+  },
+  complianceTitle: 'Protect this version from everybody?',
+  complianceText: (until: string) =>
+    `Until ${until} nobody can delete this version, shorten its retention or take it away: not you, and not root. It can only be made longer.`,
+  complianceConfirm: 'Yes, protect it',
   retainUntil: 'Until',
   legalHold: 'Legal hold: nobody can delete this version until the hold is taken away',
   held: 'A legal hold is on: nobody can delete this version. Take the hold away first, under “Protection of this version”.',
