@@ -1,7 +1,10 @@
 /** A lifecycle rule in words: which objects, and what happens to them. */
+import type { Answer } from '../../api/operations.ts'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
-import type { LifecycleRule, LifecycleRules } from './lifecycle.tsx'
+
+export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
+export type LifecycleRule = LifecycleRules[number]
 
 const words = texts.lifecycle
 
@@ -23,18 +26,29 @@ export function lifecycleScope({ filter = {} }: LifecycleRule): string {
 /** The server gives a rule that was saved without a name an id of its own. */
 export const isUnnamed = ({ id = '' }: LifecycleRule): boolean => /^([0-9a-f]{32})?$/.test(id)
 
-/** Those of the rules that delete objects or old versions which none of the stored ones deletes in the same way. */
+/** Those of the rules that delete objects, old versions or delete markers which none of the stored ones deletes in the same way. */
 export function deletingRules(rules: LifecycleRules, stored: LifecycleRules): LifecycleRules {
-  const known = new Set(stored.filter(({ enabled }) => enabled).map(inWords))
+  const known = new Set(stored.filter(({ enabled }) => enabled).map(deletionOf))
   return rules.filter(rule => {
     const { enabled, expiration, noncurrentExpiration } = rule
+    const { days, date, expiredObjectDeleteMarker = false } = expiration ?? {}
     const deletes =
-      expiration?.days !== undefined || expiration?.date !== undefined || noncurrentExpiration !== undefined
-    return enabled && deletes && !known.has(inWords(rule))
+      days !== undefined || date !== undefined || expiredObjectDeleteMarker || noncurrentExpiration !== undefined
+    return enabled && deletes && !known.has(deletionOf(rule))
   })
 }
 
-const inWords = (rule: LifecycleRule): string => JSON.stringify([lifecycleScope(rule), lifecycleEffects(rule)])
+/** Equal where the same is deleted at the same time. Values, because words round them. */
+function deletionOf({ filter = {}, expiration = {}, noncurrentExpiration }: LifecycleRule): string {
+  const { prefix = '', tags = {}, sizeGreaterThan, sizeLessThan } = filter
+  const { days, date, expiredObjectDeleteMarker = false } = expiration
+  const { noncurrentDays, newerNoncurrentVersions = 0 } = noncurrentExpiration ?? {}
+  return JSON.stringify([
+    [prefix, Object.entries(tags).sort(([a], [b]) => (a < b ? -1 : 1)), sizeGreaterThan, sizeLessThan],
+    [days, date === undefined ? undefined : Date.parse(date), expiredObjectDeleteMarker],
+    [noncurrentDays, newerNoncurrentVersions],
+  ])
+}
 
 export function lifecycleEffects({ expiration, noncurrentExpiration, abortIncompleteUpload }: LifecycleRule): string[] {
   return [

@@ -15,12 +15,20 @@ import { texts } from '../../texts/index.ts'
 import { bucketQuery } from '../objects/queries.ts'
 import { EditLifecycleRule } from './edit-lifecycle-rule.tsx'
 import { LifecyclePreview } from './lifecycle-preview.tsx'
-import { deletedObjects, deletingRules, isUnnamed, lifecycleEffects, lifecycleScope } from './lifecycle-words.ts'
+import {
+  deletedObjects,
+  deletingRules,
+  isUnnamed,
+  type LifecycleRule,
+  type LifecycleRules,
+  lifecycleEffects,
+  lifecycleScope,
+} from './lifecycle-words.ts'
 
 const LifecycleJson = lazy(async () => ({ default: (await import('./lifecycle-json.tsx')).LifecycleJson }))
 
-export type LifecycleRules = Answer<'getBucketLifecycle'>['rules']
-export type LifecycleRule = LifecycleRules[number]
+export type { LifecycleRule, LifecycleRules }
+
 type Versioning = Answer<'getBucket'>['versioning']
 
 const words = texts.lifecycle
