@@ -13,6 +13,7 @@ import {
   type ObjectsService,
   placeOfRecord,
   type RecordPlace,
+  recordedVersionId,
   recordRanges,
 } from 'svc/plugins/objects/api'
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
@@ -104,8 +105,9 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
   job.current = place.bucket === '' ? '' : `${place.bucket}/${place.key}`
   job.updatedAt = new Date(now()).toISOString()
   let item: HealItem | undefined
+  let value: Buffer | undefined
   try {
-    const value = await copyOfValue(storage, key)
+    value = await copyOfValue(storage, key)
     const health = await redundant.heal(key, { deep, dryRun })
     job.scanned++
     if (health === undefined || value === undefined) return
@@ -126,7 +128,8 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     item ??= emptyItem(place)
     item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
-    if (item !== undefined) addItem(job, item)
+    const isVersion = place.kind === 'object' && value !== undefined
+    if (item !== undefined) addItem(job, { ...item, ...(isVersion && { versionId: recordedVersionId(value!) }) })
   }
 }
 

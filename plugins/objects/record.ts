@@ -360,6 +360,11 @@ export function sequenceOf(value: Uint8Array): number {
 }
 
 /** Without quotes: 32 hexadecimal digits, and `-<parts>` for a multipart upload. */
+/** `null` of a version that was written without versioning. */
+export function recordedVersionId(value: Uint8Array): string {
+  return isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+}
+
 export function etagOf(value: Uint8Array): string {
   const bytes = asBuffer(value)
   const md5 = bytes.toString('hex', 16, 32)
@@ -384,7 +389,7 @@ export function decodeSummary(key: string, value: Uint8Array): ObjectSummary {
 /** With what S3's listings do not say. */
 export function withDetails<Summary extends ObjectSummary>(summary: Summary, value: Uint8Array): Summary {
   const [system] = packr.unpack(tailOf(value)) as Tail
-  const versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  const versionId = recordedVersionId(value)
   return { ...summary, versionId, contentType: decodeSystem(system).contentType }
 }
 
@@ -392,7 +397,7 @@ export function withDetails<Summary extends ObjectSummary>(summary: Summary, val
 export function decodeVersionSummary(key: string, value: Uint8Array, isLatest: boolean): VersionSummary {
   // Extended in place, not copied: a page has a thousand of them.
   const summary = decodeSummary(key, value) as { -readonly [Field in keyof VersionSummary]: VersionSummary[Field] }
-  summary.versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  summary.versionId = recordedVersionId(value)
   summary.isLatest = isLatest
   summary.isDeleteMarker = isDeleteMarker(value)
   return summary
@@ -407,7 +412,7 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
   return {
     bucket,
     key,
-    versionId: isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value)),
+    versionId: recordedVersionId(value),
     isDeleteMarker: isDeleteMarker(value),
     sizeBytes: sizeOf(value),
     etag: etagOf(value),

@@ -32,6 +32,7 @@ import {
   isNullVersion,
   lockOf,
   olderNullOf,
+  recordedVersionId,
   sequenceOf,
   stampVersion,
   withAlone,
@@ -101,7 +102,7 @@ function makeRoom(tx: Transaction, bucket: BucketDocument, newest: Buffer): numb
 /** The version id for S3; undefined while versioning has never been enabled. */
 export function shownVersionId(bucket: BucketDocument, value: Uint8Array): string | undefined {
   if (bucket.versioning === undefined) return undefined
-  return isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  return recordedVersionId(value)
 }
 
 /** The version of that id; `undefined` means the newest. Throws InvalidArgument for an invalid id. */

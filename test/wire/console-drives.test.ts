@@ -1,5 +1,5 @@
 /** The page of drives with a drive that fails and comes back, as an operator uses it. */
-import { renameSync } from 'node:fs'
+import { globSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -59,6 +59,32 @@ if (withoutBrowser !== false) {
       total - used - free > 0 ? 1 : 0,
     )
     t.same(await accessibilityFlaws(page), [])
+    t.same(flaws, [])
+  })
+
+  t.test('a heal job names the object that is lost', async t => {
+    const blobs = () => globSync(join(folder, 'drive{1,2,3}/blobs/*/*'))
+    const kept = new Set(blobs())
+    await admin.call('POST', '/buckets/data/objects/upload?key=lost.bin', 'x'.repeat(1_000_000))
+    for (const blob of blobs()) if (!kept.has(blob)) rmSync(blob)
+    const deep = await admin.call('POST', '/heal', { recursive: true, deep: true })
+    await eventually('the job ends', async () => (await admin.call('GET', `/heal/${deep.id}`)).finished)
+    await admin.call('POST', '/heal', { bucket: 'data', recursive: true, dryRun: true })
+
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/healing')
+    await page.getByText('1 of them could not be healed in the last attempt').waitFor()
+
+    await page.getByRole('row', { name: /^data\/ by the records, only looked completed / }).waitFor()
+    const job = page.getByRole('row', { name: /^everything every byte completed / })
+    await job.getByRole('button', { name: 'everything' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Heal job: everything' })
+    const lost = dialog.getByRole('row', { name: /^data\/lost\.bin lost / })
+    await lost.getByText('the data cannot be read any more').waitFor()
+    await lost.getByText(`${join(folder, 'drive1')}: missing`).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
     t.same(flaws, [])
   })
 }

@@ -30,6 +30,7 @@ export const HealItem = Type.Object(
     kind: Type.Union([Type.Literal('format'), Type.Literal('system'), Type.Literal('bucket'), Type.Literal('object')]),
     bucket: Type.String(),
     object: Type.String(),
+    versionId: Type.Optional(Type.String({ description: 'Of an object; `null`: written without versioning.' })),
     healed: Type.Boolean(),
     dangling: Type.Boolean(),
     removed: Type.Boolean(),

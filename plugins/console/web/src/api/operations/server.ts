@@ -4,6 +4,7 @@ import type exportCluster from '../../../../../cluster-archive/admin/export-clus
 import type importCluster from '../../../../../cluster-archive/admin/import-cluster.ts'
 import type captureProfile from '../../../../../diagnostics/admin/capture-profile.ts'
 import type cancelHealJob from '../../../../../heal/admin/cancel-heal-job.ts'
+import type getHealJob from '../../../../../heal/admin/get-heal-job.ts'
 import type getRedundancy from '../../../../../heal/admin/get-redundancy.ts'
 import type listHealJobs from '../../../../../heal/admin/list-heal-jobs.ts'
 import type startHeal from '../../../../../heal/admin/start-heal.ts'
@@ -51,6 +52,7 @@ export interface ServerOperations {
   getConfig: typeof getConfig
   getConfigSchema: typeof getConfigSchema
   getKmsStatus: typeof getKmsStatus
+  getHealJob: typeof getHealJob
   getRedundancy: typeof getRedundancy
   getServerInfo: typeof getServerInfo
   importCluster: typeof importCluster

@@ -16,14 +16,12 @@ import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
-
-type Job = Answer<'listHealJobs'>['items'][number]
-
-const jobsMs = 2000
+import { HealJob, type Job, jobsMs, modeOf, scopeOf } from './heal-job.tsx'
 
 export function Healing() {
   const queryClient = useQueryClient()
   const [isStarting, setStarting] = useState(false)
+  const [opened, setOpened] = useState<Job>()
   const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo') })
   const isSingle = info.data?.mode === 'snsd'
   // What a job has found or healed is told when it ends.
@@ -53,8 +51,10 @@ export function Healing() {
         load={({ cursor, signal }) => call('listHealJobs', { query: { cursor }, signal })}
         columns={columnsOf(cancel)}
         idOf={({ id }) => id}
+        onOpen={setOpened}
         none={isSingle ? texts.operate.nothingToHeal : texts.operate.noJobs}
       />
+      <HealJob job={opened} onClose={() => setOpened(undefined)} />
       {isStarting && <StartHeal onClose={() => setStarting(false)} />}
     </>
   )
@@ -77,9 +77,9 @@ function columnsOf(onCancel: (job: Job) => void): Column<Job>[] {
   return [
     {
       title: texts.operate.scope,
-      render: ({ request: { bucket = '', prefix = '' } }) =>
-        bucket === '' ? texts.operate.everything : `${bucket}/${prefix}`,
+      render: scopeOf,
     },
+    { title: texts.operate.mode, render: modeOf },
     {
       title: texts.common.state,
       render: ({ state, error, drives }) => {
