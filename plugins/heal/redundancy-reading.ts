@@ -25,7 +25,8 @@ export async function readRedundancy({ redundancy, scans, jobs }: RedundancyRead
   const readings = await Promise.all(open.sets.map(({ redundant }) => redundant.amounts()))
   const sets = open.sets.map(({ pool, set }, index) => {
     const { drives, online, healing, state } = summaries.find(each => each.pool === pool && each.set === set)!
-    return { pool, set, drives, online, healing, state, ...amountsOf(readings[index]!) }
+    const { failingCount } = open.sets[index]!.redundant
+    return { pool, set, drives, online, healing, state, ...amountsOf(readings[index]!, failingCount) }
   })
   const sum = (name: keyof ReturnType<typeof amountsOf>) => sets.reduce((total, each) => total + each[name], 0)
   const total = {
@@ -33,6 +34,7 @@ export async function readRedundancy({ redundancy, scans, jobs }: RedundancyRead
     bytes: sum('bytes'),
     belowRecords: sum('belowRecords'),
     belowBytes: sum('belowBytes'),
+    failingRecords: sum('failingRecords'),
   }
   const missing = shortfalls(open, summaries, total)
   const found = foundByDryRun(jobs.list())
@@ -59,8 +61,15 @@ export async function readRedundancy({ redundancy, scans, jobs }: RedundancyRead
   }
 }
 
-function amountsOf({ total, below }: RedundancyReading) {
-  return { records: total.records, bytes: total.bytes, belowRecords: below.records, belowBytes: below.bytes }
+function amountsOf({ total, below }: RedundancyReading, failingCount: number) {
+  return {
+    records: total.records,
+    bytes: total.bytes,
+    belowRecords: below.records,
+    belowBytes: below.bytes,
+    // What failed is remembered for some time, also of a record that has been written again since.
+    failingRecords: Math.min(failingCount, below.records),
+  }
 }
 
 /** Damaged records that a listed dry run has found, and that no later job has healed or found complete. `jobs`: newest first. */
@@ -91,7 +100,7 @@ function supersedes(
 function shortfalls(
   open: RedundantStorage,
   summaries: readonly SetSummary[],
-  { records, belowRecords }: Pick<Redundancy, 'records' | 'belowRecords'>,
+  { records, belowRecords, failingRecords }: Pick<Redundancy, 'records' | 'belowRecords' | 'failingRecords'>,
 ): string[] {
   const count = (name: 'drives' | 'online' | 'healing') => summaries.reduce((total, each) => total + each[name], 0)
   const away = count('drives') - count('online')
@@ -100,10 +109,9 @@ function shortfalls(
   if (count('healing') > 0) missing.push(`${count('healing')} of ${count('drives')} drives are being rebuilt.`)
   if (belowRecords > 0) {
     missing.push(`${belowRecords} of ${records} records lack a shard, or have one on an offline drive.`)
-    const { failingCount } = open
-    if (failingCount > 0) {
+    if (failingRecords > 0) {
       missing.push(
-        `${failingCount} of them could not be healed in the last attempt, and may be lost: a heal job lists them.`,
+        `${failingRecords} of them could not be healed in the last attempt, and may be lost: a heal job lists them.`,
       )
     }
   }

@@ -7,6 +7,9 @@ const amounts = {
   bytes: Type.Integer({ description: 'Bytes of their data, without parity.' }),
   belowRecords: Type.Integer({ description: 'How many of them lack a shard, or have one on an offline drive.' }),
   belowBytes: Type.Integer(),
+  failingRecords: Type.Integer({
+    description: 'How many of those could not be healed in the last attempt: they may be lost. A heal job lists them.',
+  }),
 }
 
 export const Redundancy = Type.Object(

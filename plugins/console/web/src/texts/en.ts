@@ -1,5 +1,4 @@
 /** Everything that the console says, in English. */
-import { formatCount } from '../parts/format.ts'
 import { counted } from './counted.ts'
 import { accessKeys, groups, policies, secrets, simulator, users } from './en/access.ts'
 import { accessRules } from './en/access-rules.ts'
@@ -200,7 +199,10 @@ export const en = {
     setState: (pool: number, set: number, state: string) =>
       `Set ${set + 1} of pool ${pool + 1} is ${setStates[state] ?? state.replace('_', ' ')}`,
     below: (records: number, bytes: string) =>
-      `${formatCount(records)} objects (${bytes}) have fewer copies or shards than they should. They are repaired while the drives that they need work.`,
+      `${counted(records, 'object')} (${bytes}) ${records === 1 ? 'has' : 'have'} fewer copies or shards than ${records === 1 ? 'it' : 'they'} should.`,
+    beingRepaired: 'This is repaired while the drives that it needs work.',
+    mayBeLost: (records: number) =>
+      `${counted(records, 'version or part', 'versions and parts')} could not be repaired in the last attempt, and may be lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
     chart: 'A chart of the last hour',
     counted:
       '“S3” counts requests to the S3 API, “Distributions” requests to published domains. Requests to a distribution in s3 mode count in both, those of this console in neither. The charts start anew when the server restarts.',

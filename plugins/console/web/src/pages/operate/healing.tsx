@@ -61,12 +61,17 @@ export function Healing() {
 }
 
 function Redundancy({ ledger }: { ledger: Answer<'getRedundancy'> }) {
-  const { summary, records, belowRecords, isFull } = ledger
+  const { summary, records, belowRecords, isFull, failingRecords } = ledger
   const whole = records === 0 ? 100 : ((records - belowRecords) / records) * 100
   return (
     <Stack gap={4}>
       <Text>{summary}</Text>
       <ProgressBar value={whole} color={isFull ? 'teal' : 'orange'} aria-label={summary} />
+      {failingRecords > 0 && (
+        <Text size="sm" c="dimmed">
+          {texts.operate.findLost}
+        </Text>
+      )}
     </Stack>
   )
 }

@@ -1,6 +1,8 @@
 /** How far drives and sets are rebuilt. */
-import { Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { formatBytes, formatCount } from '../../parts/format.ts'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
@@ -12,17 +14,26 @@ export type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
 
 /** How much of a set has all of its shards. */
 export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
+  const mayHeal = useMay('admin:Heal')
   if (redundancy === undefined) return null
-  const { records, bytes, belowBytes, belowRecords } = redundancy
+  const { records, bytes, belowBytes, belowRecords, failingRecords } = redundancy
   const label =
     records === 0
       ? words.steps.empty
       : belowRecords === 0
         ? words.steps.whole
-        : words.steps.below(formatCount(belowRecords), formatBytes(belowBytes))
+        : words.steps.below(belowRecords, formatBytes(belowBytes))
   return (
     <Stack gap={4}>
       <Text size="sm">{label}</Text>
+      {failingRecords > 0 &&
+        (mayHeal ? (
+          <Anchor component={Link} to="/healing" size="sm">
+            {texts.overview.mayBeLost(failingRecords)}
+          </Anchor>
+        ) : (
+          <Text size="sm">{texts.overview.mayBeLost(failingRecords)}</Text>
+        ))}
       <ProgressBar
         value={belowRecords === 0 ? 100 : bytes === 0 ? 0 : ((bytes - belowBytes) / bytes) * 100}
         color={belowRecords === 0 ? 'teal' : 'orange'}

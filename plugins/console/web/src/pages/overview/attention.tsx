@@ -29,7 +29,8 @@ export function Attention() {
   const found = findingsOf(info.data, redundancy.data)
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = (targets.data ?? []).filter(({ enabled, online }) => enabled && !online)
-  if (found.length === 0 && keysProblem === undefined && offline.length === 0) {
+  const failing = redundancy.data?.failingRecords ?? 0
+  if (found.length === 0 && failing === 0 && keysProblem === undefined && offline.length === 0) {
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
         {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
@@ -50,6 +51,13 @@ export function Attention() {
         {found.map(text => (
           <List.Item key={text}>{text}</List.Item>
         ))}
+        {failing > 0 && (
+          <List.Item>
+            <Anchor component={Link} to="/healing" inherit>
+              {texts.overview.mayBeLost(failing)}
+            </Anchor>
+          </List.Item>
+        )}
         {offline.map(({ id, lastError }) => (
           <List.Item key={id}>
             <Anchor component={Link} to="/events" inherit>
@@ -72,9 +80,7 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
   const drives = info.nodes.flatMap(node => node.disks)
   const lost = drives.filter(({ state }) => state !== 'online')
   const below =
-    redundancy === undefined || redundancy.isFull || redundancy.belowRecords === 0
-      ? []
-      : [texts.overview.below(redundancy.belowRecords, formatBytes(redundancy.belowBytes))]
+    redundancy === undefined || redundancy.isFull || redundancy.belowRecords === 0 ? [] : [belowOf(redundancy)]
   const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   return [
     ...sets,
@@ -83,4 +89,10 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
     ...(shared.length > 0 ? [texts.drives.sharedFileSystem(shared.join(', '))] : []),
     ...drives.filter(({ healing }) => healing).map(({ path }) => texts.overview.healing(path)),
   ]
+}
+
+/** Of what may be lost nothing says that it is being repaired. */
+function belowOf({ belowRecords, belowBytes, failingRecords }: Answer<'getRedundancy'>): string {
+  const below = texts.overview.below(belowRecords, formatBytes(belowBytes))
+  return failingRecords > 0 ? below : `${below} ${texts.overview.beingRepaired}`
 }

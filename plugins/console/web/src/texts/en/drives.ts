@@ -1,4 +1,6 @@
 /** Drives, and how a failed one is replaced. */
+import { counted } from '../counted.ts'
+
 export const drives = {
   title: 'Drives',
   hint: 'A set keeps what is stored while no more of its drives fail at a time than it has parity.',
@@ -48,7 +50,8 @@ export const drives = {
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
     whole: 'Everything in this set is stored with full redundancy.',
     empty: 'Nothing in this set is stored in shards: objects of up to 512 bytes lie whole on every drive.',
-    below: (records: string, bytes: string) => `Still missing: shards of ${records} versions and parts (${bytes}).`,
+    below: (records: number, bytes: string) =>
+      `Still missing: shards of ${counted(records, 'version or part', 'versions and parts')} (${bytes}).`,
   },
   sharedFileSystem: (paths: string) =>
     `${paths} are on one file system: if it is lost, all of them are lost. Redundancy protects only drives with disks of their own.`,

@@ -82,6 +82,7 @@ export const operate = {
   failed: 'Failed',
   started: 'Started',
   ended: 'Ended',
+  findLost: 'Start a heal job, and open it in the list: it names what it could not heal.',
   jobTitle: (scope: string) => `Heal job: ${scope}`,
   mode: 'How',
   everyByte: 'every byte',
