@@ -531,6 +531,7 @@ if (withoutBrowser !== false) {
     t.not(renewed, secret)
     await page.getByRole('button', { name: 'I have kept it' }).click()
     await page.getByRole('button', { name: 'Delete anna' }).click()
+    await dialog.getByText('Links that the user has shared or signed stop working at once.').waitFor()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('cell', { name: 'anna', exact: true }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Policies' }).click()

@@ -19,9 +19,11 @@ export const users = {
   deleted: (name: string) => `User ${name} is deleted.`,
   deleteTitle: (name: string) => `Delete user ${name}?`,
   deleteText: (keys: number) =>
-    keys === 0
-      ? 'The user has no access keys of its own. Objects stay.'
-      : `The user’s ${keys} access ${keys === 1 ? 'key is' : 'keys are'} deleted too, and programs that use ${keys === 1 ? 'it' : 'them'} stop working. Objects stay.`,
+    `${
+      keys === 0
+        ? 'The user has no access keys of its own.'
+        : `The user’s ${keys} access ${keys === 1 ? 'key is' : 'keys are'} deleted too, and programs that use ${keys === 1 ? 'it' : 'them'} stop working.`
+    } Links that the user has shared or signed stop working at once. Objects stay.`,
 }
 
 export const groups = {
