@@ -58,7 +58,28 @@ export interface AuditTarget extends Target<AuditMessage> {}
 /** A kind of target; its id in the extension point (`webhook`) makes the subsystem `audit_webhook`. Contributed in every thread. */
 export interface AuditSinkKind<Schema extends TObject = TObject> extends TargetKind<Schema, AuditTarget> {}
 
+/** A target that is configured, and its state since the start. */
+export interface AuditTargetState {
+  /** `audit_webhook:_` */
+  readonly id: string
+  readonly kind: string
+  readonly isEnabled: boolean
+  /** Without credentials. */
+  readonly endpoint: string
+  readonly isOnline: boolean
+  /** In memory and in the queue. */
+  readonly pendingRecords: number
+  readonly droppedTotal: number
+  readonly failedTotal: number
+  /** Empty if there is none. */
+  readonly lastError: string
+  readonly lastSuccessMs: number | undefined
+  readonly queueLimit: number
+}
+
 export interface AuditService {
+  /** All configured targets, by id, in any thread. */
+  targets(): Promise<readonly AuditTargetState[]>
   /** The last records of this node, at most 10 000, newest first, from every thread. */
   recent(limit: number): Promise<readonly AuditRecord[]>
   /** Finds matching records, the newest first. Blocks a thread for a few milliseconds at most. */

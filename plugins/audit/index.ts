@@ -6,6 +6,7 @@ import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
+import listAuditTargets from './admin/list-audit-targets.ts'
 import searchAudit from './admin/search-audit.ts'
 import { auditPoints } from './points.ts'
 import { createAuditService } from './service.ts'
@@ -18,7 +19,7 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['audit'],
   points: auditPoints,
-  contributes: { 'admin.operation': [searchAudit] },
+  contributes: { 'admin.operation': [listAuditTargets, searchAudit] },
   setup({ log, services, ports, threads, contribute, point }) {
     const { metrics = noMetrics, queue, settings } = services
     const { clock } = ports
@@ -29,6 +30,10 @@ export default definePlugin({
     const audit = createAuditService({ log, clock, threads, node, outlet: targets.outlet })
     contribute('s3.observer', 'audit', audit.observeS3)
     contribute('http.observer', 'audit', audit.observeHttp)
-    return { services: { audit }, start: () => targets.start(kinds.list()), stop: targets.stop }
+    return {
+      services: { audit: { ...audit, targets: targets.states } },
+      start: () => targets.start(kinds.list()),
+      stop: targets.stop,
+    }
   },
 })

@@ -12,7 +12,7 @@ export const ringRecords = 10_000
 /** An ordinary record takes about 600 bytes; one with the longest names ten times as much. */
 const ringBytesMax = 32 * 1024 * 1024
 
-export interface RunningAuditService extends AuditService {
+export interface RunningAuditService extends Omit<AuditService, 'targets'> {
   observeS3(record: S3RequestRecord): void
   observeHttp(record: HttpRequestRecord): void
 }

@@ -4,7 +4,7 @@
  */
 import { createLossLog, createTargets, type Targets, type TargetsOptions } from 'svc/plugins/delivery/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import type { AuditMessage, AuditTarget } from './api.ts'
+import type { AuditMessage, AuditTarget, AuditTargetState } from './api.ts'
 import { type Collector, createCollector, type RecordBatch, recordsMessage } from './collector.ts'
 import { type AuditDirectWay, createDirectWay, decodeMessage } from './direct-way.ts'
 import { documentOfLine } from './log-line.ts'
@@ -18,16 +18,23 @@ export interface AuditTargetsOptions
 
 export interface AuditTargets {
   readonly outlet: Collector
+  /** In any thread. */
+  states(): Promise<readonly AuditTargetState[]>
   start: Targets<AuditTarget>['start']
   stop(): Promise<void>
 }
 
 /** Records of a batch may take several rounds of posts. */
 const roundTripsMax = 5
+const main = 0
+const statesMessage = 'audit.targets'
+const unreadable = 'The stored settings cannot be read.'
 
 export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
   const { threads, clock, log, node, metrics } = options
-  const dropped = createLossLog({
+  /** Records since the start, by target. */
+  const droppedTotals = new Map<string, number>()
+  const lossLog = createLossLog({
     counter: metrics.counter({
       name: 'svc_audit_dropped_total',
       help: 'Audit records that did not reach their target: its queue was full, or could not be written.',
@@ -37,6 +44,10 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
     log,
     message: 'audit records were dropped: their target takes none, and its queue is full',
   })
+  const drop = (id: string, count: number): void => {
+    droppedTotals.set(id, (droppedTotals.get(id) ?? 0) + count)
+    lossLog.add(id, count)
+  }
   const directWays = new Map<string, AuditDirectWay>()
   let enabledIds: readonly string[] = []
 
@@ -54,7 +65,7 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
     roundTripsMax,
     decode: entry => decodeMessage(entry, node),
     createDirectWay(delivery) {
-      const way = createDirectWay(delivery, { ...options, onDropped: dropped.add })
+      const way = createDirectWay(delivery, { ...options, onDropped: drop })
       directWays.set(delivery.id, way)
       return way
     },
@@ -68,11 +79,29 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
     threads,
     clock,
     onLost(count) {
-      for (const id of enabledIds) dropped.add(id, count)
+      for (const id of enabledIds) drop(id, count)
     },
   })
 
-  if (threads.isMain) threads.handle(recordsMessage, receive)
+  const ownStates = async (): Promise<readonly AuditTargetState[]> =>
+    (await targets.states()).map(({ id, name, values, isReadable, pending, lastError, ...state }) => ({
+      id,
+      kind: name.kind,
+      isEnabled: values.enable,
+      endpoint: state.endpoint,
+      isOnline: state.isOnline,
+      pendingRecords: pending,
+      droppedTotal: droppedTotals.get(id) ?? 0,
+      failedTotal: state.failedTotal,
+      lastError: [isReadable ? '' : unreadable, lastError].filter(error => error !== '').join(' '),
+      lastSuccessMs: state.lastSuccessMs,
+      queueLimit: values.queue_limit,
+    }))
+
+  if (threads.isMain) {
+    threads.handle(recordsMessage, receive)
+    threads.handle(statesMessage, ownStates)
+  }
 
   function receive({ requestIds, lines }: RecordBatch): void {
     if (enabledIds.length === 0) return
@@ -87,6 +116,7 @@ export function createAuditTargets(options: AuditTargetsOptions): AuditTargets {
 
   return {
     outlet,
+    states: () => threads.call<readonly AuditTargetState[]>(main, statesMessage),
     start: targets.start,
     async stop() {
       await targets.unwatch()

@@ -291,6 +291,23 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('an audit target that is away is told as a target of events is', async t => {
+    const settings = { enable: 'on', endpoint: `http://127.0.0.1:${await findLastingPort()}/audit` }
+    await admin.call('PATCH', '/config/audit_webhook:away', { settings })
+    await eventually('it has failed', async () => {
+      const { items } = await admin.call('GET', '/audit/targets')
+      return items[0].lastError !== ''
+    })
+    const { page, flaws } = await browser.open(t)
+    await signIn(page)
+    await page.getByRole('link', { name: /^Audit target audit_webhook:away is offline: ./ }).click()
+    await page.getByRole('heading', { name: 'Audit targets' }).waitFor()
+    await page.getByRole('row', { name: /audit_webhook:away .*offline/ }).waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await admin.call('DELETE', '/config/audit_webhook:away')
+    t.same(flaws, [])
+  })
+
   t.test(
     'the server is restarted, the page waits and is there again; after a stop it waits for somebody to start it',
     async t => {

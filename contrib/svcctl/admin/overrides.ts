@@ -153,6 +153,7 @@ export const overrides: Readonly<Record<string, Override>> = {
       'tags.accessRule',
     ],
   },
+  listAuditTargets: { name: 'audit-target list' },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 
   getConfig: { name: 'config list', notesOf: configNotes },

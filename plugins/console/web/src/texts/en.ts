@@ -17,7 +17,7 @@ import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
 import { lifecycle } from './en/lifecycle.ts'
 import { objects, presign, shares, uploads } from './en/objects.ts'
-import { events, fieldNames, keys, operate, tools } from './en/operate.ts'
+import { auditTargets, events, fieldNames, keys, operate, tools } from './en/operate.ts'
 import { publishing } from './en/publishing.ts'
 import { certificateState, distributionArchive, editKeyGroup, eventQueues, resolve } from './en/publishing-more.ts'
 import { search } from './en/search.ts'
@@ -258,6 +258,7 @@ export const en = {
   events,
   fieldNames,
   keys,
+  auditTargets,
   publishing,
   tools,
   simulator,

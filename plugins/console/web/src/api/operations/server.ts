@@ -1,4 +1,5 @@
 /** The server: its state, drives, events, keys, locks, settings, archives, audit. */
+import type listAuditTargets from '../../../../../audit/admin/list-audit-targets.ts'
 import type searchAudit from '../../../../../audit/admin/search-audit.ts'
 import type exportCluster from '../../../../../cluster-archive/admin/export-cluster.ts'
 import type importCluster from '../../../../../cluster-archive/admin/import-cluster.ts'
@@ -59,6 +60,7 @@ export interface ServerOperations {
   importConfig: typeof importConfig
   listHealJobs: typeof listHealJobs
   listKmsKeys: typeof listKmsKeys
+  listAuditTargets: typeof listAuditTargets
   listLocks: typeof listLocks
   listMetrics: typeof listMetrics
   listNotifyDeadLetters: typeof listNotifyDeadLetters

@@ -21,16 +21,18 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { State, Titled } from '../../parts/names.tsx'
+import { Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
 import type { Values } from '../settings/settings.tsx'
+import { AuditTargets } from './audit-targets.tsx'
 import { DeadLetters } from './dead-letters.tsx'
 import { EditTarget } from './edit-target.tsx'
 import { Queues } from './queues.tsx'
 import { Replay } from './replay.tsx'
 import { prefix, subsystemOf } from './target-names.ts'
+import { TargetState } from './target-state.tsx'
 
 type Target = Answer<'listNotifyTargets'>['items'][number]
 
@@ -122,6 +124,7 @@ export function Events() {
         none={kinds.length > 0 ? texts.events.none : texts.events.noneToSee}
       />
       <Queues />
+      <AuditTargets startedAt={startedAt} />
       {open?.dialog === 'add' && <EditTarget kinds={kinds} onClose={close} />}
       {open?.dialog === 'edit' && (
         <EditTarget
@@ -243,12 +246,4 @@ function columnsOf(startedAt: string | undefined, { test, open, edit, enable }: 
       ),
     },
   ]
-}
-
-/** The server calls a target online until a delivery has failed: before the first it knows nothing. */
-function TargetState({ enabled, online, lastSuccessAt }: Target) {
-  if (!enabled) return <State text={texts.common.disabled} is="neutral" />
-  if (!online) return <State text={texts.events.offline} is="bad" />
-  if (lastSuccessAt === undefined) return <State text={texts.events.notTried} is="neutral" />
-  return <State text={texts.events.online} is="good" />
 }

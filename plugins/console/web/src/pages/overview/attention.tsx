@@ -9,7 +9,14 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
-import { kmsStatusQuery, notifyTargetsQuery, redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
+import {
+  auditTargetsQuery,
+  kmsStatusQuery,
+  notifyTargetsQuery,
+  redundancyQuery,
+  type ServerInfo,
+  serverInfoQuery,
+} from './queries.ts'
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -20,6 +27,10 @@ export function Attention() {
     enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
   })
   const targets = useQuery(notifyTargetsQuery)
+  const auditTargets = useQuery({
+    ...auditTargetsQuery,
+    enabled: [useMay('admin:GetConfig'), useMay('admin:ServerInfo')].some(may => may),
+  })
   const keys = useQuery({ ...kmsStatusQuery, enabled: useMay('admin:KMSKeyStatus') })
   // That all was well is no news of a server that is not reached any more.
   if (info.error !== null) {
@@ -28,7 +39,10 @@ export function Attention() {
   if (info.data === undefined) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)
   const keysProblem = keys.data && problemOf(keys.data)
-  const offline = (targets.data ?? []).filter(({ enabled, online }) => enabled && !online)
+  const offline = [
+    ...(targets.data ?? []).map(target => ({ ...target, words: texts.events })),
+    ...(auditTargets.data ?? []).map(target => ({ ...target, words: texts.auditTargets })),
+  ].filter(({ enabled, online }) => enabled && !online)
   const failing = redundancy.data?.failingRecords ?? 0
   if (found.length === 0 && failing === 0 && keysProblem === undefined && offline.length === 0) {
     return (
@@ -58,10 +72,10 @@ export function Attention() {
             </Anchor>
           </List.Item>
         )}
-        {offline.map(({ id, lastError }) => (
+        {offline.map(({ id, lastError, words }) => (
           <List.Item key={id}>
             <Anchor component={Link} to="/events" inherit>
-              {texts.events.isOffline(id, lastError)}
+              {words.isOffline(id, lastError)}
             </Anchor>
           </List.Item>
         ))}

@@ -28,6 +28,12 @@ export const notifyTargetsQuery = queryOptions({
   refetchInterval,
 })
 
+export const auditTargetsQuery = queryOptions({
+  queryKey: ['offline-audit-targets'],
+  queryFn: async ({ signal }) => (await call('listAuditTargets', { signal })).items,
+  refetchInterval,
+})
+
 export const kmsStatusQuery = queryOptions({
   queryKey: ['kms'],
   queryFn: ({ signal }) => call('getKmsStatus', { signal }),

@@ -205,6 +205,14 @@ export const events = {
   retried: (id: string) => `What was given up is sent to ${id} again.`,
 }
 
+export const auditTargets = {
+  title: 'Audit targets',
+  hint: 'Each request is recorded, and the records are sent here, too. While a target is away they wait; when its queue is full, new ones are dropped.',
+  settings: 'Set up in the settings',
+  dropped: 'Dropped',
+  isOffline: (id: string, error: string) => `Audit target ${id} is offline${error === '' ? '' : `: ${error}`}`,
+}
+
 export const keys = {
   title: 'Encryption keys',
   create: 'Create key',

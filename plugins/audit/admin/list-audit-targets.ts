@@ -1,0 +1,44 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+
+const AuditTarget = Type.Object(
+  {
+    id: Type.String({
+      description: 'The name of its settings, `audit_webhook:backup`; the name of a target without a name is `_`.',
+    }),
+    type: Type.String({ description: 'The kind: `webhook`.' }),
+    enabled: Type.Boolean(),
+    endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
+    online: Type.Boolean({ description: 'It is enabled, and no delivery has failed since the last success.' }),
+    pendingRecords: Type.Integer({ description: 'Waiting records, in memory and in the queue.' }),
+    droppedTotal: Type.Integer({ description: 'Records since the start that were lost, because the queue was full.' }),
+    failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
+    lastError: Type.String({ description: 'Empty if there is none.' }),
+    lastSuccessAt: Type.Optional(Type.String({ format: 'date-time', description: 'Since the start.' })),
+    queueLimit: Type.Integer(),
+  },
+  { $id: 'AuditTarget' },
+)
+
+export default defineAdminOperation({
+  id: 'listAuditTargets',
+  method: 'GET',
+  path: '/audit/targets',
+  tag: 'monitoring',
+  summary: 'Lists the configured targets of audit records, including disabled ones, with their states.',
+  authorize: [['admin:GetConfig', 'admin:ServerInfo']],
+  response: Type.Object({ items: Type.Array(AuditTarget) }),
+  uses: ['audit'],
+  async handle(_request, { audit }) {
+    const targets = await audit.targets()
+    return {
+      items: targets.map(({ kind, isEnabled, isOnline, lastSuccessMs, ...target }) => ({
+        ...target,
+        type: kind,
+        enabled: isEnabled,
+        online: isOnline,
+        ...(lastSuccessMs === undefined ? undefined : { lastSuccessAt: new Date(lastSuccessMs).toISOString() }),
+      })),
+    }
+  },
+})
