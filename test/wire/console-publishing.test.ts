@@ -720,8 +720,22 @@ if (withoutBrowser !== false) {
       sink.close()
     })
     const settings = { enable: 'on', endpoint: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/` }
-    await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
+    // Who has not the page of the targets is not sent there.
+    await admin.putPolicy('site-alone', {
+      Effect: 'Allow',
+      Action: 's3:*',
+      Resource: ['arn:aws:s3:::site', 'arn:aws:s3:::site/*'],
+    })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('editor', { policyNames: ['site-alone'] })
+    const { page: theirs, flaws: theirFlaws } = await browser.open(t)
+    await signIn(theirs, '/buckets/site?tab=events', accessKeyId, secretAccessKey)
+    await theirs.getByText('There is no target yet. Ask somebody').waitFor()
+    await theirs.close()
+    t.same(theirFlaws, [])
     await signIn(page, '/buckets/site?tab=events')
+    await page.getByText('Add one on the page “Event targets”').waitFor()
+    await admin.call('PATCH', '/config/notify_webhook:hook', { settings })
+    await page.reload()
     await page.getByRole('button', { name: 'Add rule' }).click()
     await page.getByLabel('Suffix').fill('.html')
     t.same(await accessibilityFlaws(page), [])

@@ -6,6 +6,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { formErrorsOf } from '../../api/problem.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -46,6 +47,10 @@ interface EditorProps {
 
 function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   const mayChange = useRights(bucket).has('s3:PutBucketNotification')
+  // The page of the targets, and its button.
+  const mayAddTarget = [useMay('admin:ServerInfo'), useMay('admin:GetConfig'), useMay('admin:ConfigUpdate')].every(
+    may => may,
+  )
   const form = useForm({ initialValues: { subscriptions } })
   const queryClient = useQueryClient()
   const targets = useQuery({
@@ -88,7 +93,9 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
         <Stack>
           <Conflict error={unsaid} onLoad={onChanged} />
           {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
-          {targets.isSuccess && arns.length === 0 && <Text c="dimmed">{words.noTargets}</Text>}
+          {targets.isSuccess && arns.length === 0 && (
+            <Text c="dimmed">{mayAddTarget ? words.noTargets : words.noTargetsYet}</Text>
+          )}
           {rules.map(({ arn }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a new rule has no id before it is saved
             <Paper key={index} withBorder p="md">

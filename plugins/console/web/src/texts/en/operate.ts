@@ -196,6 +196,7 @@ export const events = {
   rules: 'Rules',
   noRules: 'No rule: nothing in this bucket is told to anybody.',
   noTargets: 'There is no target yet. Add one on the page “Event targets”.',
+  noTargetsYet: 'There is no target yet. Ask somebody who may change the settings of this server to add one.',
   addRule: 'Add rule',
   rule: (index: number) => `rule ${index}`,
   ruleTarget: 'Target',
