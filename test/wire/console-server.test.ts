@@ -98,6 +98,26 @@ if (withoutBrowser !== false) {
     await page.getByText('ratelimit is reset.').waitFor()
     t.not((await read()).ratelimit!.s3_ip, '700')
 
+    // A limit with which this very page would not open again.
+    const limit = page.getByLabel('admin_ip', { exact: true })
+    const form = page.locator('form').filter({ has: limit })
+    await limit.fill('1')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('A page of it sends up to 30 requests at once').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    t.equal((await read()).ratelimit!.admin_ip, '0')
+    await limit.fill('30')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await eventually('it is saved', async () => (await read()).ratelimit!.admin_ip === '30')
+    // The flaws that are looked for would have what is refused.
+    await page.goto(new URL('/', page.url()).href)
+    await page.getByRole('heading', { name: 'Drives' }).waitFor()
+    await page.waitForLoadState('networkidle')
+    await admin.call('DELETE', '/config/ratelimit')
+    await page.goto(new URL('/settings?open=ratelimit', page.url()).href)
+
     await page.getByRole('button', { name: 'Edit all as one document' }).click()
     const editor = dialog.locator('.cm-content')
     await editor.waitFor()

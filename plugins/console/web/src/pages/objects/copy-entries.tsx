@@ -11,6 +11,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
 
 const atOnce = 4
@@ -50,6 +51,12 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     setCut(false)
     return result
   }
+  const presentIn = async (place: string, steps: readonly Step[]) => {
+    const keys = steps.map(({ to }) => to)
+    return existingKeys(place, keys, closed.signal, () => setCut(true)).catch(error => {
+      throw inForm(error)
+    })
+  }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
     queryKey: ['buckets', 'names'],
@@ -76,7 +83,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       throw problemAt('/place', texts.objects.sameNames)
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
-      await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives })
+      await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })
     } finally {
       setProgress(undefined)
       await queryClient.invalidateQueries({ queryKey: ['objects'] })
@@ -166,6 +173,8 @@ interface CopyAllOptions {
   readonly steps: readonly Step[]
   readonly onStep: (done: number) => void
   readonly untilItArrives: UntilItArrives
+  /** ETags of what stands in the places of the steps. */
+  readonly presentIn: (bucket: string, steps: readonly Step[]) => Promise<ReadonlyMap<string, string>>
 }
 
 /**
@@ -180,18 +189,22 @@ async function copyAll({
   steps,
   onStep,
   untilItArrives,
+  presentIn,
 }: CopyAllOptions): Promise<void> {
   const failures: string[] = []
   let last: unknown
   let done = 0
   const ordered = target === bucket ? inOrder(steps) : steps
+  const present = overwrite ? await presentIn(target, steps) : new Map<string, string>()
   /** Whether it has gone, by its key. */
   const gone = new Map<string, Promise<boolean>>()
   const copy = async (step: Step): Promise<boolean> => {
     try {
       if (target === bucket && (await gone.get(nameOf(step.to))) === false)
         throw new Error(texts.objects.placeNotFree(step.to))
-      await copyOne({ bucket, target, move, overwrite, untilItArrives }, step)
+      // Those that were to go have gone.
+      const place = { replaced: move && gone.has(nameOf(step.to)) ? undefined : present.get(step.to) }
+      await copyOne({ bucket, target, move, overwrite, untilItArrives }, { ...step, ...place })
       return true
     } catch (error) {
       last = error
@@ -221,33 +234,37 @@ async function copyAll({
  * since.
  */
 async function copyOne(
-  { bucket, target, move, overwrite, untilItArrives }: Omit<CopyAllOptions, 'steps' | 'onStep'>,
-  { from, versionId, to, ...known }: Step,
+  { bucket, target, move, overwrite, untilItArrives }: Omit<CopyAllOptions, 'steps' | 'onStep' | 'presentIn'>,
+  { from, versionId, to, replaced, ...known }: Step & { readonly replaced: string | undefined },
 ): Promise<void> {
-  const look = (place: string, key: string, version?: string) => untilItArrives(() => etagAt(place, key, version))
-  const etag = known.etag ?? (await look(bucket, from, versionId))
-  const replaced = overwrite ? await look(target, to) : null
+  const etag = known.etag ?? (await untilItArrives(() => etagAt(bucket, from, versionId)))
   const source = { bucket, key: from, ...(versionId !== undefined && { versionId }), ...(etag != null && { etag }) }
-  const body = { source, key: to, move, overwrite: replaced !== null }
   // One change, however often it is sent: the browser itself does so where an answer is lost.
-  const headers = { [idempotencyKey]: newKey(), ...(replaced != null && { 'if-match': `"${replaced}"` }) }
+  const once = { [idempotencyKey]: newKey() }
   let isLost = false
-  const send = async () => {
-    try {
-      await call('copyObject', { params: { bucket: target }, body, headers })
-    } catch (error) {
-      if (error instanceof Problem && error.status === 0) isLost = true
-      throw error
-    }
-  }
+  const send = (isBlind = false) =>
+    untilItArrives(async () => {
+      const body = { source, key: to, move, overwrite: isBlind || replaced !== undefined }
+      const headers = { ...once, ...(!isBlind && replaced !== undefined && { 'if-match': `"${replaced}"` }) }
+      try {
+        await call('copyObject', { params: { bucket: target }, body, headers })
+      } catch (error) {
+        if (error instanceof Problem && error.status === 0) isLost = true
+        throw error
+      }
+    })
   try {
-    await untilItArrives(send)
+    await send()
   } catch (error) {
+    // Whoever may not read what is there names nothing, and replaces it as every program does.
+    const mayBeHidden = error instanceof Problem && error.status === 403 && replaced !== undefined
+    if (mayBeHidden && !isLost) return send(true)
     if (!isLost && !isTaken(error)) throw error
     const [of, at] = [await etagAt(bucket, from, versionId), await etagAt(target, to)]
     // It was done perhaps, and the answer lost.
     if (isLost && etag != null && at === etag && (!move || of === null)) return
     if (isLost) throw new Error(texts.objects.copyUnknown)
+    if (overwrite && at === undefined) return send(true)
     if (etag != null && of !== etag) throw new Error(texts.objects.changedBefore(from))
     throw overwrite ? new Error(texts.objects.changedBefore(to)) : error
   }

@@ -62,9 +62,6 @@ export function Attention() {
             </Anchor>
           </List.Item>
         )}
-        {found.map(text => (
-          <List.Item key={text}>{text}</List.Item>
-        ))}
         {failing > 0 && (
           <List.Item>
             <Anchor component={Link} to="/healing" inherit>
@@ -72,6 +69,9 @@ export function Attention() {
             </Anchor>
           </List.Item>
         )}
+        {found.map(text => (
+          <List.Item key={text}>{text}</List.Item>
+        ))}
         {offline.map(({ id, lastError, words }) => (
           <List.Item key={id}>
             <Anchor component={Link} to="/events" inherit>

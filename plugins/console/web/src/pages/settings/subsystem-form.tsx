@@ -16,6 +16,7 @@ import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
+import { lockOut, locksConsoleOut } from './console-limits.tsx'
 import { setMeanwhile, storedNow } from './set-meanwhile.ts'
 import type { Subsystem, Values } from './settings.tsx'
 
@@ -65,6 +66,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
       }
       const opens = blocksPublic(name, values) && changed.block_public === 'off'
       if (opens && !(await ask(opensEverywhere))) return undefined
+      if (locksConsoleOut(name, values, { ...values, ...changed }) && !(await ask(lockOut))) return undefined
       const saved = await call('updateConfigSubsystem', { params: { subsys: name }, body: { settings: changed } })
       // What is read next is what was saved here, though something else is typed by then.
       form.setInitialValues({ ...form.getInitialValues(), ...changed })

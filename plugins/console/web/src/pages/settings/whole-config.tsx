@@ -18,6 +18,7 @@ import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
+import { lockOut, locksConsoleOut } from './console-limits.tsx'
 import type { Values } from './settings.tsx'
 
 const words = texts.settings
@@ -83,7 +84,9 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
   const { ask, question } = useAskFirst()
   const apply = async (config: Config) => {
     const opens = blocksPublic('access', stored.access) && !blocksPublic('access', config.access)
-    if (!opens || (await ask(opensEverywhere))) saving.mutate(config)
+    if (opens && !(await ask(opensEverywhere))) return
+    if (locksConsoleOut('ratelimit', stored.ratelimit, config.ratelimit) && !(await ask(lockOut))) return
+    saving.mutate(config)
   }
   const failure = saving.error ?? looking.error
   const findings = useMemo(() => findingsOf(failure, looking.variables ?? ''), [failure, looking.variables])

@@ -18,6 +18,10 @@ export const settings = {
   setMeanwhile: (value: string) => `Somebody else has set it to “${value}” meanwhile. Save again to replace that.`,
   isReset: (name: string) => `${name} is reset.`,
   isRemoved: (name: string) => `${name} is removed.`,
+  lockOutTitle: 'Limit the console as well?',
+  lockOutConfirm: 'Yes, limit it',
+  lockOutText: (requests: number) =>
+    `The console is limited like every client of the Admin API. A page of it sends up to ${requests} requests at once: where fewer are let in (the burst; where that is 0, the limit itself), pages do not open, or only in part, this one included. The command svcctl admin config reset ALIAS ratelimit takes the limits back. A burst of ${requests} or more keeps the console usable.`,
   add: 'Add target',
   addTitle: 'Add target',
   kind: 'Kind',
