@@ -29,13 +29,13 @@ import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
 import { openedBy } from './opened.ts'
 import { type OriginSecret, Restrictions } from './restrictions.tsx'
-import { TestRequest } from './test-request.tsx'
 
 const words = texts.distributions
 const DistributionSettings = lazy(async () => ({
   default: (await import('../cache/distribution-settings.tsx')).DistributionSettings,
 }))
 const SignLink = lazy(async () => ({ default: (await import('./sign-link.tsx')).SignLink }))
+const TestRequest = lazy(async () => ({ default: (await import('./test-request.tsx')).TestRequest }))
 const Purge = lazy(async () => ({ default: (await import('../cache/purge.tsx')).Purge }))
 const WarmUp = lazy(async () => ({ default: (await import('../cache/warm-up.tsx')).WarmUp }))
 const Statistics = lazy(async () => ({ default: (await import('../cache/statistics.tsx')).Statistics }))
@@ -287,10 +287,10 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
           </form>
         </Tabs.Panel>
       ))}
-      <Tabs.Panel {...kept('test')}>
-        <TestRequest of={stored} />
-      </Tabs.Panel>
       <Suspense fallback={<Skeleton h={240} />}>
+        <Tabs.Panel {...kept('test')}>
+          <TestRequest of={stored} />
+        </Tabs.Panel>
         <Tabs.Panel {...kept('cache')}>
           <DistributionSettings id={id} />
         </Tabs.Panel>
