@@ -24,7 +24,6 @@ import { Addresses } from '../publishing/addresses.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
 import { inWords, tabOf } from './error-words.ts'
-import { ErrorsAndRedirects } from './errors-and-redirects.tsx'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
 import { openedBy } from './opened.ts'
@@ -33,6 +32,9 @@ import { type OriginSecret, Restrictions } from './restrictions.tsx'
 const words = texts.distributions
 const DistributionSettings = lazy(async () => ({
   default: (await import('../cache/distribution-settings.tsx')).DistributionSettings,
+}))
+const ErrorsAndRedirects = lazy(async () => ({
+  default: (await import('./errors-and-redirects.tsx')).ErrorsAndRedirects,
 }))
 const SignLink = lazy(async () => ({ default: (await import('./sign-link.tsx')).SignLink }))
 const TestRequest = lazy(async () => ({ default: (await import('./test-request.tsx')).TestRequest }))
@@ -283,7 +285,7 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
         <Tabs.Panel key={name} value={name}>
           {/* The browser knows only the fields that are open: the server looks at all. */}
           <form key={stored.etag} noValidate onSubmit={onSave}>
-            {panel}
+            <Suspense fallback={<Skeleton h={240} />}>{panel}</Suspense>
           </form>
         </Tabs.Panel>
       ))}
