@@ -69,7 +69,12 @@ export async function emptyBucket(objects: ObjectsService, bucket: string, optio
     await beginPass()
     const outcomes = await objects.deleteObjects(
       bucket,
-      versions.map(({ key, versionId }) => ({ key, versionId })),
+      // A null version is replaced in its place: what is there by now was perhaps written too late.
+      versions.map(({ key, versionId, etag, isDeleteMarker }) => ({
+        key,
+        versionId,
+        ...(writtenUntilMs !== Number.POSITIVE_INFINITY && { conditions: { ifMatch: isDeleteMarker ? '' : etag } }),
+      })),
       origin,
     )
     const failures = outcomes.flatMap(outcome => ('failed' in outcome ? [outcome.failed.code] : []))
@@ -77,6 +82,7 @@ export async function emptyBucket(objects: ObjectsService, bucket: string, optio
     if (failures.includes('AccessDenied')) {
       throw objectErrors.BucketNotEmpty('A version in the bucket is protected by object lock.')
     }
+    if (failures.includes('PreconditionFailed')) throw writtenMeanwhile()
     // The next pass would meet the same ones, and so on.
     if (failures.length === outcomes.length) {
       throw objectErrors.BucketNotEmpty(`Versions in the bucket cannot be deleted: ${failures[0]}.`)
@@ -89,7 +95,7 @@ export async function emptyBucket(objects: ObjectsService, bucket: string, optio
     for (;;) {
       const page = await objects.listVersions({ bucket, prefix: '', delimiter: '', ...place, maxKeys: pageSize })
       if (page.versions.some(({ modifiedMs }) => modifiedMs > writtenUntilMs)) {
-        throw objectErrors.BucketNotEmpty('Something was written to the bucket while it was being deleted.')
+        throw writtenMeanwhile()
       }
       const wanted = page.versions.filter(isWanted)
       if (wanted.length > 0) {
@@ -119,6 +125,9 @@ export async function emptyBucket(objects: ObjectsService, bucket: string, optio
     await inGroups(uploads, ({ key, uploadId }) => ignoreGone(objects.abortUpload(bucket, key, uploadId)))
   }
 }
+
+const writtenMeanwhile = () =>
+  objectErrors.BucketNotEmpty('Something was written to the bucket while it was being deleted.')
 
 /** Reads every version of a bucket with object lock, which is cheap beside deleting them. */
 async function requireUnprotected(objects: ObjectsService, bucket: string, now: () => number): Promise<void> {

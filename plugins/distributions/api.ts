@@ -75,6 +75,8 @@ export interface Visit {
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
+  /** The behavior lets the visitor in; single objects may still be refused. */
+  isLetIn?: boolean
   /** Path of the error page of the distribution that is shown; absent: none, or the one of the server. */
   errorPage?: string
   /** Tags of the audit record beside `distribution` and `behavior`. */

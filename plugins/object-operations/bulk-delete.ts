@@ -4,7 +4,7 @@
  */
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import { type DeleteOutcome, mapInTurns, type ObjectsService } from 'svc/plugins/objects/api'
-import { conditionAction } from 'svc/plugins/s3/api'
+import { conditionAction, unquoteEtag } from 'svc/plugins/s3/api'
 import type { Static } from 'typebox'
 import type { BulkDeleteResult } from './admin/bulk-delete-schema.ts'
 
@@ -152,7 +152,7 @@ export class BulkDelete {
   }
 }
 
-const conditionsOf = (etag: string | undefined) => (etag === undefined ? undefined : { ifMatch: etag })
+const conditionsOf = (etag: string | undefined) => (etag === undefined ? undefined : { ifMatch: unquoteEtag(etag) })
 
 const codesOfS3: Readonly<Record<string, Failure['code']>> = {
   // The policies allowed the delete, so only a lock can have refused it.

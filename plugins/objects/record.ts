@@ -359,12 +359,12 @@ export function sequenceOf(value: Uint8Array): number {
   return asBuffer(value).readDoubleBE(35)
 }
 
-/** Without quotes: 32 hexadecimal digits, and `-<parts>` for a multipart upload. */
 /** `null` of a version that was written without versioning. */
 export function recordedVersionId(value: Uint8Array): string {
   return isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
 }
 
+/** Without quotes: 32 hexadecimal digits, and `-<parts>` for a multipart upload. */
 export function etagOf(value: Uint8Array): string {
   const bytes = asBuffer(value)
   const md5 = bytes.toString('hex', 16, 32)

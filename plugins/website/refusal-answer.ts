@@ -16,8 +16,8 @@ export interface RefusalEnvironment {
   readonly distribution: Distribution
   readonly site: SiteHeaders
   readonly log: Logger
-  /** An object of the site by its path, whoever asks; undefined where it is not for everybody. */
-  readonly findPage: (visit: Visit, path: string) => Promise<Found | undefined>
+  /** An object of the site by its path; undefined where it is not for everybody, and the visitor was refused. */
+  readonly findPage: (visit: Visit, path: string, status: number) => Promise<Found | undefined>
 }
 
 function isRead({ exchange }: Visit): boolean {
@@ -30,7 +30,7 @@ export function createRefusalAnswers({ distribution, site, log, findPage }: Refu
   async function errorPage(visit: Visit, status: number) {
     const page = errorPages.find(one => one.status === status)
     if (page === undefined) return undefined
-    const found = await findPage(visit, page.path.startsWith('/') ? page.path : `/${page.path}`)
+    const found = await findPage(visit, page.path.startsWith('/') ? page.path : `/${page.path}`, status)
     const object = found?.resolution.object
     if (found === undefined || object === undefined || object.isSealed) return undefined
     visit.errorPage = page.path

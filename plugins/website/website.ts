@@ -82,6 +82,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     if (!behavior.methods.has(method)) throw new WebRefusal(405, 'method', [['Allow', behavior.methodList]])
     return chain(decideAccess(visit, behavior, environment), access => {
       if (!access.isAllowed) throw new WebRefusal(403, access.reason)
+      visit.isLetIn = true
       visit.cache = 'BYPASS'
       return serveObject(visit, known, access, readsMax)
     })
@@ -206,8 +207,9 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     })
   }
 
-  async function findPage(visit: Visit, path: string): Promise<Found | undefined> {
-    if (!(await isShownToEverybody(visit, pathPrefix + path.slice(1), environment))) return undefined
+  async function findPage(visit: Visit, path: string, status: number): Promise<Found | undefined> {
+    const isRefused = visit.isLetIn !== true || status === 401 || status === 403
+    if (isRefused && !(await isShownToEverybody(visit, pathPrefix + path.slice(1), environment))) return undefined
     const asked = { path, versionId: undefined }
     const policy = visit.rehearsal === undefined ? await cached?.policyOf(visit, defaultBehavior) : undefined
     if (policy === undefined) return findDirectly(asked, pageBehavior)

@@ -12,7 +12,7 @@ const SetBlockPublic = Type.Object(
       }),
     ),
   },
-  { $id: 'SetBlockPublic', additionalProperties: false },
+  { $id: 'SetBlockPublic', additionalProperties: false, minProperties: 1 },
 )
 
 export default defineAdminOperation({

@@ -250,6 +250,14 @@ t.test('emptying a bucket ends despite concurrent writes and undeletable version
     writtenUntilMs,
   })
   await t.rejects(onlyOlder, { code: 'BucketNotEmpty', message: /while it was being deleted/ })
+  // Between the listing and the deletion, under the same version id.
+  const overwritten: Deletion = async (...given) => {
+    await client.send(new PutObjectCommand({ Bucket: 'busy', Key: 'kept', Body: 'later' }))
+    return objects.deleteObjects(...given)
+  }
+  const seen = emptyBucket({ ...objects, deleteObjects: overwritten }, 'busy', { now, writtenUntilMs: Date.now() })
+  await t.rejects(seen, { code: 'BucketNotEmpty', message: /while it was being deleted/ })
+  t.equal((await objects.getObject('busy', 'kept')).sizeBytes, 5)
   const { locks } = server.kernel.services
   const released = locks.hold('busy/delete', { source: 'test' }, async ({ check }) => {
     await locks.release(['busy/delete'])

@@ -12,6 +12,7 @@ import {
   VersionId,
 } from 'svc/plugins/admin/api'
 import { type ObjectAttributes, type ObjectVersion, onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
+import { unquoteEtag } from 'svc/plugins/s3/api'
 import { type Static, Type } from 'typebox'
 import { requireCopySize } from '../copy-size.ts'
 import { refuseCustomerKey } from './customer-key.ts'
@@ -71,7 +72,7 @@ export default defineAdminOperation({
 
     const source = await objects.getObject(from.bucket, from.key, from.versionId)
     if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
-    if (from.etag !== undefined && from.etag !== source.etag) throw adminErrors.precondition_failed()
+    if (from.etag !== undefined && unquoteEtag(from.etag) !== source.etag) throw adminErrors.precondition_failed()
     requireCopySize(source)
     refuseCustomerKey(source)
     const attributes: ObjectAttributes = {

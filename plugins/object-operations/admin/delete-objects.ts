@@ -33,6 +33,8 @@ export default defineAdminOperation({
       })
 
     const targets = request.body.objects.map(one => ({ ...one, key: request.normalizeKey(one.key) }))
+    if (allVersions && targets.some(({ versionId, etag }) => etag !== undefined && versionId === undefined))
+      throw adminErrors.invalid_argument('An etag is of one version: with allVersions it needs a versionId.')
     const folders = folderPrefixes(request, request.body.prefixes)
     if (targets.length + folders.length === 0)
       throw adminErrors.invalid_argument('The request names no objects and no folders.')

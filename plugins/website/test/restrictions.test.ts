@@ -148,6 +148,18 @@ t.test('authenticated access', async t => {
   t.match(await get(rootUser, rootPassword, '/b.html'), { status: 200 })
   const { cookie } = await server.login()
   t.match(await server.get('/b.html', { headers: { Cookie: cookie } }), { status: 200 }, 'a session of the console')
+  // Whoever was let in sees the page of what is missing, also where nobody gets in without credentials.
+  const block = (enabled: boolean) =>
+    server.signed({ method: 'PUT', path: '/api/v1/buckets/pages/block-public', body: { enabled } })
+  t.equal((await block(true)).status, 200)
+  const errorPages = [403, 404].map(status => ({ status, path: '/b.html' }))
+  await server.publish({ ...site, defaultBehavior: { access: 'authenticated' }, errorPages })
+  t.match(await server.get('/missing', { headers: { Cookie: cookie } }), { status: 404, body: 'not for her' })
+  const stranger = await server.get('/missing')
+  t.equal(stranger.status, 403)
+  t.notMatch(stranger.body, 'not for her')
+  t.equal((await block(false)).status, 200)
+  await server.publish({ ...site, defaultBehavior: { access: 'authenticated', indexDocument: 'index.html' } })
   t.match(await server.get('/b.html', { headers: { Cookie: 'svc_session=x' } }), { status: 403 })
   const audited = (await server.kernel.services.audit.recent(1000)).filter(({ type }) => type === 'web')
   t.ok(audited.some(({ identity, status }) => identity.accessKey === 'ada' && status === 200))

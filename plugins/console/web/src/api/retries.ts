@@ -19,8 +19,8 @@ export async function withRetries<T>(
       if (!(error instanceof Problem)) throw error
       if (error.status === 0) await onUnreachable()
       else if (!isPassing(error) || tries >= pausesMs.length) throw error
-      signal.throwIfAborted()
-      await pause(pausesMs[Math.min(tries, pausesMs.length - 1)]!, signal)
+      if (!signal.aborted) await pause(pausesMs[Math.min(tries, pausesMs.length - 1)]!, signal)
+      if (signal.aborted) throw error
     }
   }
 }
@@ -28,14 +28,13 @@ export async function withRetries<T>(
 /** What the server does not have (501) it will not have in a few seconds. */
 const isPassing = ({ status }: Problem): boolean => status === 429 || (status >= 500 && status !== 501)
 
-/** Shorter where the browser notices that it has a connection again. */
+/** Shorter where the browser notices that it has a connection again, and where the signal is aborted. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return new Promise(resolve => {
     const ended = new AbortController()
     const end = () => {
       ended.abort()
-      if (signal.aborted) reject(signal.reason)
-      else resolve()
+      resolve()
     }
     const timer = setTimeout(end, ms)
     ended.signal.addEventListener('abort', () => clearTimeout(timer))

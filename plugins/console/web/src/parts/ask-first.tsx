@@ -15,13 +15,15 @@ export function useAskFirst() {
   const ask = (question: AskedFirst): Promise<boolean> => new Promise(answer => setAsked({ ...question, answer }))
   const question = asked !== undefined && (
     <ConfirmDeletion
+      // The next question is another dialog.
+      key={asked.title}
       title={asked.title}
       action={asked.action}
       onConfirm={async () => asked.answer(true)}
       onClose={() => {
         // Whoever has confirmed has answered already.
         asked.answer(false)
-        setAsked(undefined)
+        setAsked(present => (present === asked ? undefined : present))
       }}
     >
       {asked.text}

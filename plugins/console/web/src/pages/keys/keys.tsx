@@ -25,8 +25,11 @@ export function Keys() {
   const status = useQuery(kmsStatusQuery)
   const mayCreate = useMay('admin:KMSCreateKey')
   const mayReseal = useMay('admin:KMSReseal')
-  if (status.error !== null) return <ProblemAlert error={status.error} onRetry={() => status.refetch()} />
-  if (status.data === undefined) return <Skeleton h={120} />
+  // What is open stays so where one reading fails.
+  const failure = status.error !== null && (
+    <ProblemAlert error={status.error} onRetry={() => status.refetch()} isStale={status.data !== undefined} />
+  )
+  if (status.data === undefined) return failure || <Skeleton h={120} />
   const { configured } = status.data
   return (
     <>
@@ -48,7 +51,7 @@ export function Keys() {
             </>
           )
         }
-        head={<Status status={status.data} />}
+        head={failure || <Status status={status.data} />}
         queryKey={['kms-keys']}
         load={async ({ cursor, signal }) =>
           configured ? call('listKmsKeys', { query: { cursor }, signal }) : { items: [] }

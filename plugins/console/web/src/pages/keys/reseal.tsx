@@ -66,7 +66,7 @@ export function Reseal({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={close} title={words.reseal} closeButtonProps={{ 'aria-label': texts.common.close }}>
       <Stack>
         <Text size="sm">{words.resealHint}</Text>
-        {way !== undefined && <HowFar way={way} />}
+        {way !== undefined && <HowFar way={way} isPending={resealing.isPending} />}
         {resealing.error !== null && <ProblemAlert error={resealing.error} />}
         <Group justify="flex-end" className="dialog-buttons">
           <Button variant="default" onClick={close}>
@@ -81,7 +81,7 @@ export function Reseal({ onClose }: { onClose: () => void }) {
   )
 }
 
-function HowFar({ way: { done, buckets, counts, isComplete } }: { way: Way }) {
+function HowFar({ way: { done, buckets, counts, isComplete }, isPending }: { way: Way; isPending: boolean }) {
   const text = words.resealProgress(done, buckets)
   return (
     <>
@@ -92,7 +92,7 @@ function HowFar({ way: { done, buckets, counts, isComplete } }: { way: Way }) {
             <List.Item key={line}>{line}</List.Item>
           ))}
           {isComplete && <List.Item>{words.formerKeys(counts.failed)}</List.Item>}
-          {!isComplete && done === buckets && <List.Item>{words.resealsAll}</List.Item>}
+          {isPending && !isComplete && done === buckets && <List.Item>{words.resealsAll}</List.Item>}
         </List>
       </Alert>
     </>

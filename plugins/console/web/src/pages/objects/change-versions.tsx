@@ -8,7 +8,7 @@ import type { ListedVersion } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatExactMoment } from '../../parts/format.ts'
-import { useRights } from '../../parts/rights.ts'
+import { useKnownRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import { mayBypass, protectionText } from './protection.tsx'
 import { bucketQuery } from './queries.ts'
@@ -59,9 +59,9 @@ export function useRestore(bucket: string, onQuestion: (versioning: string | und
 
 const unknown = { versioning: undefined }
 
-/** Removes the delete marker that is the current version. `mayRead`: the caller may learn what the versions are. */
-export const useUndelete = (bucket: string, mayRead: boolean) =>
-  useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version, mayRead))
+/** Removes the delete marker that is the current version. */
+export const useUndelete = (bucket: string) =>
+  useChange(bucket, texts.objects.undeleted, version => deleteVersion(bucket, version))
 
 export interface RestoreVersionProps {
   readonly bucket: string
@@ -94,13 +94,18 @@ async function restoreVersion(bucket: string, { key, versionId }: Named): Promis
   await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
 }
 
-async function deleteVersion(bucket: string, version: Seen, mayRead: boolean, bypassGovernance = false): Promise<void> {
+async function deleteVersion(bucket: string, version: Seen, bypassGovernance = false): Promise<void> {
   const { key, versionId, etag } = version
-  const body = { objects: [{ key, versionId, ...(mayRead && { etag }) }], bypassGovernance }
-  const { errors } = await call('deleteObjects', { params: { bucket }, body })
+  const attempt = (seen: object) =>
+    call('deleteObjects', { params: { bucket }, body: { objects: [{ key, versionId, ...seen }], bypassGovernance } })
+  let { errors } = await attempt({ etag })
+  // Whoever may not read it names nothing, as every program may.
+  if (errors[0]?.code === 'access_denied') errors = (await attempt({})).errors
   if (errors[0]?.code === 'precondition_failed') throw new Error(texts.objects.versionChanged(key))
   if (errors[0] !== undefined) throw new Error(errors[0].message)
 }
+
+const none: ReadonlySet<string> = new Set()
 
 export interface DeleteVersionProps {
   readonly bucket: string
@@ -113,8 +118,9 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
   const { key, versionId, etag, isDeleteMarker, lastModified } = version
   const refresh = useRefresh(bucket)
   const [bypasses, setBypasses] = useState(false)
-  const rights = useRights(bucket, key)
-  const { data: about } = useQuery(bucketQuery(bucket))
+  const known = useKnownRights(bucket, key)
+  const rights = known ?? none
+  const { data: about, isLoading } = useQuery(bucketQuery(bucket))
   const retention = useQuery({
     queryKey: ['bucket-setting', bucket, `retention ${versionId} ${key}`, 'delete'],
     queryFn: ({ signal }) => call('getObjectRetention', { params: { bucket }, query: { key, versionId }, signal }),
@@ -134,9 +140,9 @@ export function DeleteVersion({ bucket, version, onClose, onDeleted }: DeleteVer
   return (
     <ConfirmDeletion
       title={texts.objects.deleteVersionTitle}
-      isReady={!retention.isLoading && !hold.isLoading}
+      isReady={known !== undefined && !isLoading && !retention.isLoading && !hold.isLoading}
       onConfirm={async () => {
-        await deleteVersion(bucket, { key, versionId, etag }, rights.has('s3:GetObjectVersion'), bypasses)
+        await deleteVersion(bucket, { key, versionId, etag }, bypasses)
         notifications.show({ color: 'teal', message: texts.objects.versionDeleted })
       }}
       onDone={async () => {

@@ -2,7 +2,7 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { call, idempotencyKey, newKey } from '../../api/client.ts'
 import { atField, Problem, problemAt, problemOfNetwork } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
@@ -45,15 +45,21 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const [isCut, setCut] = useState(false)
   // Nobody waits any more: what the server does not get now, it does not get in an hour.
   const [closed] = useState(() => new AbortController())
-  useEffect(() => () => closed.abort(problemOfNetwork()), [closed])
+  useEffect(() => () => closed.abort(), [closed])
+  const isAway = useRef(false)
+  const tellAway = (isSo: boolean) => {
+    isAway.current = isSo
+    setCut(isSo)
+  }
   const untilItArrives: UntilItArrives = async work => {
-    const result = await withRetries(closed.signal, work, async () => setCut(true))
-    setCut(false)
+    if (closed.signal.aborted && isAway.current) throw problemOfNetwork()
+    const result = await withRetries(closed.signal, work, async () => tellAway(true))
+    tellAway(false)
     return result
   }
   const presentIn = async (place: string, steps: readonly Step[]) => {
     const keys = steps.map(({ to }) => to)
-    return existingKeys(place, keys, closed.signal, () => setCut(true)).catch(error => {
+    return existingKeys(place, keys, closed.signal, () => tellAway(true)).catch(error => {
       throw inForm(error)
     })
   }
@@ -203,7 +209,9 @@ async function copyAll({
       if (target === bucket && (await gone.get(nameOf(step.to))) === false)
         throw new Error(texts.objects.placeNotFree(step.to))
       // Those that were to go have gone.
-      const place = { replaced: move && gone.has(nameOf(step.to)) ? undefined : present.get(step.to) }
+      const place = {
+        replaced: move && target === bucket && gone.has(nameOf(step.to)) ? undefined : present.get(step.to),
+      }
       await copyOne({ bucket, target, move, overwrite, untilItArrives }, { ...step, ...place })
       return true
     } catch (error) {
@@ -259,7 +267,8 @@ async function copyOne(
     // Whoever may not read what is there names nothing, and replaces it as every program does.
     const mayBeHidden = error instanceof Problem && error.status === 403 && replaced !== undefined
     if (mayBeHidden && !isLost) return send(true)
-    if (!isLost && !isTaken(error)) throw error
+    const isOfEarlier = isLost && error instanceof Problem && [0, 404, 409, 412].includes(error.status)
+    if (!isOfEarlier && !isTaken(error)) throw error
     const [of, at] = [await etagAt(bucket, from, versionId), await etagAt(target, to)]
     // It was done perhaps, and the answer lost.
     if (isLost && etag != null && at === etag && (!move || of === null)) return

@@ -242,7 +242,7 @@ interface DeletedProps {
 }
 
 function Deleted({ bucket, marker, rights }: DeletedProps) {
-  const undelete = useUndelete(bucket, rights.has('s3:GetObjectVersion'))
+  const undelete = useUndelete(bucket)
   return (
     <Alert color="yellow" title={texts.objects.isDeleted(formatMoment(marker.lastModified))}>
       <Stack gap="xs" align="flex-start">

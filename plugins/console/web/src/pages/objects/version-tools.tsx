@@ -24,7 +24,7 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
   const mayDelete = rights.has('s3:DeleteObjectVersion')
   const [asked, setAsked] = useState<{ readonly versioning: string | undefined }>()
   const restore = useRestore(bucket, versioning => setAsked({ versioning }))
-  const undelete = useUndelete(bucket, mayRead)
+  const undelete = useUndelete(bucket)
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
       {!isDeleteMarker && mayRead && (

@@ -28,8 +28,14 @@ export function Power({ startedAt }: { startedAt: string }) {
   const [ended, setEnded] = useState<Ended>()
   if (!may.restart && !may.stop) return null
   const end = async (way: Way) => {
-    await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
+    // Known before: the answer may come from the next server, where the browser has sent it again.
     sessionEnd.reason = 'restarted'
+    try {
+      await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 401)) sessionEnd.reason = undefined
+      throw error
+    }
     setEnded({ way, startedAt })
   }
   return (

@@ -31,7 +31,8 @@ export function BlockPublicEverywhere() {
         load={signal => callTagged('getBlockPublic', { signal })}
         save={async ({ document: { enabled, mode }, etag }, { document: stored }) => {
           if (stored.enabled && !enabled && !(await ask(opensEverywhere))) return 'stay'
-          const body = { ...(enabled !== stored.enabled && { enabled }), ...(mode !== stored.mode && { mode }) }
+          const isOfMode = mode !== stored.mode
+          const body = { ...((enabled !== stored.enabled || !isOfMode) && { enabled }), ...(isOfMode && { mode }) }
           return call('setBlockPublic', { body, ...asRead(etag) })
         }}
       >

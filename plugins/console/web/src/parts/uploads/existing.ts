@@ -66,7 +66,8 @@ async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise
     if (!isRefusal(error)) throw error
   }
   try {
-    return (await call('statObject', { params, query: { key }, signal })).etag
+    const { etag, isDeleteMarker } = await call('statObject', { params, query: { key }, signal })
+    return isDeleteMarker ? undefined : etag
   } catch (error) {
     if (error instanceof Problem && (error.status === 403 || error.status === 404)) return undefined
     throw error

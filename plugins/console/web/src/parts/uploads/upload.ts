@@ -382,8 +382,10 @@ export class Upload {
   async #isAsAgreed(signals: Signals): Promise<boolean> {
     const { bucket, key } = this
     if (typeof this.#mayReplace !== 'object') return false
-    const { etag } = await this.#persist(signals, () => call('statObject', { params: { bucket }, query: { key } }))
-    return etag === this.#mayReplace.etag
+    const stat = () => call('statObject', { params: { bucket }, query: { key } })
+    // Hidden from the caller, or gone.
+    const found = await this.#persist(signals, stat).catch(() => undefined)
+    return found?.etag === this.#mayReplace.etag
   }
 
   /** Rejects only when nothing of it goes on any more: the next try must not meet it. */
