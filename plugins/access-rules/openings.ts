@@ -22,7 +22,7 @@ export const AccessOpening = Type.Object(
     }),
     except: Type.Array(Type.String(), {
       description:
-        'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody.',
+        'Of a distribution: patterns of keys among them for which it asks for a signed link or a user, or shows nobody; `(?i)` as in `keys`.',
     }),
     limited: Type.Boolean({ description: 'Conditions, or restrictions of the distribution, have to hold as well.' }),
     blocked: Type.Boolean({ description: 'It has no effect, because public access is blocked.' }),

@@ -11,7 +11,10 @@ const AuditTarget = Type.Object(
     endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
     online: Type.Boolean({ description: 'It is enabled, and no delivery has failed since the last success.' }),
     pendingRecords: Type.Integer({ description: 'Waiting records, in memory and in the queue.' }),
-    droppedTotal: Type.Integer({ description: 'Records since the start that were lost, because the queue was full.' }),
+    droppedTotal: Type.Integer({
+      description:
+        'Records since the start that were lost on the way into the queue; those that a worker lost are in `svc_audit_dropped_total` alone.',
+    }),
     failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
     lastError: Type.String({ description: 'Empty if there is none.' }),
     lastSuccessAt: Type.Optional(Type.String({ format: 'date-time', description: 'Since the start.' })),
