@@ -60,9 +60,9 @@ import {
   encryptionOf,
   etagOf,
   isDeleteMarker,
-  isNullVersion,
   lockOf,
   modifiedOf,
+  recordedVersionId,
   sequenceOf,
   sizeOf,
   stampVersion,
@@ -76,7 +76,6 @@ import { type LostArgs, removeLost, tellLost } from './remove-lost.ts'
 import { RemovedBuckets } from './removed-buckets.ts'
 import { type RenameArgs, renameObject } from './rename.ts'
 import { decodeUsage } from './usage.ts'
-import { versionIdOf } from './version-id.ts'
 import {
   addVersion,
   findBySequence,
@@ -344,7 +343,7 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
   const found = findVersion(tx, objectKey(args.bucket, args.key), versionId)
   if (found === undefined) throw noSuchVersion(args.key, versionId)
   let { value } = found.record
-  const id = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  const id = recordedVersionId(value)
   if (isDeleteMarker(value)) throw onDeleteMarker(id)
   requireTags(tagsOf(value), change.ifTags)
   if (change.tags !== undefined) value = withTags(value, change.tags)

@@ -8,8 +8,7 @@ import { recordTable as table } from 'svc/plugins/storage/api'
 import type { EncryptedEntry, EncryptedPage } from './api.ts'
 import type { UploadDocument } from './commit.ts'
 import { behind, bucketRange, objectKeyOffset, unescapeKey } from './keys.ts'
-import { decodeDocument, decodeEncryption, encryptionOf, isDeleteMarker, isNullVersion, sequenceOf } from './record.ts'
-import { versionIdOf } from './version-id.ts'
+import { decodeDocument, decodeEncryption, encryptionOf, isDeleteMarker, recordedVersionId } from './record.ts'
 
 /** Records visited before the event loop gets its turn. */
 const stepsMax = 500
@@ -37,7 +36,7 @@ function listVersions(storage: StorageService, bucket: string, after: Buffer): M
       const encryption = isDeleteMarker(value) ? undefined : encryptionOf(value)
       if (encryption !== undefined) {
         const key = unescapeKey(place, offset, place.indexOf(0, offset))
-        const versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+        const versionId = recordedVersionId(value)
         entries.push({ key, versionId, uploadId: undefined, encryption })
       }
       if (steps >= stepsMax) return { entries, next: Buffer.from(place) }
