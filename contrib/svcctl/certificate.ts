@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from './admin/client.ts'
 import type { ArgumentDeclaration, OptionDeclaration } from './command.ts'
 import type { Context } from './context.ts'
-import { failure, usageError } from './errors.ts'
+import { AdminError, conflictError, failure, usageError } from './errors.ts'
 import { createOrderProgress } from './order-progress.ts'
 import { encodeName } from './s3/client.ts'
 
@@ -54,6 +54,16 @@ export const uploadOptions: readonly OptionDeclaration[] = [
   { flags: '--key <file>', summary: 'its private key in PEM form, unencrypted' },
   { flags: '--comment <text>', summary: 'its purpose' },
 ]
+
+export const queryOf = (isForced: boolean) => (isForced ? [['force', 'true'] as const] : [])
+
+/** Says what `--force` does, where domains would be without a certificate. */
+export function rejectServed(hint: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof AdminError) || error.code !== 'certificate_served') throw error
+    throw conflictError(`${error.message} ${hint}`)
+  }
+}
 
 export const pathOf = (id: string): string => `/certificates/${encodeName(id)}`
 

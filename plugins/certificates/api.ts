@@ -76,10 +76,12 @@ export interface SavedCertificate extends Certificate {
   readonly warnings: readonly string[]
 }
 
-export interface ReplaceOptions extends Pick<Preconditions, 'ifMatch'> {
+export interface ForceOptions {
   /** Also where domains that get the certificate, and do not name it, would get none that browsers accept. */
   readonly force?: boolean
 }
+
+export interface ReplaceOptions extends Pick<Preconditions, 'ifMatch'>, ForceOptions {}
 
 export interface CertificateUpload {
   /** PEM, leaf first. */
@@ -161,11 +163,11 @@ export interface CertificatesService {
   upload(id: string, upload: CertificateUpload): Promise<SavedCertificate>
   /**
    * Rejects with `invalid_certificate`, also where it does not cover the names of a user; with `certificate_not_found`, with `conflict` for a
-   * certificate that was not uploaded, and with `precondition_failed` by `ifMatch`; with `certificate_in_use` without `force`.
+   * certificate that was not uploaded, and with `precondition_failed` by `ifMatch`; with `certificate_served` without `force`.
    */
   replace(id: string, upload: CertificateUpload, options?: ReplaceOptions): Promise<SavedCertificate>
-  /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
-  delete(id: string): Promise<void>
+  /** Rejects with `certificate_not_found`, `certificate_in_use`, `conflict` for files, and `certificate_served` without `force`. */
+  delete(id: string, options?: ForceOptions): Promise<void>
   renew(id: string, options?: RenewOptions): Promise<Certificate>
   /**
    * The certificate that a connection for this name gets at its next handshake, on a listener of this kind, by the rules that handshakes go

@@ -2,6 +2,7 @@
 import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
 import {
   gatherUses,
+  type Preconditions,
   type StoredDocument,
   type StoreService,
   storeErrors,
@@ -20,7 +21,7 @@ import type {
   SavedCertificate,
 } from './api.ts'
 import { chainWarnings, checkChain } from './chain.ts'
-import type { CertificateDocument, CertificateDocuments } from './documents.ts'
+import { type CertificateDocument, type CertificateDocuments, tableId } from './documents.ts'
 import { certificatesErrors, noCertificate } from './errors.ts'
 import { covers, uncovered } from './names.ts'
 import { createOrders } from './orders.ts'
@@ -49,7 +50,7 @@ export interface CertificatesOptions {
 
 export function createCertificates(options: CertificatesOptions): CertificatesService {
   const { store, documents, tls, table, users, issuer, clock } = options
-  const { certificates, touch } = documents
+  const { certificates, tables, touch } = documents
 
   const readUses = (): Promise<Uses<CertificateUse>> => gatherUses(users())
 
@@ -110,8 +111,8 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return served
   }
 
-  /** The domains that get the certificate now, and would get none that is for them and in force with this one in its place. */
-  async function lostBy(id: string, successor: CertificateDocument): Promise<readonly string[]> {
+  /** The domains that get the certificate now, and would get none that is for them and in force with the successor, if any, in its place. */
+  async function lostBy(id: string, successor?: CertificateDocument): Promise<readonly string[]> {
     const served = (await readServed()).get(id) ?? []
     const find = await table.withReplaced(id, successor)
     const lost: string[] = []
@@ -124,6 +125,14 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return lost
   }
 
+  async function requireKept(id: string, successor?: CertificateDocument): Promise<void> {
+    const lost = await lostBy(id, successor)
+    if (lost.length === 0) return
+    throw certificatesErrors.certificate_served(
+      `Visitors of ${lost.join(', ')} get "${id}" now, and would get no certificate that browsers accept.`,
+    )
+  }
+
   const isFor = ({ domains, notAfter }: CertificateInfo, host: string): boolean =>
     clock.now() < Date.parse(notAfter) && domains.some(pattern => covers(pattern.toLowerCase(), host))
 
@@ -132,12 +141,12 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return { source: 'upload', comment, createdMs, ...chain, domains: [...chain.domains] }
   }
 
-  /** Whether it was committed: not where the certificate, or what uses it, has changed since it was looked at. */
-  async function commit(fill: (tx: TransactionBuilder) => void): Promise<boolean> {
+  /** Whether it was committed: not where the certificate, what uses it, or (by `seen`) another certificate has changed since it was looked at. */
+  async function commit(fill: (tx: TransactionBuilder) => void, seen?: Preconditions): Promise<boolean> {
     try {
       await store.transaction(tx => {
         fill(tx)
-        touch(tx)
+        touch(tx, seen)
       })
       return true
     } catch (error) {
@@ -158,12 +167,17 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const document = await stored(id)
       if (document.etag !== etag) break
+      // What takes the place of this one for its domains must still be there when it is gone.
+      const table = await tables.get(tableId)
       const uses = await readUses()
       const fill = await decide(document, uses.byId.get(id) ?? [])
-      const isCommitted = await commit(tx => {
-        fill(tx)
-        uses.fence(tx)
-      })
+      const isCommitted = await commit(
+        tx => {
+          fill(tx)
+          uses.fence(tx)
+        },
+        table === undefined ? { ifNoneMatch: '*' } : { ifMatch: table.etag },
+      )
       if (isCommitted) return
     }
     throw certificatesErrors.conflict(
@@ -223,19 +237,14 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
             `The certificate does not cover ${missing.join(', ')}, which ${name} needs it for.`,
           )
         }
-        const lost = force ? [] : await lostBy(id, document)
-        if (lost.length > 0) {
-          throw certificatesErrors.certificate_in_use(
-            `Visitors of ${lost.join(', ')} get "${id}" now, and would get no certificate that browsers accept.`,
-          )
-        }
+        if (!force) await requireKept(id, document)
         return tx => tx.put(certificates, id, document, { ifMatch: etag })
       })
       return saved(id, upload)
     },
 
-    delete: id =>
-      changeUsed(id, ({ value, etag }, found) => {
+    delete: (id, { force = false } = {}) =>
+      changeUsed(id, async ({ value, etag }, found) => {
         if (found.length > 0) {
           const names = found.map(({ name }) => name).join(', ')
           const advice =
@@ -244,6 +253,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
               : 'give them another certificate first.'
           throw certificatesErrors.certificate_in_use(`"${id}" is used by ${names}: ${advice}`)
         }
+        if (!force) await requireKept(id)
         return tx => tx.delete(certificates, id, { ifMatch: etag })
       }),
 

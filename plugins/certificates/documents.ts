@@ -6,7 +6,7 @@
  * | `certificate` | of the certificate | with each upload, order and attempt |
  * | `certificate-table` | `table` | in the same commit as any certificate: threads compare its sequence with that of their compiled table |
  */
-import type { Collection, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import type { Collection, Preconditions, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 
 const Name = Type.String({ minLength: 1, maxLength: 253 })
@@ -70,8 +70,8 @@ export function renewsMs({ renewMs = Number.POSITIVE_INFINITY, window }: AcmeSta
 export interface CertificateDocuments {
   readonly certificates: Collection<CertificateDocument>
   readonly tables: Collection<Static<typeof TableDocument>>
-  /** To be called in each transaction that changes a certificate. */
-  touch(tx: TransactionBuilder): void
+  /** To be called in each transaction that changes a certificate. With a precondition only if no other has changed meanwhile. */
+  touch(tx: TransactionBuilder, precondition?: Preconditions): void
 }
 
 export const tableId = 'table'
@@ -98,10 +98,10 @@ export function declareCertificateDocuments(
   return {
     certificates,
     tables,
-    touch(tx) {
+    touch(tx, precondition) {
       if (touched.has(tx)) return
       touched.add(tx)
-      tx.put(tables, tableId, { change: random(8).toString('hex') })
+      tx.put(tables, tableId, { change: random(8).toString('hex') }, precondition)
     },
   }
 }

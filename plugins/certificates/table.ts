@@ -34,8 +34,8 @@ interface Table {
 export interface CertificateTable {
   find(serverName: string): MaybePromise<PresentedEntry | undefined>
   entries(): Promise<readonly TableEntry[]>
-  /** How it would find certificates with this document in the place of the stored one. */
-  withReplaced(id: string, document: CertificateDocument): Promise<CertificateTable['find']>
+  /** How it would find certificates with this document in the place of the stored one; without a document: if that were deleted. */
+  withReplaced(id: string, document?: CertificateDocument): Promise<CertificateTable['find']>
 }
 
 export interface TableOptions {
@@ -122,7 +122,8 @@ export function createCertificateTable({ documents, users, clock, log }: TableOp
     async withReplaced(id, document) {
       const { sequence, byId } = await fresh()
       const others = [...byId.values()].filter(entry => entry.id !== id)
-      const table = tableOf(sequence, [...others, ...[parseEntry(id, document)].filter(entry => entry !== undefined)])
+      const successor = document === undefined ? undefined : parseEntry(id, document)
+      const table = tableOf(sequence, successor === undefined ? others : [...others, successor])
       return async name => choose(table, name, await preferredFor(name))
     },
   }

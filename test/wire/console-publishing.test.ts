@@ -812,7 +812,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a certificate comes from files, chosen or dropped, of which each may have any part', async t => {
-    const { page, flaws } = await browser.open(t, {}, /409 PUT .*certificates/)
+    const { page, flaws } = await browser.open(t, {}, /409 (PUT|DELETE) .*certificates/)
     const authority = createTestAuthority(temporaryFolder(t))
     const { chain: certificate, key: issuedKey } = authority.issue(['noted.example.test'])
     await admin.call('POST', '/distributions', {
@@ -896,6 +896,22 @@ if (withoutBrowser !== false) {
     t.same(await domainsOf(), ['other.example.test'])
     await dialog.locator('.dialog-buttons').getByRole('button', { name: 'Close' }).click()
     await dialog.waitFor({ state: 'detached' })
+
+    // Nor is one deleted that has come to be served since the list was read.
+    const before = { certificate, privateKey: issuedKey, comment: '' }
+    const deletion = page.getByRole('dialog', { name: 'Delete noted?' })
+    await page.getByRole('button', { name: 'Delete noted' }).click()
+    await deletion.getByText('Visitors of other.example.test').waitFor()
+    await admin.call('PUT', '/certificates/noted', before)
+    await deletion.getByRole('button', { name: 'Delete' }).click()
+    const served = page.getByRole('dialog', { name: 'Delete it all the same?' })
+    await served.getByText('Visitors of noted.example.test get "noted" now').waitFor()
+    await served.getByRole('button', { name: 'Cancel' }).click()
+    await served.waitFor({ state: 'detached' })
+    await deletion.getByRole('button', { name: 'Delete' }).click()
+    await served.getByRole('button', { name: 'Delete' }).click()
+    await deletion.waitFor({ state: 'detached' })
+    t.same((await admin.call('GET', '/certificates')).items, [])
     await admin.call('DELETE', '/distributions/noted')
     t.same(flaws, [])
   })

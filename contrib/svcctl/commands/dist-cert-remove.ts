@@ -1,16 +1,23 @@
-import { certificateArguments, pathOf } from '../certificate.ts'
+import { certificateArguments, pathOf, queryOf, rejectServed } from '../certificate.ts'
 import { defineCommand } from '../command.ts'
 
-export default defineCommand({
+interface Options {
+  readonly force?: boolean
+}
+
+export default defineCommand<Options>({
   name: 'dist cert remove',
-  summary: 'Deletes an unused certificate and its key.',
+  summary: 'Deletes a certificate that no distribution names, and its key.',
+  description: 'Without --force it stays where domains get it without naming it, unless another certificate is for them.',
   arguments: certificateArguments,
-  options: [],
+  options: [{ flags: '--force', summary: 'also where domains would get no certificate that browsers accept' }],
   examples: ['svcctl dist cert remove home/site'],
-  async run(context, [alias, id]) {
+  async run(context, [alias, id], { force = false }) {
     await context.requireConfirmed(`Delete the certificate ${id} and its key?`)
     const client = await context.connectAdmin(alias!)
-    await client.send({ operation: 'deleteCertificate', method: 'DELETE', path: pathOf(id!) })
+    await client
+      .send({ operation: 'deleteCertificate', method: 'DELETE', path: pathOf(id!), query: queryOf(force) })
+      .catch(rejectServed('--force deletes it all the same.'))
     context.output.done({ status: 'removed', id }, `Removed ${id}.`)
   },
 })

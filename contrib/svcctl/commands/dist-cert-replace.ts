@@ -2,13 +2,14 @@ import {
   type Certificate,
   certificateArguments,
   pathOf,
+  queryOf,
   readUpload,
+  rejectServed,
   showCertificate,
   type UploadOptions,
   uploadOptions,
 } from '../certificate.ts'
 import { defineCommand } from '../command.ts'
-import { AdminError, conflictError } from '../errors.ts'
 
 interface Options extends UploadOptions {
   readonly force?: boolean
@@ -28,13 +29,9 @@ export default defineCommand<Partial<Options>>({
   async run(context, [alias, id], { force = false, ...options }) {
     const body = await readUpload(context, options)
     const client = await context.connectAdmin(alias!)
-    const query = force ? [['force', 'true'] as const] : []
     const answer = await client
-      .send({ operation: 'putCertificate', method: 'PUT', path: pathOf(id!), query, body })
-      .catch(error => {
-        if (!(error instanceof AdminError) || error.code !== 'certificate_in_use') throw error
-        throw conflictError(`${error.message} --force replaces it all the same.`)
-      })
+      .send({ operation: 'putCertificate', method: 'PUT', path: pathOf(id!), query: queryOf(force), body })
+      .catch(rejectServed('--force replaces it all the same.'))
     showCertificate(context, answer.body as Certificate)
   },
 })

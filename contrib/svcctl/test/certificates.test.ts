@@ -56,7 +56,12 @@ t.test('one that is served is replaced by one for other domains only with --forc
   t.equal((await run(['dist', 'cert', 'upload', 'home', 'served', ...files('served.test')])).code, 0)
   const replace = ['dist', 'cert', 'replace', 'home', 'served', ...files('other.test')]
   t.match(await run(replace), { code: 5, stderr: /Visitors of served\.test get "served" now.*--force replaces it/ })
+  const remove = ['dist', 'cert', 'remove', 'home', 'served', '--yes']
+  t.match(await run(remove), { code: 5, stderr: /Visitors of served\.test get "served" now.*--force deletes it/ })
   t.match(await run([...replace, '--force']), { code: 0, stdout: /^names +other\.test$/m })
+  files('served.test')
+  t.equal((await run(replace)).code, 0)
+  t.match(await run([...remove, '--force']), { code: 0, stdout: /Removed served/ })
 })
 
 t.test('a chain without its intermediate is taken, and told of', async t => {

@@ -26,7 +26,7 @@ export default defineAdminOperation({
   body: CertificateReplacement,
   response: Certificate,
   etag: true,
-  errors: ['certificate_in_use', 'certificate_not_found', 'conflict', 'invalid_certificate', 'precondition_failed'],
+  errors: ['certificate_not_found', 'certificate_served', 'conflict', 'invalid_certificate', 'precondition_failed'],
   uses: ['certificates'],
   async handle({ params: { id }, query: { force }, body, ifMatch }, { certificates }) {
     const { certificate, privateKey, comment } = body

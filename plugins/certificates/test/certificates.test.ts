@@ -162,9 +162,9 @@ t.test('lists: by name and by state, in pages', async t => {
   const { items } = (await call('GET', '/certificates?domain=one.l.test')).json
   t.equal(items.length, 2)
   t.match(await find('one.l.test'), { isExpired: false }, 'a valid wildcard goes before an expired exact one')
-  await call('DELETE', '/certificates/wild')
+  await call('DELETE', '/certificates/wild?force=true')
   t.match(await find('one.l.test'), { isExpired: true }, 'an expired one where there is no other')
-  for (const id of names) await call('DELETE', `/certificates/${id}`)
+  for (const id of names) await call('DELETE', `/certificates/${id}?force=true`)
   const late = await call('POST', '/certificates', uploadOf('late', authority.issue(['late.test'], { days: 100 })))
   t.equal(late.json.state, 'valid')
 })
@@ -194,7 +194,7 @@ t.test(
     const lost = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
     t.match(lost, {
       status: 409,
-      json: { code: 'certificate_in_use', detail: /^Visitors of \*\.x\.test get "wild" now/ },
+      json: { code: 'certificate_served', detail: /^Visitors of \*\.x\.test get "wild" now/ },
     })
     const narrow = await call('PUT', '/certificates/wild?force=true', uploadOf(undefined, exact))
     t.equal(narrow.status, 200, 'another that covers the name may take its place')
@@ -215,7 +215,7 @@ t.test(
 )
 
 t.test('served by matching alone: the names keep a certificate, unless it is forced', async t => {
-  for (const id of ['wild', 'exact']) await call('DELETE', `/certificates/${id}`)
+  for (const id of ['wild', 'exact']) await call('DELETE', `/certificates/${id}?force=true`)
   const both = authority.issue(['a.x.test', '*.x.test'], { days: 100 })
   const other = authority.issue(['other.test'], { days: 100 })
   const replace = (by: typeof other, query = '') =>
@@ -223,7 +223,7 @@ t.test('served by matching alone: the names keep a certificate, unless it is for
   await call('POST', '/certificates', uploadOf('matched', both))
   t.match(await replace(other), {
     status: 409,
-    json: { code: 'certificate_in_use', detail: /^Visitors of a\.x\.test, \*\.x\.test get "matched" now/ },
+    json: { code: 'certificate_served', detail: /^Visitors of a\.x\.test, \*\.x\.test get "matched" now/ },
   })
   t.match(await find('a.x.test'), firstOf(both), 'nothing is changed')
   const renewed = authority.issue(['a.x.test', '*.x.test'], { days: 100 })
@@ -234,15 +234,49 @@ t.test('served by matching alone: the names keep a certificate, unless it is for
   t.equal((await replace(other)).status, 200, 'another certificate is for them')
   t.match(await find('a.x.test'), firstOf(wild))
   await replace(renewed)
-  await call('DELETE', '/certificates/wild')
+  await call('DELETE', '/certificates/wild?force=true')
+
+  const deletion = await call('DELETE', '/certificates/matched')
+  t.match(deletion, {
+    status: 409,
+    json: { code: 'certificate_served', detail: /^Visitors of a\.x\.test, \*\.x\.test get/ },
+  })
+  t.match(await find('a.x.test'), firstOf(renewed), 'nor is it deleted')
 
   const forced = await replace(other, '?force=true')
   t.match(forced, { status: 200, json: { servedFor: [], domains: ['other.test'] } })
   t.equal(await find('a.x.test'), undefined)
   uses.set('matched', ['other.test'])
   t.match((await replace(renewed, '?force=true')).json, { code: 'invalid_certificate', detail: /which site needs/ })
+  t.match(
+    (await call('DELETE', '/certificates/matched?force=true')).json,
+    { detail: /used by site/ },
+    'what is named stays',
+  )
   uses.clear()
-  await call('DELETE', '/certificates/matched')
+  await replace(renewed)
+  t.equal((await call('DELETE', '/certificates/matched?force=true')).status, 204)
+  t.equal(await find('a.x.test'), undefined)
+})
+
+t.test('of two certificates that stand in for each other, one stays where both are deleted at once', async t => {
+  const ids = ['left', 'right']
+  for (const id of ids) {
+    await call('POST', '/certificates', uploadOf(id, authority.issue(['a.x.test', '*.x.test'], { days: 100 })))
+  }
+  /** Both have been looked at before either is deleted. */
+  const { promise: areBothSeen, resolve } = Promise.withResolvers<void>()
+  let seen = 0
+  shared.beforeFence = () => {
+    if (++seen === ids.length) resolve()
+    return areBothSeen
+  }
+  const answers = await Promise.all(ids.map(id => call('DELETE', `/certificates/${id}`)))
+  shared.beforeFence = undefined
+  t.same(answers.map(({ status }) => status).sort(), [204, 409])
+  t.match(answers.find(({ status }) => status === 409)?.json, { code: 'certificate_served' })
+  t.ok(await find('a.x.test'))
+  for (const id of ids) await call('DELETE', `/certificates/${id}?force=true`)
 })
 
 t.test('a use that begins beside a deletion or a replacement: one of the two is refused', async t => {

@@ -13,6 +13,7 @@ import { ListPage } from '../../parts/list-page.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
+import { useAskServed } from './ask-served.tsx'
 import { certificateStates } from './states.ts'
 import { UploadCertificate } from './upload-certificate.tsx'
 
@@ -22,6 +23,7 @@ export function Certificates() {
   const queryClient = useQueryClient()
   const [uploading, setUploading] = useState<'new' | Certificate>()
   const [deleted, setDeleted] = useState<Certificate>()
+  const { change, question } = useAskServed()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['certificates'] })
   const renew = async ({ id, acme }: Certificate) => {
     try {
@@ -59,10 +61,12 @@ export function Certificates() {
       {deleted !== undefined && (
         <ConfirmDeletion
           title={texts.publishing.deleteTitle(deleted.id)}
-          onConfirm={async () => {
-            await call('deleteCertificate', { params: { id: deleted.id } })
-            await refresh()
-          }}
+          onConfirm={() =>
+            change({ title: texts.publishing.deleteAllTheSame, action: texts.common.delete }, async query => {
+              await call('deleteCertificate', { params: { id: deleted.id }, query })
+            })
+          }
+          onDone={refresh}
           onClose={() => setDeleted(undefined)}
         >
           {deleted.servedFor.length > 0 && (
@@ -73,6 +77,7 @@ export function Certificates() {
           <Text size="sm">{texts.publishing.deleteCertificate(deleted.domains.join(', '))}</Text>
         </ConfirmDeletion>
       )}
+      {question}
     </>
   )
 }

@@ -1,13 +1,12 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
-import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { PemFiles } from '../../parts/pem-files.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
+import { useAskServed } from './ask-served.tsx'
 
 const words = texts.publishing
 
@@ -26,27 +25,18 @@ export function UploadCertificate({ replaced, onClose, onDone }: UploadCertifica
       if (now.certificate !== before.certificate) form.clearFieldError('privateKey')
     },
   })
-  const { ask, question } = useAskFirst()
+  const { change, question } = useAskServed()
   /** What the server thinks of the one that is stored now. */
   const [warnings, setWarnings] = useState<readonly string[]>([])
-  /** Undefined where somebody has thought better of it. */
-  const replace = async ({ id, etag }: NonNullable<typeof replaced>) => {
-    const request = { params: { id }, body: { ...form.getValues(), id }, ifMatch: etag }
-    try {
-      return await call('putCertificate', request)
-    } catch (error) {
-      // Domains would be without one.
-      if (!(error instanceof Problem && error.code === 'certificate_in_use')) throw error
-      const text = <Text size="sm">{error.message}</Text>
-      if (!(await ask({ title: words.replaceAllTheSame, action: words.replaceCertificate, text }))) return undefined
-      return call('putCertificate', { ...request, query: { force: true } })
-    }
-  }
+  const replace = ({ id, etag }: NonNullable<typeof replaced>) =>
+    change({ title: words.replaceAllTheSame, action: words.replaceCertificate }, query =>
+      call('putCertificate', { params: { id }, query, body: { ...form.getValues(), id }, ifMatch: etag }),
+    )
   const upload = async () => {
     const saved = await (replaced === undefined
       ? call('createCertificate', { body: form.getValues() })
       : replace(replaced))
-    if (saved === undefined) return 'declined'
+    if (saved === 'declined') return saved
     await onDone()
     if (saved.warnings === undefined) return undefined
     setWarnings(saved.warnings)

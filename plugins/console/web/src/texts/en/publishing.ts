@@ -34,6 +34,7 @@ export const publishing = {
   replaceCertificate: 'Replace',
   replaceTitle: (id: string) => `Replace certificate ${id}`,
   replaceAllTheSame: 'Replace it all the same?',
+  deleteAllTheSame: 'Delete it all the same?',
   chain: 'Certificate chain (PEM, its own certificate first)',
   privateKey: 'Private key (PEM)',
   addProvider: 'Add DNS provider',
