@@ -58,6 +58,8 @@ export function Reseal({ onClose }: { onClose: () => void }) {
       await queryClient.invalidateQueries({ queryKey: ['kms'] })
     },
   })
+  /** The server has one request for all, and goes through with it. */
+  const isLast = way !== undefined && way.done === way.buckets
   const close = () => {
     isOpen.current = false
     onClose()
@@ -70,7 +72,7 @@ export function Reseal({ onClose }: { onClose: () => void }) {
         {resealing.error !== null && <ProblemAlert error={resealing.error} />}
         <Group justify="flex-end" className="dialog-buttons">
           <Button variant="default" onClick={close}>
-            {resealing.isPending ? words.stop : texts.common.close}
+            {resealing.isPending && !isLast ? words.stop : texts.common.close}
           </Button>
           <Button loading={resealing.isPending} disabled={resealing.isSuccess} onClick={() => resealing.mutate()}>
             {words.reseal}
