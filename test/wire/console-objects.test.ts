@@ -591,7 +591,18 @@ if (withoutBrowser !== false) {
     await signIn(other, '/buckets')
     await page.getByLabel('Select two').check()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    const deletion = page.getByRole('dialog')
+
+    // What somebody else stores meanwhile is not deleted by who has not seen it.
+    await admin.call('POST', '/buckets/photos/objects/upload?key=album/deep/two', 'not seen')
+    await deletion.getByRole('button', { name: 'Delete' }).click()
+    await deletion.getByText('album/deep/two stays, for somebody else has stored it meanwhile').waitFor()
+    t.same(await keysOf(admin, 'photos', 'album/deep/'), ['album/deep/two'])
+    await deletion.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByLabel('Select two').uncheck()
+    await page.getByLabel('Select two').check()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await deletion.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'two', exact: true }).waitFor({ state: 'detached' })
   })
 

@@ -208,7 +208,7 @@ export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps
           (versionId === undefined ? (
             <DeleteEntries
               bucket={bucket}
-              entries={[{ kind: 'object', id: objectKey }]}
+              entries={[{ kind: 'object', id: objectKey, object: data }]}
               onClose={close}
               onDeleted={onClose}
             />

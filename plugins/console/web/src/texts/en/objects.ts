@@ -94,6 +94,8 @@ export const objects = {
   undelete: 'Undelete',
   undeleteOne: (key: string) => `Undelete ${key}`,
   undeleted: 'The delete marker is removed.',
+  replacedMeanwhile: (key: string) =>
+    `${key} stays, for somebody else has stored it meanwhile. Look at it, and choose it again.`,
   versionChanged: (key: string) => `Nothing is deleted: somebody else has stored ${key} meanwhile.`,
   isDeleted: (date: string) => `Deleted on ${date}`,
   isDeletedText:
