@@ -131,9 +131,15 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
 
     alpn: {
       isPending() {
-        const found = pending.get(alpnPending)
-        // Not known without waiting: reading the first message of a connection in vain costs little.
-        return found instanceof Promise || (found !== undefined && found.value.untilMs > clock.now())
+        try {
+          const found = pending.get(alpnPending)
+          if (!(found instanceof Promise)) return found !== undefined && found.value.untilMs > clock.now()
+          found.catch(() => {})
+        } catch {
+          // The storage is not open yet, or not any more.
+        }
+        // Not known without waiting, or not at all: reading the first message of a connection in vain costs little.
+        return true
       },
       async find(name) {
         const document = await challenges.get(`tls-alpn-01/${name}`)

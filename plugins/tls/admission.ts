@@ -93,10 +93,19 @@ export function createAdmission({ challenges, hasOwn, names, clock, log }: Admis
 
   return {
     admit(socket: Socket, serve: () => void): void {
-      const isRead = !hasOwn() || challenges().some(challenge => challenge.isPending())
+      const isRead = !hasOwn() || challenges().some(mayBePending)
       if (isRead) readClientHello(socket, clock.after, helloTimeoutMs, hello => admitRead(socket, hello, serve))
       else serve()
     },
+  }
+}
+
+/** A connection is no reason for the thread to end. */
+function mayBePending(challenge: TlsChallenge): boolean {
+  try {
+    return challenge.isPending()
+  } catch {
+    return true
   }
 }
 

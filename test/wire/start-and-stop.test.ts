@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { request as requestTls } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -94,11 +95,7 @@ for (const workers of modes) {
   })
 
   t.test(`${workers} workers: SIGHUP reads certificates again, SIGQUIT stops`, async t => {
-    const certificates = mkdtempSync(join(tmpdir(), 'svc-certificates-'))
-    t.teardown(() => rmSync(certificates, { recursive: true, force: true }))
-    const pair = ['-keyout', join(certificates, 'private.key'), '-out', join(certificates, 'public.crt')]
-    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-    t.equal(spawnSync('openssl', ['req', '-x509', ...key, ...pair, '-subj', '/CN=localhost']).status, 0)
+    const certificates = selfSigned(t)
     const server = await startServer({ environment: { SVC_WORKERS: workers, SVC_CERTS_DIR: certificates } })
     t.teardown(() => server.remove())
     process.kill(server.pid, 'SIGHUP')
@@ -111,31 +108,7 @@ for (const workers of modes) {
   })
 
   t.test(`${workers} workers: while plugins start the ports are open and say so`, async t => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-starting-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-    const gate = join(folder, 'go')
-    const plugin = join(folder, 'slow.mjs')
-    writeFileSync(
-      plugin,
-      `import { existsSync } from 'node:fs'
-       const waiting = async () => { while (!existsSync(${JSON.stringify(gate)})) await new Promise(done => setTimeout(done, 20)) }
-       export default { name: 'slow', requires: ['objects'], setup: () => ({ start: waiting }) }`,
-    )
-    const [s3, console] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-    const child = spawn(process.execPath, [svcProgram, 'server', join(folder, 'drive')], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: {
-        PATH: process.env.PATH,
-        SVC_ROOT_USER: accessKey,
-        SVC_ROOT_PASSWORD: secretKey,
-        SVC_ADDRESS: s3,
-        SVC_CONSOLE_ADDRESS: console,
-        SVC_WORKERS: workers,
-        SVC_LOG_LEVEL: 'error',
-        SVC_PLUGINS: `svc/plugins/standard,${plugin}`,
-      },
-    })
-    t.teardown(() => child.kill('SIGKILL'))
+    const { s3, console, go, child } = await startHeld(t, workers, 'after objects')
     const isThere = (address: string) => statusOf(address, '/svc/health/live').catch(() => ({ status: 0, body: '' }))
     for (const address of [s3, console]) {
       await until(
@@ -147,7 +120,7 @@ for (const workers of modes) {
     }
     t.match(await statusOf(s3, '/photos'), { status: 503, body: /<Code>ServiceUnavailable<.*starting/ })
     t.match(await statusOf(console, '/api/v1/info'), { status: 503, body: /starting/ })
-    writeFileSync(gate, '')
+    go()
     await until(
       () => statusOf(console, '/svc/health/ready'),
       ({ status }) => status === 200,
@@ -156,6 +129,93 @@ for (const workers of modes) {
     child.kill('SIGTERM')
     t.equal(await new Promise(done => child.on('close', done)), 0)
   })
+
+  t.test(`${workers} workers: with TLS, connections before the storage is open do not end the server`, async t => {
+    const certificates = selfSigned(t)
+    const { s3, console, go, child } = await startHeld(t, workers, 'before storage', { SVC_CERTS_DIR: certificates })
+    const isReady = (address: string) => {
+      if (child.exitCode !== null) throw new Error('The server has ended.')
+      return tlsStatusOf(address, '/svc/health/ready')
+    }
+    for (const address of [s3, console]) {
+      await until(
+        () => isReady(address),
+        status => status !== undefined,
+      )
+      for (let again = 0; again < 4; again++) t.equal(await isReady(address), 503)
+    }
+    go()
+    await until(
+      () => isReady(console),
+      status => status !== 503,
+    )
+    t.equal(await isReady(console), 200)
+    t.equal(await tlsStatusOf(s3, '/photos'), 404)
+    child.kill('SIGTERM')
+    t.equal(await new Promise(done => child.on('close', done)), 0)
+  })
+}
+
+/** A folder for SVC_CERTS_DIR. */
+function selfSigned(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-certificates-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const pair = ['-keyout', join(folder, 'private.key'), '-out', join(folder, 'public.crt')]
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  t.equal(spawnSync('openssl', ['req', '-x509', ...key, ...pair, '-subj', '/CN=localhost']).status, 0)
+  return folder
+}
+
+/** Undefined where nobody listens. */
+function tlsStatusOf(address: string, path: string): Promise<number | undefined> {
+  const [host, port] = address.split(':')
+  return new Promise(done => {
+    const options = { host, port, path, servername: 'localhost', rejectUnauthorized: false, agent: false }
+    requestTls(options, answer => {
+      answer.resume()
+      done(answer.statusCode)
+    })
+      .on('error', () => done(undefined))
+      .end()
+  })
+}
+
+/** A server one of whose plugins starts when `go` is called: those after it wait. */
+async function startHeld(
+  t: Test,
+  workers: string,
+  where: 'before storage' | 'after objects',
+  environment: Record<string, string> = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-starting-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const gate = join(folder, 'go')
+  const plugin = join(folder, 'slow.mjs')
+  const requires = where === 'after objects' ? ['objects'] : ['http', 'tls']
+  writeFileSync(
+    plugin,
+    `import { existsSync } from 'node:fs'
+     const waiting = async () => { while (!existsSync(${JSON.stringify(gate)})) await new Promise(done => setTimeout(done, 20)) }
+     export default { name: 'slow', requires: ${JSON.stringify(requires)}, setup: () => ({ start: waiting }) }`,
+  )
+  const [s3, console] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+  const child = spawn(process.execPath, [svcProgram, 'server', join(folder, 'drive')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      SVC_ROOT_USER: accessKey,
+      SVC_ROOT_PASSWORD: secretKey,
+      SVC_ADDRESS: s3,
+      SVC_CONSOLE_ADDRESS: console,
+      SVC_WORKERS: workers,
+      SVC_LOG_LEVEL: 'error',
+      // Those that require nothing of each other start in this order.
+      SVC_PLUGINS: where === 'after objects' ? `svc/plugins/standard,${plugin}` : `${plugin},svc/plugins/standard`,
+      ...environment,
+    },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return { s3, console, child, go: () => writeFileSync(gate, '') }
 }
 
 function freePort(): Promise<number> {
