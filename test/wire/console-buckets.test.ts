@@ -172,6 +172,17 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await refuse()
 
+    // Without the version of 2012, a variable is ordinary text: the statement denies nothing any more.
+    const variable = { ...deny, Resource: `${objects}\${aws:username,'private'}/*` }
+    await admin.call('PUT', '/buckets/gate/policy', { ...policy, Statement: [allow, variable] })
+    t.equal(await visit(), 403)
+    await page.reload()
+    await page.locator('.cm-line', { hasText: 'aws:username' }).waitFor()
+    await retype(page.locator('.cm-content'), JSON.stringify({ Version: '2008-10-17', Statement: [allow, variable] }))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await question.getByText('will be able to read every object').waitFor()
+    await refuse()
+
     // A rule that denies denies something else.
     await admin.call('DELETE', '/buckets/gate/policy')
     const every = { id: 'every', priority: 200, effect: 'allow', principals: ['*'], actions: ['read'] }

@@ -115,12 +115,13 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
       // The server gets the document without its layout: places in its answer to the change would be others than these.
       const { errors, openings } = await call('validatePolicy', { body: { document: text, bucket } })
       if (errors.length > 0) throw new Error(texts.policies.mistakes(errors.length))
-      const before = new Set(statementsOf(document).map(reachOf))
+      const before = statementsOf(document)
       const wanted = statementsOf(JSON.parse(text))
-      const after = new Set(wanted.map(reachOf))
+      const known = new Set(before.map(({ reach }) => reach))
+      const kept = new Set(wanted.map(({ reach }) => reach))
       // What a statement refused may be open to everybody by another one, or by a rule.
-      const denied = statementsOf(document).some(one => isDeny(one) && !after.has(reachOf(one)))
-      const opened = openings.filter(({ statement }) => denied || !before.has(reachOf(wanted[statement])))
+      const denied = before.some(({ isDeny, reach }) => isDeny && !kept.has(reach))
+      const opened = openings.filter(({ statement }) => denied || !known.has(wanted[statement]!.reach))
       const others = denied ? await otherOpenings(bucket) : []
       return { denied, effects: [...opened.map(({ opens }) => opens), ...others].map(effectOfOpening) }
     },
@@ -171,15 +172,20 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   )
 }
 
-function statementsOf(document: object | undefined): readonly unknown[] {
-  const { Statement = [] } = (document ?? {}) as { readonly Statement?: unknown }
-  return Array.isArray(Statement) ? Statement : [Statement]
+interface Document {
+  readonly Version?: string
+  readonly Statement?: Statement | readonly Statement[]
 }
+type Statement = { readonly Effect?: unknown }
 
-/** Of a statement: two with the same open the same. */
-const reachOf = (statement: unknown) => JSON.stringify({ ...(statement as object), Sid: undefined })
-
-const isDeny = (statement: unknown): boolean => (statement as { readonly Effect?: unknown }).Effect === 'Deny'
+/** Two statements with the same `reach` do the same: without the version of 2012, variables are ordinary text. */
+function statementsOf(document: object | undefined) {
+  const { Version = '2008-10-17', Statement = [] } = (document ?? {}) as Document
+  return [Statement].flat().map((statement: Statement) => ({
+    isDeny: statement.Effect === 'Deny',
+    reach: JSON.stringify({ ...statement, Sid: undefined, Version }),
+  }))
+}
 
 /** What lets everybody in beside the policy. Whoever may not ask is told of the policy alone. */
 async function otherOpenings(bucket: string): Promise<readonly Opening[]> {

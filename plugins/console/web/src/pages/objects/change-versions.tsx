@@ -5,11 +5,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatExactMoment } from '../../parts/format.ts'
 import { useKnownRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
+import { etagAt } from './etag-at.ts'
 import { mayBypass, protectionText } from './protection.tsx'
 import { bucketQuery } from './queries.ts'
 
@@ -42,17 +44,22 @@ function useChange(bucket: string, done: string, change: (version: Seen) => Prom
   })
 }
 
-/**
- * Makes an old version the current one again. `onQuestion`: where the bucket does not keep what is there now, nothing is done but this, with its
- * state of versioning, undefined where it is not known.
- */
-export function useRestore(bucket: string, onQuestion: (versioning: string | undefined) => void) {
+/** What a restored version takes the place of. */
+export interface Replaced {
+  /** Of the bucket, undefined where it is not known. */
+  readonly versioning: string | undefined
+  /** Of what stands there; null where nothing does, undefined where the caller may not know. */
+  readonly etag: string | null | undefined
+}
+
+/** Makes an old version the current one again. `onQuestion`: where the bucket does not keep what is there now, nothing is done but this. */
+export function useRestore(bucket: string, onQuestion: (replaced: Replaced) => void) {
   const queryClient = useQueryClient()
   return useChange(bucket, texts.objects.restored, async version => {
     // As it is now: it can have been suspended since the page was loaded.
     const { versioning } = await queryClient.fetchQuery({ ...bucketQuery(bucket), staleTime: 0 }).catch(() => unknown)
     if (versioning === 'enabled') return restoreVersion(bucket, version)
-    onQuestion(versioning)
+    onQuestion({ versioning, etag: await etagAt(bucket, version.key) })
     return 'asked'
   })
 }
@@ -66,32 +73,43 @@ export const useUndelete = (bucket: string) =>
 export interface RestoreVersionProps {
   readonly bucket: string
   readonly version: Pick<ListedVersion, 'key' | 'versionId'>
-  /** Undefined: not known. */
-  readonly versioning: string | undefined
+  readonly replaced: Replaced
   readonly onClose: () => void
 }
 
 /** Asks, where nothing would be left of what is there now. */
-export function RestoreVersion({ bucket, version, versioning, onClose }: RestoreVersionProps) {
+export function RestoreVersion({ bucket, version, replaced, onClose }: RestoreVersionProps) {
   const refresh = useRefresh(bucket)
   return (
     <ConfirmDeletion
       title={texts.objects.restoreTitle(version.key)}
       action={texts.objects.restore}
       onConfirm={async () => {
-        await restoreVersion(bucket, version)
+        await restoreVersion(bucket, version, replaced.etag)
         notifications.show({ color: 'teal', message: texts.objects.restored })
       }}
       onDone={refresh}
       onClose={onClose}
     >
-      <Text size="sm">{versioning === undefined ? texts.objects.restoreUnknown : texts.objects.restoreText}</Text>
+      <Text size="sm">
+        {replaced.versioning === undefined ? texts.objects.restoreUnknown : texts.objects.restoreText}
+      </Text>
     </ConfirmDeletion>
   )
 }
 
-async function restoreVersion(bucket: string, { key, versionId }: Named): Promise<void> {
-  await call('copyObject', { params: { bucket }, body: { source: { bucket, key, versionId }, key } })
+async function restoreVersion(bucket: string, { key, versionId }: Named, replaced?: string | null): Promise<void> {
+  const body = { source: { bucket, key, versionId }, key, overwrite: replaced !== null }
+  try {
+    await call('copyObject', {
+      params: { bucket },
+      body,
+      ...(typeof replaced === 'string' && { headers: { 'if-match': `"${replaced}"` } }),
+    })
+  } catch (error) {
+    const isReplaced = error instanceof Problem && error.code === 'precondition_failed'
+    throw isReplaced ? new Error(texts.objects.changedBefore(key)) : error
+  }
 }
 
 async function deleteVersion(bucket: string, version: Seen, bypassGovernance = false): Promise<void> {

@@ -13,6 +13,7 @@ import { useRights } from '../../parts/rights.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
+import { etagAt } from './etag-at.ts'
 
 const atOnce = 4
 
@@ -276,19 +277,6 @@ async function copyOne(
     if (overwrite && at === undefined) return send(true)
     if (etag != null && of !== etag) throw new Error(texts.objects.changedBefore(from))
     throw overwrite ? new Error(texts.objects.changedBefore(to)) : error
-  }
-}
-
-/** Null: nothing is there; undefined: it cannot be told to the caller. */
-async function etagAt(bucket: string, key: string, versionId?: string): Promise<string | null | undefined> {
-  const query = { key, ...(versionId !== undefined && { versionId }) }
-  try {
-    const { etag, isDeleteMarker } = await call('statObject', { params: { bucket }, query })
-    return isDeleteMarker ? null : etag
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'object_not_found') return null
-    if (error instanceof Problem && error.status > 0 && error.status < 500 && error.status !== 429) return undefined
-    throw error
   }
 }
 

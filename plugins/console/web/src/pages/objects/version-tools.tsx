@@ -6,7 +6,7 @@ import { urlOf } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { Tool, ToolLink } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { RestoreVersion, useRestore, useUndelete } from './change-versions.tsx'
+import { type Replaced, RestoreVersion, useRestore, useUndelete } from './change-versions.tsx'
 
 export interface VersionToolsProps {
   readonly bucket: string
@@ -22,8 +22,8 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
   const { key, versionId, isDeleteMarker, isLatest } = version
   const mayRead = rights.has('s3:GetObjectVersion')
   const mayDelete = rights.has('s3:DeleteObjectVersion')
-  const [asked, setAsked] = useState<{ readonly versioning: string | undefined }>()
-  const restore = useRestore(bucket, versioning => setAsked({ versioning }))
+  const [asked, setAsked] = useState<Replaced>()
+  const restore = useRestore(bucket, setAsked)
   const undelete = useUndelete(bucket)
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
@@ -57,7 +57,7 @@ export function VersionTools({ bucket, version, name, rights, onDelete }: Versio
         )
       )}
       {asked !== undefined && (
-        <RestoreVersion bucket={bucket} version={version} {...asked} onClose={() => setAsked(undefined)} />
+        <RestoreVersion bucket={bucket} version={version} replaced={asked} onClose={() => setAsked(undefined)} />
       )}
     </Group>
   )

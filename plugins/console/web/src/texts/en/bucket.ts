@@ -20,7 +20,7 @@ export const bucket = {
   versioningStates: {
     off: 'off: a new object replaces the old one for good',
     enabled: 'on: old versions stay',
-    suspended: 'suspended: no new versions, old ones stay',
+    suspended: 'suspended: no new versions, those that were kept stay',
   },
   keepVersions: 'Keep old versions',
   quota: 'Quota',

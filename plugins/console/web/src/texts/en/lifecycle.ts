@@ -34,7 +34,7 @@ export const lifecycle = {
     off: 'A deleted object does not come back.',
     enabled: 'The bucket keeps old versions: a deleted object stays as an old version.',
     suspended:
-      'Keeping old versions is suspended: of a deleted object those from before stay; what was stored while none were kept is gone, and does not come back.',
+      'Keeping old versions is suspended: of a deleted object, versions that were kept stay; what was stored while none were kept is gone, and does not come back.',
     unknown:
       'A deleted object does not come back, unless the bucket keeps versions: then it stays as an old version. What was stored while it kept none is gone.',
   },

@@ -38,7 +38,7 @@ export const objects = {
       .join(' and '),
   deleteVersioned: 'The bucket keeps old versions: they stay, and can be restored.',
   deleteSuspended:
-    'Keeping old versions is suspended: those from before stay; what was stored since then is gone, and cannot be restored.',
+    'Keeping old versions is suspended: versions that were kept stay; what was stored while none were kept is gone, and cannot be restored.',
   deleteForGood: 'The bucket keeps no old versions: this cannot be undone.',
   deleteUnknown:
     'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, this cannot be undone.',
@@ -81,7 +81,7 @@ export const objects = {
   restore: 'Restore',
   restoreTitle: (key: string) => `Replace ${key} by this version?`,
   restoreText:
-    'The bucket keeps no further versions: what is there now can be gone for good. Copied to another key, the old version stands beside it.',
+    'The bucket keeps no further versions: what is there now, or else what was stored while none were kept, can be gone for good. Copied to another key, the old version stands beside it.',
   restoreUnknown:
     'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is there now is gone for good.',
   restored: 'The old version is the current one again.',
@@ -166,7 +166,7 @@ export const uploads = {
   replaceTitle: (count: number) => (count === 1 ? 'Replace 1 object?' : `Replace ${formatCount(count)} objects?`),
   replaceText: (bucket: string, versioning: string | undefined) =>
     versioning === 'suspended'
-      ? `Keeping old versions is suspended in ${bucket}: those from before stay; of what was stored since then, what is replaced is gone.`
+      ? `Keeping old versions is suspended in ${bucket}: versions that were kept stay; what was stored while none were kept is gone once it is replaced.`
       : versioning !== undefined
         ? `${bucket} keeps no old versions: what is replaced is gone.`
         : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone.`,
