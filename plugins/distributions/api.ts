@@ -75,8 +75,8 @@ export interface Visit {
   /** Fields that say where the answer is from; on every answer to the visitor. */
   cacheHeaders: readonly (readonly [name: string, value: string])[]
   reason: string | undefined
-  /** The behavior lets the visitor in; single objects may still be refused. */
-  isLetIn?: boolean
+  /** Which objects the visitor may read whom the behavior has let in; absent: none, or none yet. May write to `tags` why not. */
+  mayRead?(key: string): MaybePromise<boolean>
   /** Path of the error page of the distribution that is shown; absent: none, or the one of the server. */
   errorPage?: string
   /** Tags of the audit record beside `distribution` and `behavior`. */

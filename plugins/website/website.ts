@@ -82,7 +82,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     if (!behavior.methods.has(method)) throw new WebRefusal(405, 'method', [['Allow', behavior.methodList]])
     return chain(decideAccess(visit, behavior, environment), access => {
       if (!access.isAllowed) throw new WebRefusal(403, access.reason)
-      visit.isLetIn = true
+      visit.mayRead = access.mayRead
       visit.cache = 'BYPASS'
       return serveObject(visit, known, access, readsMax)
     })
@@ -207,9 +207,19 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     })
   }
 
+  /** An error page is for everybody, or for the visitor who was let in, and not for whoever is refused. */
+  async function mayShow(visit: Visit, key: string, status: number): Promise<boolean> {
+    if (await isShownToEverybody(visit, key, environment)) return true
+    if (visit.mayRead === undefined || status === 401 || status === 403) return false
+    // Records say why the visit was refused, not the page.
+    const tags = { ...visit.tags }
+    const mayRead = await visit.mayRead(key)
+    visit.tags = tags
+    return mayRead
+  }
+
   async function findPage(visit: Visit, path: string, status: number): Promise<Found | undefined> {
-    const isRefused = visit.isLetIn !== true || status === 401 || status === 403
-    if (isRefused && !(await isShownToEverybody(visit, pathPrefix + path.slice(1), environment))) return undefined
+    if (!(await mayShow(visit, pathPrefix + path.slice(1), status))) return undefined
     const asked = { path, versionId: undefined }
     const policy = visit.rehearsal === undefined ? await cached?.policyOf(visit, defaultBehavior) : undefined
     if (policy === undefined) return findDirectly(asked, pageBehavior)

@@ -364,7 +364,17 @@ t.test('a website', async t => {
     const rules = await put('access-rules', { rules: [closed] })
     t.equal(rules.status, 200, rules.text)
     t.equal(await refused(), '403')
+    // Nor to whoever is let in by the behavior, and not to that object.
+    await server.publish({
+      ...site,
+      defaultBehavior: { access: 'public' },
+      errorPages: [{ status: 404, path: '/secret/key.txt' }],
+    })
+    const missing = async () => (await server.get('/nothing')).body === 'secret'
+    t.notOk(await missing())
     t.equal((await put('access-rules', { rules: [] })).status, 200)
+    t.ok(await missing())
+    await server.publish({ ...site, defaultBehavior: { access: 'deny' }, errorPages })
     t.equal(await refused(), '200 the page')
     await server.publish(site)
   })
