@@ -325,8 +325,11 @@ if (withoutBrowser !== false) {
     await imported.waitFor({ state: 'detached' })
     t.equal(await visit(), 403)
 
-    // An archive that makes the bucket anew, with what lets everybody in.
+    // An archive that makes the bucket anew, with what lets everybody in, and by which another keeps no more versions.
+    await admin.call('POST', '/buckets', { name: 'kept', versioning: true })
+    await admin.call('PUT', '/buckets/kept/versioning', { status: 'suspended' })
     const buffer = await admin.download('/cluster/export')
+    await admin.call('PUT', '/buckets/kept/versioning', { status: 'enabled' })
     await admin.call('DELETE', '/buckets/gate?force=true')
     await page.getByLabel('Type of file').selectOption({ index: 0 })
     await page
@@ -336,8 +339,11 @@ if (withoutBrowser !== false) {
     await page.getByText('bucket/gate/access-rules').waitFor()
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await imported.getByText('bucket/gate/access-rules').waitFor()
+    await imported.getByText('no longer protected').waitFor()
+    await imported.getByText('bucket/kept/versioning').waitFor()
     await imported.getByRole('button', { name: 'Cancel' }).click()
     await imported.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/buckets/kept/versioning'), { status: 'enabled' })
     await t.rejects(admin.call('GET', '/buckets/gate'), /404/)
     await admin.call('PUT', '/access/block-public', { enabled: false })
     t.same(flaws, [])

@@ -15,6 +15,8 @@ const words = texts.tools
 /** Documents that can let in those who have no credentials. */
 const decidesAccess =
   /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
+/** Documents by which objects, or old versions, can be lost that stay now. */
+const decidesLoss = /^bucket\/[^/]+\/(bucket-lifecycle|versioning|object-lock)$/
 const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds
@@ -33,24 +35,21 @@ export function Archives() {
   const mayChange = useMay('admin:ConfigUpdate')
   const { cluster, config } = words.kinds
   const { ask, question } = useAskFirst()
-  const confirm = async ({ created = [], changed = [], removed }: Result): Promise<boolean> => {
+  const confirm = async ({ bucketsCreated, created = [], changed = [], removed }: Result): Promise<boolean> => {
     // What is removed may have closed something.
-    const names = [...created, ...changed, ...removed].filter(name => decidesAccess.test(name))
-    if (names.length === 0) return true
-    const shown = names.slice(0, namesShownMax)
-    const more = names.length - shown.length
+    const names = [...created, ...changed, ...removed]
+    const opening = names.filter(name => decidesAccess.test(name))
+    // A new bucket has nothing to lose.
+    const losing = names.filter(name => decidesLoss.test(name) && !bucketsCreated.includes(name.split('/')[1]!))
+    if (opening.length + losing.length === 0) return true
     const text = (
       <>
-        <Text size="sm">{words.mayOpen}</Text>
-        <List size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {shown.map(name => (
-            <List.Item key={name}>{name}</List.Item>
-          ))}
-          {more > 0 && <List.Item>{texts.accessRules.moreOpenings(more)}</List.Item>}
-        </List>
+        {opening.length > 0 && <Named why={words.mayOpen} names={opening} />}
+        {losing.length > 0 && <Named why={words.mayLose} names={losing} />}
       </>
     )
-    return ask({ title: words.mayOpenTitle, action: words.apply, text })
+    const title = opening.length > 0 ? words.mayOpenTitle : words.mayLoseTitle
+    return ask({ title, action: words.apply, text })
   }
   const kinds = { ...(mayImport && { cluster }), ...(mayChange && { config }) }
   return (
@@ -74,6 +73,21 @@ export function Archives() {
       )}
       {question}
     </Stack>
+  )
+}
+
+function Named({ why, names }: { why: string; names: readonly string[] }) {
+  const more = names.length - namesShownMax
+  return (
+    <>
+      <Text size="sm">{why}</Text>
+      <List size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {names.slice(0, namesShownMax).map(name => (
+          <List.Item key={name}>{name}</List.Item>
+        ))}
+        {more > 0 && <List.Item>{texts.accessRules.moreOpenings(more)}</List.Item>}
+      </List>
+    </>
   )
 }
 

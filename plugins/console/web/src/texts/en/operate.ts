@@ -278,6 +278,9 @@ export const tools = {
   mayOpenTitle: 'Import what decides who gets in?',
   mayOpen:
     'What the file says is in force at once. By these, people without credentials may get in: everybody, or whoever has a signed link:',
+  mayLoseTitle: 'Import what decides what is kept?',
+  mayLose:
+    'By these, objects or old versions that are kept now may be deleted, or no longer protected. Compare them with the bucket before:',
   same: 'The server has it all: nothing changes.',
   fileHas: (contents: string) => `The file has ${contents}.`,
   fileIsEmpty: 'The file is empty.',
