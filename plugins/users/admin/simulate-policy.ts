@@ -219,13 +219,15 @@ function conditionsOf(
   const timeMs = time === undefined ? clock.now() : Date.parse(time)
   if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time must be a date.')
   const given = new Map(Object.entries(conditions).map(([key, values]) => [key.toLowerCase(), values]))
-  const facts = requestConditions({
+  const referer = given.get('aws:referer')?.[0]
+  const { facts, get } = requestConditions({
     sourceAddress: sourceIp ?? clientAddress,
     secure: secureTransport ?? secure,
     timeMs,
-    headers: {},
+    headers: { ...(referer !== undefined && { referer }) },
     signature: 'header',
     signatureVersion: 'AWS4-HMAC-SHA256',
   })
-  return () => ({ get: (key: string) => given.get(key) ?? facts.get(key) })
+  // Rules ask the facts.
+  return () => ({ facts, get: (key: string) => given.get(key) ?? get(key) })
 }

@@ -106,6 +106,27 @@ t.test('nothing is allowed to a user that is disabled', async t => {
   t.match(await simulate(reading), { allowed: true, source: 'policy' })
 })
 
+t.test('access rules know the address, the time and TLS of what is simulated', async t => {
+  const path = '/api/v1/buckets/photos/access-rules'
+  const reading = { user: 'ada', action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
+  const all = { id: 'all', priority: 900, effect: 'allow', principals: ['ada'], actions: ['read'] }
+  const decide = async (conditions: object, asked: object = {}) => {
+    const no = { id: 'no', priority: 1, effect: 'deny', principals: ['*'], actions: ['read'], conditions }
+    const { status, text } = await signed({ method: 'PUT', path, body: { rules: [no, all] } })
+    t.equal(status, 200, text)
+    return (await simulate({ ...reading, sourceIp: '192.0.2.7', ...asked })).allowed
+  }
+  t.equal(await decide({ timeWindow: { from: '2999-01-01T00:00:00Z' } }), true)
+  t.equal(await decide({ timeWindow: { from: '2999-01-01T00:00:00Z' } }, { time: '2999-01-02T00:00:00Z' }), false)
+  t.equal(await decide({ timeWindow: { from: '2001-01-01T00:00:00Z' } }), false)
+  t.equal(await decide({ sourceIp: ['10.0.0.0/8'] }), true)
+  t.equal(await decide({ sourceIp: ['192.0.2.0/24'] }), false)
+  t.equal(await decide({ notSourceIp: ['192.0.2.7'] }), true)
+  t.equal(await decide({ secureTransport: true }), true)
+  t.equal(await decide({ secureTransport: true }, { secureTransport: true }), false)
+  await signed({ method: 'PUT', path, body: { rules: [] } })
+})
+
 t.test('every caller may simulate its own requests, and those of others with the action', async t => {
   const reading = { action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
   t.match(await simulate(reading, ada), { user: 'ada', allowed: true })
