@@ -79,6 +79,34 @@ if (withoutBrowser !== false) {
       await question.getByRole('button', { name: 'Restore' }).click()
       await page.getByText('The old version is the current one again').waitFor()
       t.equal(await size(), '"old"'.length)
+
+      // What is described anew is stored anew: in the place of what was stored while no versions were kept.
+      const versions = async () =>
+        (await admin.call('GET', '/buckets/suspended/objects/versions?prefix=both')).items.map(
+          ({ size, versionId }: { size: number; versionId: string }) => [size, versionId === 'null'],
+        )
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'while none were kept')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'enabled' })
+      await admin.call('POST', '/buckets/suspended/objects/upload?key=both', 'kept')
+      await admin.call('PUT', '/buckets/suspended/versioning', { status: 'suspended' })
+      await page.goto(new URL('/buckets/suspended', page.url()).href)
+      await page.getByRole('button', { name: 'both', exact: true }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
+      const form = page.getByRole('dialog', { name: 'Metadata and tags of both' })
+      const asked = page.getByRole('dialog', { name: 'Change both, of which no further version is kept?' })
+      await form.getByLabel('Cache control').fill('max-age=60')
+      await form.getByRole('button', { name: 'Save' }).click()
+      await asked.getByText('gone for good').waitFor()
+      await asked.getByRole('button', { name: 'Cancel' }).click()
+      await asked.waitFor({ state: 'detached' })
+      t.same(await versions(), [
+        ['"kept"'.length, false],
+        ['"while none were kept"'.length, true],
+      ])
+      await form.getByRole('button', { name: 'Save' }).click()
+      await asked.getByRole('button', { name: 'Save' }).click()
+      await form.waitFor({ state: 'detached' })
+      t.match(await admin.call('GET', '/buckets/suspended/objects/stat?key=both'), { cacheControl: 'max-age=60' })
       t.same(flaws, [])
     },
   )

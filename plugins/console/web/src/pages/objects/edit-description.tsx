@@ -1,10 +1,11 @@
 /** What goes along with the bytes of an object: headers, metadata, tags. */
-import { TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { ObjectDetails } from '../../api/operations.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, pairsOf } from '../../parts/pairs.ts'
@@ -42,6 +43,19 @@ export function EditDescription(props: EditDescriptionProps) {
   const [{ tagsEtag, metadataEtag }] = useState(details)
   /** What an attempt has stored, before its tags were refused: again it would be one more version. */
   const described = useRef('')
+  const { ask, question } = useAskFirst()
+  /**
+   * A version that was kept stays as it is where no more are: the changed one takes the place of what was stored while none were. Returns what
+   * is said about that.
+   */
+  const whatIsLost = async () => {
+    if (details.versionId === 'null') return undefined
+    const { versioning } = await queryClient
+      .fetchQuery({ ...bucketQuery(bucket), staleTime: 0 })
+      .catch(() => ({ versioning: undefined }))
+    if (versioning === undefined) return texts.objects.deleteUnknown
+    return versioning === 'suspended' ? texts.objects.describeSuspended : undefined
+  }
   const canDescribe = mayWrite && versionId === undefined
   const save = async () => {
     const { tags, userMetadata, ...given } = form.values
@@ -55,6 +69,12 @@ export function EditDescription(props: EditDescriptionProps) {
     const wantedTags = objectOf(tags, '/tags')
     const wanted = JSON.stringify(description)
     const isDescribed = canDescribe && (form.isDirty('userMetadata') || headers.some(name => form.isDirty(name)))
+    const lost = isDescribed && described.current !== wanted ? await whatIsLost() : undefined
+    if (lost !== undefined) {
+      const text = <Text size="sm">{lost}</Text>
+      if (!(await ask({ title: texts.objects.describeTitle(details.key), action: texts.common.save, text })))
+        return 'declined'
+    }
     try {
       if (isDescribed && described.current !== wanted) {
         await call('setObjectMetadata', {
@@ -122,6 +142,7 @@ export function EditDescription(props: EditDescriptionProps) {
           onChange={value => form.setFieldValue('tags', [...value])}
         />
       )}
+      {question}
     </FormDialog>
   )
 }
