@@ -11,9 +11,11 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { keysBehind } from '../../parts/uploads/behind.ts'
 import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
 import { etagAt } from './etag-at.ts'
+import { bucketQuery } from './queries.ts'
 
 const atOnce = 4
 
@@ -64,6 +66,16 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       throw inForm(error)
     })
   }
+  /** What nobody sees in a list, and would be gone. */
+  const requireNoneBehind = async (place: string, steps: readonly Step[]) => {
+    const { versioning } = await queryClient
+      .fetchQuery({ ...bucketQuery(place), staleTime: 0 })
+      .catch(() => ({ versioning: undefined }))
+    if (versioning !== 'suspended') return
+    const keys = steps.map(({ to }) => to)
+    const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true))
+    if (first !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(first))
+  }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
     queryKey: ['buckets', 'names'],
@@ -88,6 +100,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     // Of entries found in different folders.
     if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
       throw problemAt('/place', texts.objects.sameNames)
+    if (!overwrite) await requireNoneBehind(target, steps)
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })

@@ -3,8 +3,8 @@ import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
 
-const requestsAtOnce = 6
-const pageKeysMax = 1000
+export const requestsAtOnce = 6
+export const pageKeysMax = 1000
 /** One more page of a listing is worth so many keys that need no request of their own. */
 const keysPerPage = 50
 /** Listings are in the order of UTF-8; texts with other characters are ordered otherwise here. */
@@ -74,9 +74,9 @@ async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise
   }
 }
 
-const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status === 403
+export const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status === 403
 
-function commonPrefix(keys: readonly string[]): string {
+export function commonPrefix(keys: readonly string[]): string {
   let prefix = keys[0] ?? ''
   for (const key of keys) {
     while (!key.startsWith(prefix)) prefix = prefix.slice(0, -1)

@@ -3,6 +3,7 @@ import { call } from '../../api/client.ts'
 import { withRetries } from '../../api/retries.ts'
 import { texts } from '../../texts/index.ts'
 import { notifyFailure } from '../failure.tsx'
+import { keysBehind } from './behind.ts'
 import { existingKeys, sameKey } from './existing.ts'
 import { type Chosen, uploadQueue } from './queue.ts'
 import type { MayReplace } from './upload.ts'
@@ -64,15 +65,16 @@ class ReplacingStore {
         const onUnreachable = () => {
           if (this.#first !== undefined) this.#show({ ...this.#first, isCut: true })
         }
-        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, versioning }) => {
+        this.#look(bucket, chosen, signal, onUnreachable).then(({ found, behind, versioning }) => {
           const agreed = chosen.map(one => ({ ...one, mayReplace: mayReplace(one.key, versioning, found) }))
-          if (found.size === 0) return resolve(agreed)
+          const asked = new Set([...found.keys(), ...behind])
+          if (asked.size === 0) return resolve(agreed)
           this.#show({
             ...given,
-            found: [...found.keys()],
+            found: [...asked],
             versioning,
             replace: () => resolve(agreed),
-            skip: () => resolve(agreed.filter(({ key }) => !found.has(key))),
+            skip: () => resolve(agreed.filter(({ key }) => !asked.has(key))),
             cancel: () => cancelled.abort(),
           })
         }, reject)
@@ -88,14 +90,17 @@ class ReplacingStore {
   async #look(bucket: string, chosen: readonly Chosen[], signal: AbortSignal, onUnreachable: () => void) {
     const load = () => call('getBucket', { params: { bucket }, signal })
     const { versioning } = await withRetries(signal, load, async () => onUnreachable())
-    const none: ReadonlyMap<string, string> = new Map()
-    if (versioning === 'enabled') return { found: none, versioning }
+    const none = { found: new Map<string, string>(), behind: new Set<string>(), versioning }
+    if (versioning === 'enabled') return none
     // What had arrived is compared before anything is sent. What an earlier page had only begun is asked about like the rest: whatever is
     // there now was perhaps stored since.
     const fresh = chosen.filter(({ key, file }) => !uploadQueue.hadArrived(bucket, key, file))
-    if (fresh.length === 0) return { found: none, versioning }
+    if (fresh.length === 0) return none
     const keys = [...new Set(fresh.map(({ key }) => key))]
-    return { found: await existingKeys(bucket, keys, signal, onUnreachable), versioning }
+    const found = await existingKeys(bucket, keys, signal, onUnreachable)
+    const isSuspended = versioning === 'suspended'
+    const behind = isSuspended ? await keysBehind(bucket, keys, signal, onUnreachable) : none.behind
+    return { found, behind, versioning }
   }
 
   #show(replacing: Replacing | undefined): void {
