@@ -22,7 +22,14 @@ export const GenericSettings = Type.Object({
     description: 'With placeholders; empty: none, or the document.',
   }),
   scheme: Type.Enum(['https', 'http', 'both'], { default: 'https', description: 'Of `{url}` and `{scheme}`.' }),
-  token: Type.Optional(Type.String({ secret: true, maxLength: 4096, description: 'The placeholder `{token}`.' })),
+  token: Type.Optional(
+    Type.String({
+      secret: true,
+      maxLength: 4096,
+      description:
+        'The placeholder `{token}`. Where no header and no body has it, it is sent as `Authorization: Bearer <token>`, or as it is with a space in it, unless `headers` has an `Authorization`.',
+    }),
+  ),
   clientSecret: Type.Optional(
     Type.String({
       secret: true,
@@ -74,6 +81,18 @@ export function settingsProblems(
   const hasBody = body !== '' || !hasItems(settings)
   if (hasBody && method === 'GET') problems.push({ key: 'method', problem: 'cannot be GET: the request has a body' })
   return problems
+}
+
+/** The headers with that of a token for which the settings name no place: what is given is meant to be sent. */
+export function headersWithToken({
+  headers,
+  body,
+  token = '',
+}: Pick<GenericSettings, 'headers' | 'body' | 'token'>): Readonly<Record<string, string>> {
+  const isNamed = [body, ...Object.values(headers)].flatMap(placeholdersOf).includes('token')
+  const isTaken = Object.keys(headers).some(name => name.toLowerCase() === 'authorization')
+  if (token === '' || isNamed || isTaken) return headers
+  return { ...headers, authorization: token.includes(' ') ? '{token}' : 'Bearer {token}' }
 }
 
 /** One request for each item; otherwise one for all of them. */

@@ -15,7 +15,7 @@ import {
   schemesOf,
   urlsOf,
 } from 'svc/plugins/purge/api'
-import { type GenericSettings, hasItems } from './settings.ts'
+import { type GenericSettings, hasItems, headersWithToken } from './settings.ts'
 import { fillBody, fillHeader, fillUrl, placeholdersOf, type Values } from './template.ts'
 
 const itemsMax = 1000
@@ -36,7 +36,8 @@ interface Document {
 }
 
 export function connectGeneric(settings: GenericSettings, context: PurgeWebhookContext): PurgeWebhook {
-  const { url, method, headers, body, scheme, token = '', clientSecret } = settings
+  const { url, method, body, scheme, token = '', clientSecret } = settings
+  const headers = headersWithToken(settings)
   const { clock, random, distribution } = context
   const used = new Set([url, body, ...Object.values(headers)].flatMap(placeholdersOf))
   const isTyped = used.has('type')

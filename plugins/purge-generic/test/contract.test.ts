@@ -135,6 +135,30 @@ t.test('values are escaped for where they stand', async t => {
   t.equal(headers['x-pattern'], '/a "b"/%C3%BC&x=1%0D%0Ay')
 })
 
+t.test('a token is sent where the settings name it, and otherwise as Authorization', async t => {
+  const receiver = await startReceiver(t)
+  const site = { distribution: 'site', hosts: ['www.example.test'] }
+  const send = async (settings: object) => {
+    const url = `http://127.0.0.1:${receiver.port}{path}`
+    const complete = { url, method: 'PURGE', headers: {}, body: '', scheme: 'https', token, ...settings } as never
+    const webhook = connectGeneric(complete, createTestContext(t))
+    const { calls } = webhook.plan([{ kind: 'url', host: 'www.example.test', path: '/', isSoft: false }], site)
+    for (const call of calls) await webhook.send(call, new AbortController().signal)
+    return receiver.requests.at(-1)!
+  }
+  const authorizationOf = async (settings: object) => (await send(settings)).headers.authorization
+  t.equal(await authorizationOf({}), `Bearer ${token}`)
+  t.equal(await authorizationOf({ token: 'Basic dXNlcjpwYXNz' }), 'Basic dXNlcjpwYXNz')
+  t.equal(await authorizationOf({ token: '' }), undefined)
+  t.equal(await authorizationOf({ token: undefined }), undefined)
+  t.equal(await authorizationOf({ headers: { Authorization: 'Basic YTpi' } }), 'Basic YTpi')
+  t.equal(await authorizationOf({ body: 'token={token}' }), undefined)
+  t.match((await send({ headers: { 'X-Purge-Token': '{token}' } })).headers, {
+    'x-purge-token': token,
+    authorization: undefined,
+  })
+})
+
 t.test('no item decides on the host: the token is sent to no other', async t => {
   const receiver = await startReceiver(t)
   const site = { distribution: 'site', hosts: ['127.0.0.1'] }

@@ -315,6 +315,8 @@ export const cacheSettings = {
   },
   fieldHints: {
     url: 'May have placeholders: https://{host}{path}. With one as host, a secret is sent only to domains that are named.',
+    token:
+      'Sent as Authorization: Bearer …, unless a header or the body has {token}, or Authorization is one of the headers.',
     clientSecret: 'Signs the request, or is the secret of the credentials.',
     body: 'With placeholders; empty: none, or one document for all items.',
   } as Readonly<Record<string, string>>,
