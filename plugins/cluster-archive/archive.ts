@@ -6,7 +6,7 @@
  * | `manifest.json` | format, version, time and deployment; salt; digests of the other files, and their authentication code |
  * | `iam.bin` | users, groups, access keys with their secrets, as sealed JSON |
  * | `policies.json` | named policies by name |
- * | `config.json` | settings by subsystem; of one that has a secret in it `{"sealed": …}` (older releases: if all of it is secret) |
+ * | `config.json` | settings by subsystem; of one that has a secret in it `{"sealed": …}` (older releases: of fewer) |
  * | `buckets/<name>.json` | settings of a bucket |
  * | `documents/<part>.json` | documents of a plugin by id, one file for each part, also an empty one; of a secret `{"sealed": …}` |
  */
@@ -81,15 +81,15 @@ export interface PackOptions extends RootCredentials {
   readonly server: string
   readonly nowMs: number
   readonly random: Random
-  /** `settings` with secrets masked: what is not the same in both holds a secret, perhaps in a part only, such as the query of a URL. */
-  readonly masked: SettingsMap
+  /** Those of `settings` that hold no secret; what is not the same in both is sealed. */
+  readonly open: SettingsMap
   /** Schemas of the parts, which show which fields are secrets. */
   readonly schemas: ReadonlyMap<string, TSchema>
 }
 
 /** The bytes of an archive. */
 export async function packArchive({ directory, settings, buckets, parts }: ArchiveContents, options: PackOptions) {
-  const { random, masked, schemas, nowMs, server } = options
+  const { random, open: openSettings, schemas, nowMs, server } = options
   const salt = Buffer.from(random.bytes(saltBytes))
   const keys = archiveKeysOf(await deriveArchiveSecret(options, salt), salt)
   const sealText = (text: string, context: string) =>
@@ -98,8 +98,8 @@ export async function packArchive({ directory, settings, buckets, parts }: Archi
   const iam = { users: fromMap(users), groups: fromMap(groups), accessKeys: fromMap(accessKeys) }
   const config = Object.entries(settings).map(([name, values]) => {
     const shown = Object.entries(values).map(([key, text]) => {
-      const isShown = masked[name]?.[key] === text
-      return [key, isShown ? text : { sealed: sealText(text, settingContext(name, key)).toString('base64') }]
+      const isOpen = openSettings[name]?.[key] === text
+      return [key, isOpen ? text : { sealed: sealText(text, settingContext(name, key)).toString('base64') }]
     })
     return [name, Object.fromEntries(shown)]
   })

@@ -186,11 +186,11 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
   return {
     async export() {
       const contents = await gather()
-      const masked = await settings.export(false)
+      const open = await settings.exportOpen()
       const { clock, random } = ports
       const bytes = await packArchive(contents, {
         ...credentials(),
-        masked,
+        open,
         schemas: parts.schemas(),
         random,
         nowMs: clock.now(),

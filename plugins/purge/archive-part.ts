@@ -1,16 +1,22 @@
-/** Purge webhooks in the archive of the cluster, with their secrets, which are sealed there. */
+/** Purge webhooks in the archive of the cluster, with their settings and secrets, which are sealed there. */
 import { isCatalogError } from 'svc/kernel'
 import type { ArchivePart, PartProblem } from 'svc/plugins/cluster-archive/api'
 import type { DistributionsService } from 'svc/plugins/distributions/api'
 import { everyDocument } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
-import { StoredWebhook, type WebhookCollection } from './documents.ts'
+import { Field, StoredWebhook, type WebhookCollection } from './documents.ts'
 import { completeSettings, type Fields, type Kinds } from './kinds.ts'
 import type { Outgoing } from './outgoing.ts'
 import { webhooksMax } from './webhooks.ts'
 
+/** Addresses, headers and bodies may have a secret in them that is not declared as one. */
+const ArchivedWebhook = Type.Object({
+  ...StoredWebhook.properties,
+  settings: Type.Record(Type.String(), Type.Union(Field.anyOf, { secret: true })),
+})
+
 const Archived = Type.Object(
-  { webhooks: Type.Array(StoredWebhook, { maxItems: webhooksMax }) },
+  { webhooks: Type.Array(ArchivedWebhook, { maxItems: webhooksMax }) },
   { additionalProperties: false },
 )
 type Archived = Static<typeof Archived>

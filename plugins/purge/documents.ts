@@ -7,7 +7,12 @@ import { referencedName, type SecretUse } from 'svc/plugins/secret-references/ap
 import type { Collection, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 
-const Field = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Record(Type.String(), Type.String())])
+export const Field = Type.Union([
+  Type.String(),
+  Type.Number(),
+  Type.Boolean(),
+  Type.Record(Type.String(), Type.String()),
+])
 
 export const StoredWebhook = Type.Object({
   id: Type.String(),

@@ -18,7 +18,7 @@ import {
   textsOf,
 } from './documents.ts'
 import { noSubsystem, settingsErrors } from './errors.ts'
-import { shownText } from './masking.ts'
+import { holdsSecret, shownText } from './masking.ts'
 import { notLoadedWarning } from './not-loaded.ts'
 import { reservedNames, type Subsystem } from './subsystem.ts'
 
@@ -107,7 +107,8 @@ export function createAdministration({ subsystems, documents, store }: Administr
       named.add(documentId)
       const before = stored.get(documentId)?.value
       const next = changedSettings({ name, id, subsystem, stored: before, settings, mode }, problems)
-      if (next === undefined || (before !== undefined && isSame(before, next))) continue
+      // What an earlier release left unsealed is sealed with the next change: by itself it is none.
+      if (next === undefined || (before !== undefined && sameTexts(textsOf(before), textsOf(next)))) continue
       // A single subsystem needs no document; one with an id exists by its document.
       const isEmpty = Object.keys(textsOf(next)).length === 0
       if (!isEmpty || subsystem?.isMultiple === true) changes.push({ documentId, next })
@@ -235,6 +236,26 @@ export function createAdministration({ subsystems, documents, store }: Administr
     return { subsystems: all, etag: etagOf(stored.values()) }
   }
 
+  /** What was set; without the values for which `shownAs` has no text. */
+  const exported = async (
+    shownAs: (
+      subsystem: Subsystem | undefined,
+      stored: StoredSettings,
+    ) => (key: string, text: string) => string | undefined,
+  ): Promise<SettingsMap> => {
+    const stored = [...(await storedByName()).values()]
+    return Object.fromEntries(
+      stored.map(({ id, value }) => {
+        const textOf = shownAs(subsystems.get(parseSubsystemName(id)!.name), value)
+        const texts = Object.entries(textsOf(value)).flatMap(([key, text]): [string, string][] => {
+          const shown = textOf(key, text)
+          return shown === undefined ? [] : [[key, shown]]
+        })
+        return [shownName(id), Object.fromEntries(texts)]
+      }),
+    )
+  }
+
   return {
     show: async () => (await read()).subsystems,
     read,
@@ -244,20 +265,14 @@ export function createAdministration({ subsystems, documents, store }: Administr
     update: (name, settings, options) => inTurn(() => update(name, settings, options)),
     reset: (name, keys) => inTurn(() => reset(name, keys)),
     apply: (map, mode, options = {}) => inTurn(() => applyWithRetries(map, mode, options)),
-    async export(withSecrets) {
-      const stored = [...(await storedByName()).values()]
-      return Object.fromEntries(
-        stored.map(({ id, value }) => {
-          const { name } = parseSubsystemName(id)!
-          const mask = masking(subsystems.get(name), value)
-          const texts = Object.entries(textsOf(value))
-          return [
-            shownName(id),
-            Object.fromEntries(texts.map(([key, text]) => [key, withSecrets ? text : mask(key, text)])),
-          ]
-        }),
-      )
-    },
+    export: withSecrets =>
+      exported((subsystem, stored) => (withSecrets ? (_key, text) => text : masking(subsystem, stored))),
+    exportOpen: () =>
+      exported((subsystem, { secrets }) => (key, text) => {
+        const declared = subsystem?.keys.get(key)
+        const isOpen = declared !== undefined && secrets[key] === undefined && !holdsSecret(declared, text)
+        return isOpen ? text : undefined
+      }),
   }
 }
 

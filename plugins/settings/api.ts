@@ -29,7 +29,7 @@ export interface SubsystemDeclaration<Schema extends TObject> {
   /**
    * One property per key, in snake_case, each with `description` and `default`: strings, booleans, integers, unions of literal strings.
    * `format: 'duration' | 'size' | 'list'` accepts `5s`, `64MiB` and `a,b` like the configuration. `secret: true` is sealed at rest and
-   * masked in answers. `secretQuery: true` does that to user, password and query of a URL. `destination: true` is for keys that determine
+   * masked in answers. `secretQuery: true` does that to user, password and query of a URL, and seals one that has a path. `destination: true` is for keys that determine
    * where secrets of the subsystem are sent, or how the connection is protected (address, TLS): a change of such a key drops stored
    * secrets, which have to be sent again in the same request. Beside a `pattern`, `errorMessage` says what it wants. Operators write every value as a string (`on` and `off` for booleans).
    */
@@ -162,6 +162,8 @@ export interface SettingsAdministration {
   ): Promise<SettingsImport>
   /** All values that were set. Secrets are masked unless `withSecrets`. */
   export(withSecrets: boolean): Promise<SettingsMap>
+  /** Those values that hold no secret, neither as a whole nor in a part: what may stand in a file as it is. */
+  exportOpen(): Promise<SettingsMap>
 }
 
 export interface SettingsService {

@@ -2,7 +2,7 @@
 import { suggest } from 'svc/kernel'
 import { maskedValue } from './api.ts'
 import { type StoredSettings, textsOf } from './documents.ts'
-import { holdsSecret, isMasked, shownText } from './masking.ts'
+import { holdsSecret, isHidden, isMasked, shownText } from './masking.ts'
 import { parseSetting, readValues, type Subsystem } from './subsystem.ts'
 
 /** The place (`logger.level`, or `logger`), and a sentence that continues it, without secrets. */
@@ -102,7 +102,7 @@ function* strayedSecrets(
     const { name: key } = declared
     const [text = '', sent] = [after.get(key), settings[key]]
     const isGiven = typeof sent === 'string' && !isMasked(declared, sent)
-    if (text === '' || isGiven || !holdsSecret(declared, text)) continue
+    if (text === '' || isGiven || !isHidden(declared, text)) continue
     const verb = moved.length === 1 ? 'changes' : 'change'
     yield {
       element: `${name}.${key}`,

@@ -16,10 +16,21 @@ export function isMasked(key: Key, text: string): boolean {
   return key.isSecret ? text === maskedValue : key.hasSecretQuery && text.includes(maskedValue)
 }
 
-/** Whether a text must be sealed at rest. */
-export function holdsSecret(key: Key, text: string): boolean {
+/** Whether answers mask the text, or a part of it. */
+export function isHidden(key: Key, text: string): boolean {
   return key.isSecret || (key.hasSecretQuery && maskUrl(text) !== text)
 }
+
+/**
+ * Whether a text must be sealed at rest and in archives. Of a URL also where it has a path: those of chats are a secret as a whole. Whoever
+ * may read the settings sees it all the same, to tell one target from another.
+ */
+export function holdsSecret(key: Key, text: string): boolean {
+  return key.isSecret || (key.hasSecretQuery && !onlyHost.test(text))
+}
+
+/** Scheme, host and port, or nothing. */
+const onlyHost = /^(?:[^:/?#\\@]*:)?[/\\]*[^/?#\\@]*[/\\]?$/
 
 /** Removes user, password, query and fragment. A text that is not a URL is treated in the same way, because it was not validated yet. */
 function maskUrl(text: string): string {

@@ -27,7 +27,7 @@ const archiveOf = (buckets: Readonly<Record<string, ArchivedBucket>>) =>
       server: 'test',
       nowMs: Date.now(),
       random: { bytes: (count: number) => randomBytes(count) } as never,
-      masked: {},
+      open: {},
       schemas: new Map(),
     },
   )

@@ -24,6 +24,7 @@ const target = await startAdmin()
 t.teardown(target.stop)
 const secretOfTarget = 'secret-of-a-webhook'
 const secretQuery = 'secret-in-a-query'
+const secretPath = 'secret-in-a-path'
 
 const changed = async (bytes: Buffer, change: (files: Map<string, Buffer>) => void) => {
   const files = await readZip(bytes)
@@ -52,6 +53,9 @@ async function fill({ kernel, signed }: TestAdmin) {
   })
   await call('PATCH', '/config/notify_webhook:hook', {
     settings: { enable: 'on', endpoint: `http://127.0.0.1:9/?token=${secretQuery}`, auth_token: secretOfTarget },
+  })
+  await call('PATCH', '/config/audit_webhook:chat', {
+    settings: { endpoint: `http://127.0.0.1:9/services/${secretPath}` },
   })
   await call('PATCH', '/config/api', { settings: { requests_max: '77' } })
   await call('POST', '/buckets', { name: 'photos', versioning: true, objectLock: true, quotaBytes: 1_000_000 })
@@ -85,11 +89,12 @@ t.test('the archive has all sections, and no readable secret', async t => {
     'policies.json',
   ])
   const all = Buffer.concat([...files.values()]).toString('latin1')
-  for (const secret of [userSecret, 'secret-of-anns-key', secretOfTarget, secretQuery, rootPassword]) {
+  for (const secret of [userSecret, 'secret-of-anns-key', secretOfTarget, secretQuery, secretPath, rootPassword]) {
     t.notOk(all.includes(secret))
   }
   t.match(JSON.parse(files.get('config.json')!.toString()), {
     'notify_webhook:hook': { auth_token: { sealed: String }, endpoint: { sealed: String } },
+    'audit_webhook:chat': { endpoint: { sealed: String } },
     api: { requests_max: '77' },
   })
   t.match(JSON.parse(files.get('buckets/photos.json')!.toString()), {
@@ -111,12 +116,13 @@ t.test('a dry run returns the changes, and makes none', async t => {
     users: 2,
     groups: 1,
     policies: 1,
-    configSubsystems: 2,
+    configSubsystems: 3,
     buckets: 2,
     bucketsCreated: ['photos', 'plain'],
     removed: [],
   })
   t.same(json.created, [
+    'config/audit_webhook:chat',
     'config/notify_webhook:hook',
     'policy/readers',
     'group/staff',
@@ -130,7 +136,7 @@ t.test('a dry run returns the changes, and makes none', async t => {
     'bucket/photos/bucket-cors',
   ])
   t.same(json.changed, ['config/api'])
-  t.same(Object.keys(json.fields), ['config/api', 'config/notify_webhook:hook'])
+  t.same(Object.keys(json.fields), ['config/api', 'config/audit_webhook:chat', 'config/notify_webhook:hook'])
   t.ok(json.fields['config/notify_webhook:hook'].includes('auth_token'))
   t.notMatch(JSON.stringify(json), secretOfTarget, 'the names of fields, and no value')
   t.same((await target.signed({ path: '/api/v1/users' })).json.items, [])

@@ -41,7 +41,7 @@ const genuine = () =>
       server: 'test',
       nowMs: now.getTime(),
       random: { bytes: (count: number) => randomBytes(count) } as never,
-      masked: {},
+      open: {},
       schemas: new Map(),
     },
   )

@@ -19,6 +19,8 @@ const secrets = {
   tsig: 'dHNpZy1zZWNyZXQtb2YtdGhlLW1haW4tcHJvdmlkZXI=',
   debug: 'debug-secret-of-the-cache',
   webhook: 'token-of-the-webhook',
+  path: 'secret-path-of-the-webhook',
+  header: 'secret-header-of-the-webhook',
   origin: 'origin-secret-in-clear',
 } as const
 
@@ -82,8 +84,8 @@ async function fill(server: TestAdmin): Promise<{ readonly privateKey: string }>
         id: 'edge',
         type: 'generic',
         domains: ['site.test'],
-        url: 'http://127.0.0.1:9/purge',
-        headers: { authorization: 'Bearer {token}' },
+        url: `http://127.0.0.1:9/purge/${secrets.path}`,
+        headers: { authorization: 'Bearer {token}', 'x-key': secrets.header },
         token: secrets.webhook,
       },
     ],
@@ -120,7 +122,10 @@ t.test('the archive has one file for each part, with sealed secrets and without 
   )
   t.match(documents['dns-provider'].main.credentials, { tsigSecret: { sealed: String } })
   t.match(documents['cache-settings'].cluster.debug, { secret: { sealed: String } })
-  t.match(documents['purge-webhooks'].site.webhooks[0].secrets, { token: { sealed: String } })
+  t.match(documents['purge-webhooks'].site.webhooks[0], {
+    settings: { url: { sealed: String }, headers: { sealed: String } },
+    secrets: { token: { sealed: String } },
+  })
   const all = Buffer.concat([...(await readZip(archive)).values()]).toString('latin1')
   for (const secret of [...Object.values(secrets), rootPassword]) t.notOk(all.includes(secret), secret)
   for (const key of [privateKey, shopCertificate.key]) {

@@ -361,6 +361,12 @@ t.test(
     }
     t.equal(await shownOf('https://a.test/hook/x'), 'https://a.test/hook/x')
     t.equal(await shownOf('https://a.test/@x'), 'https://a.test/@x')
+    t.same(await administration.exportOpen(), { place: {} }, 'the path may be a secret')
+    for (const url of ['https://a.test:8443/', 'https://a.test', 'a.test:80', '']) {
+      await administration.reset('place')
+      t.equal(await shownOf(url), url)
+      t.same(await administration.exportOpen(), { place: { url } }, url)
+    }
     for (const [url, expected] of [
       ['https://a.test/h?key=s3cret-1#part', `https://a.test/h?${maskedValue}`],
       ['https://a.test/h#s3cret-1', `https://a.test/h#${maskedValue}`],
@@ -371,6 +377,7 @@ t.test(
     ] as const) {
       t.equal(await shownOf(url), expected)
       t.notOk(JSON.stringify([await administration.show(), await administration.export(false)]).includes('s3cret-1'))
+      t.same(await administration.exportOpen(), { place: {} }, url)
       await administration.update('place', { url: expected })
       t.equal((await place.get()).url, url, 'the mask, sent back, keeps it')
       t.match(
@@ -384,10 +391,41 @@ t.test(
     const bytes = await Promise.all(
       files.filter(file => file.isFile()).map(file => readFile(join(file.parentPath, file.name))),
     )
-    t.ok(Buffer.concat(bytes).includes('https://a.test/hook/x'))
-    t.notOk(Buffer.concat(bytes).includes('s3cret-'), 'it is sealed on the drive')
+    t.ok(Buffer.concat(bytes).includes('https://a.test:8443/'))
+    for (const secret of ['s3cret-', '/hook/x'])
+      t.notOk(Buffer.concat(bytes).includes(secret), 'it is sealed on the drive')
   },
 )
+
+t.test('what an earlier release left unsealed is no change by itself, and is sealed with the next one', async t => {
+  const url = 'https://a.test/hook/x'
+  const declare = (service: SettingsService, secretQuery: boolean) =>
+    service.declare('place', {
+      description: 'A place.',
+      keys: Type.Object({
+        url: Type.String({ default: '', destination: true, secretQuery, description: 'Where.' }),
+        note: Type.String({ default: '', description: 'What for.' }),
+      }),
+    })
+  const started = async (secretQuery: boolean) => {
+    const { kernel, service } = await start('unsealed')
+    declare(service, secretQuery)
+    return { administration: service.administration, stop: () => kernel.stop() }
+  }
+  const older = await started(false)
+  await older.administration.update('place', { url })
+  t.same(await older.administration.exportOpen(), { place: { url } })
+  await older.stop()
+  const { administration, stop } = await started(true)
+  t.same((await administration.apply({ place: { url } }, 'merge')).changed, [])
+  t.same(await administration.exportOpen(), { place: {} })
+  t.same((await administration.apply({ place: { url, note: 'x' } }, 'merge')).changed, [['place', ['note']]])
+  t.match((await administration.showOne('place')).settings, { url, note: 'x' })
+  await stop()
+  const again = await started(false)
+  t.same(await again.administration.exportOpen(), { place: { note: 'x' } }, 'it was sealed')
+  await again.stop()
+})
 
 t.test('a replacement is one change, and does not remove subsystems in use', async t => {
   const { kernel, service, lamp, bulb } = await start('replace')
