@@ -25,10 +25,11 @@ import { mediaTypeOf, parseFormField, parseJson, parseText, readBody, requireMed
 import { createDecision, type Decision, type DecisionServices } from './decision.ts'
 import { adminErrors, checkField } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
+import { createGrants, type Grants, requireAgain } from './grants.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import type { Places } from './places.ts'
 import { toAdminError } from './problem.ts'
-import { createRepeats, isMadeOnce, readIdempotencyKey } from './repeats.ts'
+import { createRepeats, isMadeOnce, type Repeated, readIdempotencyKey } from './repeats.ts'
 import { AdminBytes, AdminReply } from './reply.ts'
 import { createValidation, type Validation } from './validation.ts'
 
@@ -190,6 +191,9 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const { caller, may, query, texts, payload } = request.admitted as Admitted
     let actions = actionsOf(operation)
     let target: ActionTarget = { bucket: params.bucket }
+    const change = changeOf(request, operation, caller)
+    const grants = change === undefined ? undefined : createGrants(may)
+    const isAllowed = grants?.isAllowed ?? may.isAllowed
     const asked: AdminRequest = {
       requestId: exchange.requestId,
       identity: caller.identity,
@@ -210,18 +214,18 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
           userAgent: exchange.request.headers['user-agent'],
         })
       },
-      isAllowed: may.isAllowed,
+      isAllowed,
       isItemAllowed(action, bucket, key, facts) {
-        if (may.isAllowed(action, bucket, key, facts)) return true
+        if (isAllowed(action, bucket, key, facts)) return true
         const tags = may.denialTags(action, bucket, key, facts)
         if (tags !== undefined) note(request, tags)
         return false
       },
       isAllowedInPart: may.isAllowedInPart,
       requireAllowed(action, bucket, key, facts) {
-        if (!may.isAllowed(action, bucket, key, facts)) throw may.denied(action, bucket, key, facts)
+        if (!isAllowed(action, bucket, key, facts)) throw may.denied(action, bucket, key, facts)
       },
-      authorize: may.require,
+      authorize: grants?.authorize ?? may.require,
       normalizeKey: options.normalizeKey,
       note: tags => note(request, tags),
     }
@@ -247,7 +251,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       return stream(request, reply, caller, source, mayGoOn)
     }
     const work = () => (operation.isBulk === true ? inPlace(operation, asked) : operation.handle(asked))
-    const result = await once(request, operation, caller, work)
+    const result = change === undefined || grants === undefined ? await work() : await once(change, may, grants, work)
     if (payload !== undefined) request.facts = { ...request.facts, receivedBytes: payload.body.receivedBytes }
     if (result instanceof AdminBytes) return answerBytes(request, reply, result.options)
     return result instanceof AdminReply
@@ -255,17 +259,25 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       : answer(request, reply, operation, result, {}, params)
   }
 
-  function once(
+  /** What a request with an `Idempotency-Key` is known by; undefined where it is made each time that it is sent. */
+  function changeOf(
     { exchange: { request }, body }: FastifyRequest,
     operation: AdminOperation,
     { identity, session }: Caller,
-    work: () => MaybePromise<unknown>,
-  ): MaybePromise<unknown> {
+  ): Repeated | undefined {
     const key = readIdempotencyKey(request.headers['idempotency-key'])
-    if (key === undefined || !isMadeOnce(operation) || identity === undefined) return work()
-    const caller = session?.id ?? identity.accessKey
+    if (key === undefined || !isMadeOnce(operation) || identity === undefined) return undefined
+    // Credentials that have been restricted meanwhile are others.
+    const caller = `${session?.id ?? identity.accessKey} ${identity.isRestricted === true}`
     const conditions = [request.headers['if-match'], request.headers['if-none-match']]
-    return repeats.once({ caller, method: operation.method, target: request.url ?? '', conditions, body, key }, work)
+    return { caller, method: operation.method, target: request.url ?? '', conditions, body, key }
+  }
+
+  /** Whoever gets the result of a former request has all rights that its handler asked for now as well. */
+  async function once(change: Repeated, may: Decision, { granted }: Grants, work: () => MaybePromise<unknown>) {
+    const made = await repeats.once(change, async () => ({ result: await work(), granted }))
+    if (made.granted !== granted) await requireAgain(made.granted, may)
+    return made.result
   }
 
   /** The place is given back when the work has ended and nobody gets its answer any more. */

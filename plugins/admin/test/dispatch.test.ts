@@ -93,9 +93,17 @@ const count = defineAdminOperation({
   tag: 'test',
   summary: 'For tests.',
   authorize: 'self',
-  body: Type.Object({ fails: Type.Boolean({ default: false }) }),
+  body: Type.Object({
+    fails: Type.Boolean({ default: false }),
+    actions: Type.Optional(Type.Array(Type.String())),
+    key: Type.Optional(Type.String()),
+  }),
   response: Type.Object({ counted: Type.Integer() }),
-  async handle({ body }) {
+  async handle({ body, requireAllowed, authorize }) {
+    for (const action of body.actions ?? []) {
+      if (body.key === undefined) requireAllowed(action)
+      else await authorize([action], { bucket: 'photos', key: body.key })
+    }
     const own = ++counted
     await new Promise(setImmediate)
     if (body.fails && own % 2 === 1) throw adminErrors.service_unavailable()
@@ -229,6 +237,33 @@ t.test('a change that is sent twice is made once', async t => {
   for (const key of ['', 'with space', 'x'.repeat(129)]) t.equal(await send(key), '400 invalid_argument', key)
   for (let other = 0; other < 300; other++) await send(`other ${other}`.replace(' ', '-'))
   t.equal(await send('a'), 307, 'the oldest is forgotten')
+})
+
+t.test('the result of a change is told again to who still has the rights that its handler asked for', async t => {
+  const { users } = server.kernel.services
+  const allow = (...actions: string[]) =>
+    users.putPolicy('counting', {
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Action: ['admin:ServerInfo', ...actions], Resource: '*' }],
+    })
+  await allow('admin:Heal', 's3:PutObject')
+  await users.createUser({ accessKey: 'counter', secretKey: 'secret-of-counter', policyNames: ['counting'] })
+  const send = async (key: string, body: object) => {
+    const by = server.signedBy('counter', 'secret-of-counter')
+    const headers = { 'idempotency-key': key }
+    const { status, json } = await by({ method: 'POST', path: '/api/v1/test/counts', body, headers })
+    return status === 200 ? json.counted : `${status} ${json.code}`
+  }
+  const heals = { actions: ['admin:ServerInfo', 'admin:Heal'] }
+  const puts = { actions: ['s3:PutObject'], key: 'a.jpg' }
+  const [healed, stored] = [await send('heal', heals), await send('put', puts)]
+  t.type(healed, 'number')
+  t.same([await send('heal', heals), await send('put', puts)], [healed, stored])
+  await allow()
+  t.equal(await send('heal', heals), '403 access_denied')
+  t.equal(await send('put', puts), stored, 'a right to an object may have gone with what was changed')
+  await allow('admin:Heal')
+  t.equal(await send('heal', heals), healed)
 })
 
 t.test('errors of handlers', async t => {
