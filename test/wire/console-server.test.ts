@@ -324,7 +324,15 @@ if (withoutBrowser !== false) {
     await page.getByRole('heading', { name: 'Audit targets' }).waitFor()
     await page.getByRole('row', { name: /audit_webhook:away .*offline/ }).waitFor()
     t.same(await accessibilityFlaws(page), [])
-    await admin.call('DELETE', '/config/audit_webhook:away')
+
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click()
+    await page.getByRole('button', { name: /^audit_webhook:away/ }).click()
+    const fields = page.getByRole('region', { name: /^audit_webhook:away/ })
+    await fields.getByRole('button', { name: 'Remove' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/Audit records that wait for it \(now [1-9]\d*\) stay in its queue/).waitFor()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('audit_webhook:away is removed').waitFor()
     t.same(flaws, [])
   })
 

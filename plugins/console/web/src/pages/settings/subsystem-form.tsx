@@ -19,6 +19,7 @@ import { blocksPublic, opensEverywhere } from './block-public-everywhere.tsx'
 import { lockOut, locksConsoleOut } from './console-limits.tsx'
 import { setMeanwhile, storedNow } from './set-meanwhile.ts'
 import type { Subsystem, Values } from './settings.tsx'
+import { isAuditTarget, WaitingRecords } from './waiting-records.tsx'
 
 const words = texts.settings
 
@@ -133,6 +134,7 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
         >
           <Text size="sm">{isNamed ? words.removeText : words.resetText}</Text>
           {blocksPublic(name, values) && opensEverywhere.text}
+          {isAuditTarget(name) && <WaitingRecords name={name} />}
         </ConfirmDeletion>
       )}
     </form>

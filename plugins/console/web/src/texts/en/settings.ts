@@ -1,4 +1,6 @@
 /** Subsystems of the configuration. */
+import { formatCount } from '../../parts/format.ts'
+
 export const settings = {
   title: 'Settings',
   noDefault: 'no default',
@@ -15,6 +17,8 @@ export const settings = {
   removeTitle: (name: string) => `Remove ${name}?`,
   changedBefore: 'Somebody else has changed it meanwhile, and nothing is reset. Look at the values, and press again.',
   removeText: 'All of its values go. It cannot be undone: the values are not kept.',
+  waitingRecords: (count: number | undefined) =>
+    `Audit records that wait for it${count === undefined ? '' : ` (now ${formatCount(count)})`} stay in its queue, which is not listed then. The next target with this name gets them, wherever it is: give a target elsewhere another name.`,
   setMeanwhile: (value: string) => `Somebody else has set it to “${value}” meanwhile. Save again to replace that.`,
   isReset: (name: string) => `${name} is reset.`,
   isRemoved: (name: string) => `${name} is removed.`,
