@@ -25,10 +25,11 @@ function isRead({ exchange }: Visit): boolean {
 }
 
 export function createRefusalAnswers({ distribution, site, log, findPage }: RefusalEnvironment) {
-  const { errorPages } = distribution
+  const { errorPages, enabled } = distribution
 
+  /** One that is disabled shows nothing of its bucket. */
   async function errorPage(visit: Visit, status: number) {
-    const page = errorPages.find(one => one.status === status)
+    const page = enabled ? errorPages.find(one => one.status === status) : undefined
     if (page === undefined) return undefined
     const found = await findPage(visit, page.path.startsWith('/') ? page.path : `/${page.path}`, status)
     const object = found?.resolution.object

@@ -344,6 +344,9 @@ t.test('a website', async t => {
     const errorPages = [{ status: 403, path: '/secret/key.txt', responseStatus: 200 }]
     await server.publish({ ...site, defaultBehavior: { access: 'deny' }, errorPages })
     t.equal(await refused(), '200 the page', 'no behavior closes it')
+    await server.publish({ ...site, enabled: false, errorPages })
+    t.equal(await refused(), '403', 'nothing is shown of what is disabled')
+    await server.publish({ ...site, defaultBehavior: { access: 'deny' }, errorPages })
     t.equal((await put('block-public', { enabled: true })).status, 200)
     t.equal(await refused(), '403')
     const saved = await server.signed({

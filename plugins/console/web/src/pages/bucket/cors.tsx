@@ -23,6 +23,14 @@ const lists = [
   ['exposeHeaders', words.corsExposed, '', ['ETag']],
 ] as const
 
+/** What somebody means who types it as it is seen elsewhere: browsers send no slash after an origin, and methods in capitals. */
+const meant: Readonly<Record<(typeof lists)[number][0], (text: string) => string>> = {
+  allowedOrigins: text => text.replace(/^([a-z]+:\/\/[^/]+)\/$/i, '$1'),
+  allowedMethods: text => text.toUpperCase(),
+  allowedHeaders: text => text,
+  exposeHeaders: text => text,
+}
+
 export function CorsRules({ bucket }: { bucket: string }) {
   const params = { bucket }
   return (
@@ -96,7 +104,7 @@ function RuleFields({ rule, name, errorOf, onChange, onRemove }: RuleFieldsProps
             data={[...data]}
             value={rule[field]}
             error={errorOf(field)}
-            onChange={value => onChange({ ...rule, [field]: value })}
+            onChange={value => onChange({ ...rule, [field]: value.map(meant[field]) })}
           />
         ))}
         <Group justify="space-between" align="flex-end">

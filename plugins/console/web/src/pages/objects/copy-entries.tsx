@@ -66,15 +66,14 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       throw inForm(error)
     })
   }
-  /** What nobody sees in a list, and would be gone. */
-  const requireNoneBehind = async (place: string, steps: readonly Step[]) => {
+  /** The first of the keys behind which there is what nobody sees in a list, and would be gone. */
+  const findBehind = async (place: string, keys: readonly string[]): Promise<string | undefined> => {
     const { versioning } = await queryClient
       .fetchQuery({ ...bucketQuery(place), staleTime: 0 })
       .catch(() => ({ versioning: undefined }))
-    if (versioning !== 'suspended') return
-    const keys = steps.map(({ to }) => to)
+    if (versioning !== 'suspended') return undefined
     const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true))
-    if (first !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(first))
+    return first
   }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
@@ -100,7 +99,22 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     // Of entries found in different folders.
     if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
       throw problemAt('/place', texts.objects.sameNames)
-    if (!overwrite) await requireNoneBehind(target, steps)
+    const [moved, taken] = await Promise.all([
+      move
+        ? findBehind(
+            bucket,
+            steps.map(({ from }) => from),
+          )
+        : undefined,
+      overwrite
+        ? undefined
+        : findBehind(
+            target,
+            steps.map(({ to }) => to),
+          ),
+    ])
+    if (moved !== undefined) throw problemAt('/move', texts.objects.movedBehind(moved))
+    if (taken !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(taken))
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })

@@ -126,6 +126,8 @@ export const objects = {
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
   placeNotFree: (key: string) => `${key}, whose place it would take, has not gone.`,
+  movedBehind: (key: string) =>
+    `Among the old versions of ${key} is what was stored while none were kept: it would be gone for good with the object. Copy it, and delete it then, if that is meant.`,
   keyTakenBehind: (key: string) =>
     `Among the old versions of ${key} is what was stored while none were kept: it would be gone for good. To replace it, tick the box below.`,
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
