@@ -90,6 +90,8 @@ if (withoutBrowser !== false) {
     await page.getByRole('combobox', { name: 'Policy', exact: true }).fill('news')
     await page.getByRole('button', { name: /^How long.*1 set$/ }).click()
     t.ok(await page.getByLabel('Cache-Control for browsers: that of the object').isChecked())
+    await page.getByRole('combobox', { name: 'Fetched into the cache when written' }).fill('docs/**')
+    await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Add domain' }).click()
     const domain = page.getByRole('group', { name: 'domain 1' })
     await domain.getByRole('combobox', { name: 'Domain' }).fill('other.example.test')
@@ -120,11 +122,13 @@ if (withoutBrowser !== false) {
     await page.getByText('The settings of the cache are saved').waitFor()
     t.match(await admin.call('GET', '/distributions/www/cache/settings'), {
       cache: { policy: 'news', ...others },
+      warmOnWrite: ['docs/**'],
       domains: [{ host, cache: { ttl: { max: '3d' }, quota: '16MiB', browserCacheControl: '' } }],
       behaviors: [
         { pathPattern: { type: 'prefix', pattern: '/docs/' }, cache: { cacheKey: { headers: [] }, purgeWebhooks: [] } },
       ],
     })
+    await page.getByText(/^on \(/).waitFor()
     await page.getByRole('row', { name: /^Fresh for, where.* 2m distribution/ }).waitFor()
     await page.getByRole('row', { name: /^At most 3d domain/ }).waitFor()
     await page.getByLabel('Path', { exact: true }).fill('/docs/a.html')
@@ -132,7 +136,12 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
 
     const stored = await admin.call('GET', '/distributions/www/cache/settings')
-    await admin.call('PUT', '/distributions/www/cache/settings', { ...stored, cache: { policy: 'aggressive' } })
+    await admin.call('PUT', '/distributions/www/cache/settings', {
+      ...stored,
+      cache: { policy: 'aggressive', enabled: false },
+    })
+    await page.getByLabel('Path', { exact: true }).fill('/docs/b.html')
+    await page.getByText('off (distribution)').waitFor()
     await page.getByRole('combobox', { name: 'Policy', exact: true }).first().fill('standard')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Somebody else has changed it').waitFor()
@@ -142,6 +151,7 @@ if (withoutBrowser !== false) {
       async () =>
         (await page.getByRole('combobox', { name: 'Policy', exact: true }).first().inputValue()) === 'aggressive',
     )
+    await admin.call('PUT', '/distributions/www/cache/settings', { cache: { policy: 'aggressive' } })
     t.same(flaws, [])
   })
 

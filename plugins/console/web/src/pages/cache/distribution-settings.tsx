@@ -7,6 +7,7 @@ import { useForm } from '../../parts/form.ts'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
 import { type ListedDistribution, useDistributions } from './distribution-names.tsx'
@@ -65,6 +66,13 @@ function Editor({ id, stored, etag, reload }: EditorProps) {
             level={form.values.cache}
             hasQuota
             webhooks={form.values.webhooks.map(each => each.id)}
+          />
+          <TagsInput
+            label={words.warmOnWrite}
+            description={words.warmOnWriteHint}
+            value={form.values.warmOnWrite}
+            error={errorWithin(form.errors, 'warmOnWrite')}
+            onChange={globs => form.setFieldValue('warmOnWrite', [...globs])}
           />
         </Stack>
         <Domains form={form} distribution={distribution} />

@@ -4,10 +4,11 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { texts } from '../../texts/index.ts'
-import { FieldOrigins } from './effective.tsx'
+import { FieldOrigins, whetherOn } from './effective.tsx'
 
 const words = texts.cacheSettings
 
@@ -43,7 +44,12 @@ export function EffectiveAt({ id, domains }: { id: string; domains: readonly str
           />
         </Group>
         {inspection.error !== null && <ProblemAlert error={inspection.error} />}
-        {inspection.data !== undefined && <FieldOrigins policy={inspection.data.policy} />}
+        {inspection.data !== undefined && (
+          <>
+            <Facts facts={[whetherOn(inspection.data.policy)]} />
+            <FieldOrigins policy={inspection.data.policy} />
+          </>
+        )}
       </Stack>
     </Paper>
   )

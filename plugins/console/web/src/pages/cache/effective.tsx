@@ -35,7 +35,7 @@ export function Effective({ inspection }: { inspection: Inspection }) {
           [words.object, `${bucket}/${key}`],
           // Its parts stand on lines of their own.
           [words.cacheKey, cacheKey.replaceAll('\n', ' ')],
-          [words.enabled, words.from(policy.enabled ? words.on : words.off, levelOf(policy.enabledLevel))],
+          whetherOn(policy),
           [words.policy, words.from(policy.policyName, levelOf(policy.policyLevel))],
           [words.browsers, policy.cacheControl],
           [words.autoInvalidate, policy.autoInvalidate ? words.autoInvalidates : words.autoInvalidateOff],
@@ -58,6 +58,10 @@ export function Effective({ inspection }: { inspection: Inspection }) {
     </Stack>
   )
 }
+
+/** Whether anything is cached, and which level says so. */
+export const whetherOn = ({ enabled, enabledLevel }: Inspection['policy']) =>
+  [words.enabled, words.from(enabled ? words.on : words.off, levelOf(enabledLevel))] as const
 
 export function FieldOrigins({ policy }: { policy: Inspection['policy'] }) {
   const fields = policy.fields as Readonly<Record<string, string>>

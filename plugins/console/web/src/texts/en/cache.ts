@@ -299,6 +299,8 @@ export const cacheSettings = {
   testWorked: (id: string, status: number, ms: number) => `${id} answered ${status} in ${formatCount(ms)} ms.`,
   testFailed: (error: string) => `The test failed: ${error}`,
   saved: 'The settings of the cache are saved.',
+  warmOnWrite: 'Fetched into the cache when written',
+  warmOnWriteHint: 'Patterns of paths such as docs/** or *.html, without a slash before them; empty: none.',
   effective: 'What counts at',
   fields: {
     url: 'Address',
