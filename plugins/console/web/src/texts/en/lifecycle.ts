@@ -23,7 +23,7 @@ export const lifecycle = {
   what: 'What happens',
   notSet: 'never',
   expireDays: 'Delete objects after so many days',
-  expireDate: 'Delete objects on',
+  expireDate: 'Delete all objects from this day on',
   noncurrentDays: 'Delete old versions so many days after they were replaced',
   newerNoncurrentVersions: 'But keep so many of the old versions',
   uploadDays: 'Remove uploads that were not completed after so many days',
@@ -48,8 +48,9 @@ export const lifecycle = {
   largerThan: (size: string) => `are larger than ${size}`,
   smallerThan: (size: string) => `are smaller than ${size}`,
   expires: (days: number) => `are deleted ${counted(days, 'day')} after they were made`,
-  expiresOn: (date: string) => `are deleted on ${date}`,
-  expiredOn: (date: string) => `are deleted at the next midnight (UTC), because ${date} is over`,
+  expiresOn: (date: string) => `are deleted on ${date}, and each day from then on, those that are stored later as well`,
+  expiredOn: (date: string) =>
+    `are deleted at the next midnight (UTC), because ${date} is over, and each day from then on, those that are stored later as well`,
   lonelyMarkers: 'delete markers that no version is left below are removed',
   noncurrent: (days: number, kept: number) =>
     `old versions are deleted ${counted(days, 'day')} after they were replaced${kept === 0 ? '' : `, but for the last ${formatCount(kept)}`}`,
