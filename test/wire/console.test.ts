@@ -213,6 +213,7 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'All objects' }).click()
 
     await page.getByLabel('Select album/').check()
+    await page.getByRole('row', { name: /note\.txt 33/ }).waitFor()
     await page.getByLabel('Select note.txt').check()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByText('1 object and 1 folder').waitFor()
@@ -816,6 +817,20 @@ if (withoutBrowser !== false) {
     await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('cell', { name: 'second', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Reseal' }).click()
+    // Stopped within the first bucket: it is not said to be done.
+    let goOn = () => {}
+    const mayGoOn = new Promise<void>(done => {
+      goOn = done
+    })
+    await page.route(/reseal\?bucket=/, async route => {
+      await mayGoOn
+      await route.continue()
+    })
+    await dialog.getByRole('button', { name: 'Reseal' }).click()
+    await dialog.getByRole('button', { name: 'Stop after this bucket' }).click()
+    goOn()
+    await dialog.getByText('Not all was looked at: former keys are still needed').waitFor()
+    t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Reseal' }).click()
     await dialog.getByText(/^(\d+) of \1 buckets$/).waitFor()
     await dialog.getByText('1 versions and uploads with keys of this server looked at').waitFor()

@@ -39,19 +39,22 @@ async function allBuckets(): Promise<string[]> {
 
 export function Reseal({ onClose }: { onClose: () => void }) {
   const [way, setWay] = useState<Way>()
-  const isOpen = useRef(true)
+  const isWanted = useRef(true)
+  const [isStopping, setStopping] = useState(false)
   const queryClient = useQueryClient()
   const resealing = useMutation({
     async mutationFn() {
+      isWanted.current = true
+      setStopping(false)
       const names = await allBuckets()
       let counts = nothing
       for (const [index, bucket] of names.entries()) {
         setWay({ done: index, buckets: names.length, counts, isComplete: false })
-        if (!isOpen.current) return
+        if (!isWanted.current) return
         counts = sumOf(counts, await call('resealKms', { query: { bucket } }))
       }
       setWay({ done: names.length, buckets: names.length, counts, isComplete: false })
-      if (!isOpen.current) return
+      if (!isWanted.current) return
       const all = await call('resealKms', {})
       const resealed = counts.resealed + all.resealed
       setWay({ done: all.buckets, buckets: all.buckets, counts: { ...all, resealed }, isComplete: true })
@@ -60,8 +63,13 @@ export function Reseal({ onClose }: { onClose: () => void }) {
   })
   /** The server has one request for all, and goes through with it. */
   const isLast = way !== undefined && way.done === way.buckets
+  const canStop = resealing.isPending && !isLast
+  const stop = () => {
+    isWanted.current = false
+    setStopping(true)
+  }
   const close = () => {
-    isOpen.current = false
+    isWanted.current = false
     onClose()
   }
   return (
@@ -71,10 +79,14 @@ export function Reseal({ onClose }: { onClose: () => void }) {
         {way !== undefined && <HowFar way={way} isPending={resealing.isPending} />}
         {resealing.error !== null && <ProblemAlert error={resealing.error} />}
         <Group justify="flex-end" className="dialog-buttons">
-          <Button variant="default" onClick={close}>
-            {resealing.isPending && !isLast ? words.stop : texts.common.close}
+          <Button variant="default" loading={canStop && isStopping} onClick={canStop ? stop : close}>
+            {canStop ? words.stop : texts.common.close}
           </Button>
-          <Button loading={resealing.isPending} disabled={resealing.isSuccess} onClick={() => resealing.mutate()}>
+          <Button
+            loading={resealing.isPending}
+            disabled={way?.isComplete === true && way.counts.failed === 0}
+            onClick={() => resealing.mutate()}
+          >
             {words.reseal}
           </Button>
         </Group>
@@ -94,6 +106,7 @@ function HowFar({ way: { done, buckets, counts, isComplete }, isPending }: { way
             <List.Item key={line}>{line}</List.Item>
           ))}
           {isComplete && <List.Item>{words.formerKeys(counts.failed)}</List.Item>}
+          {!isPending && !isComplete && <List.Item>{words.resealStopped}</List.Item>}
           {isPending && !isComplete && done === buckets && <List.Item>{words.resealsAll}</List.Item>}
         </List>
       </Alert>

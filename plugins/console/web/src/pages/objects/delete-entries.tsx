@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
@@ -30,10 +31,12 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
   const queryClient = useQueryClient()
   // What is said about versions has to be true now.
   const { data, isFetchedAfterMount, isFetching } = useQuery({ ...bucketQuery(bucket), staleTime: 0 })
-  const objects = entries
+  // What was seen when it was asked: behind the question the list is read again.
+  const [asked] = useState(entries)
+  const objects = asked
     .filter(({ kind }) => kind === 'object')
     .map(({ id: key, object }): Chosen => ({ key, etag: object?.etag }))
-  const folders = entries.filter(({ kind }) => kind === 'folder').map(({ id }) => id)
+  const folders = asked.filter(({ kind }) => kind === 'folder').map(({ id }) => id)
   const isUndoable = data?.versioning === 'enabled'
   const remove = async () => {
     try {
@@ -45,7 +48,7 @@ export function DeleteEntries({ bucket, entries, onClose, onDeleted }: DeleteEnt
   }
   return (
     <ConfirmDeletion
-      title={texts.objects.deleteTitle(entries.length, entries[0]!.id)}
+      title={texts.objects.deleteTitle(asked.length, asked[0]!.id)}
       onConfirm={remove}
       onClose={onClose}
       {...(folders.length > 0 && !isUndoable && { typed: bucket })}

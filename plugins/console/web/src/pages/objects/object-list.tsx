@@ -2,7 +2,7 @@
 import { Anchor, Checkbox, VisuallyHidden } from '@mantine/core'
 import { IconChevronDown, IconChevronUp, IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { memo, useCallback, useRef } from 'react'
+import { memo, useCallback, useEffect, useRef } from 'react'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import type { Listing } from '../../parts/listing.ts'
 import { Name } from '../../parts/name.tsx'
@@ -33,6 +33,12 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
     const next = new Map(latest.current.selected)
     if (!next.delete(entry.id)) next.set(entry.id, entry)
     latest.current.onSelect(next)
+  }, [])
+  /** What is selected is what the list shows of it now, if it shows it. */
+  const see = useCallback((entry: Entry) => {
+    const known = latest.current.selected.get(entry.id)
+    if (known !== undefined && known !== entry)
+      latest.current.onSelect(new Map(latest.current.selected).set(entry.id, entry))
   }, [])
   const show = useCallback((id: string) => latest.current.onShow(id), [])
   const selectAll = () => {
@@ -67,7 +73,14 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
       }
     >
       {entry => (
-        <Row bucket={bucket} entry={entry} isSelected={selected.has(entry.id)} onToggle={toggle} onShow={show} />
+        <Row
+          bucket={bucket}
+          entry={entry}
+          isSelected={selected.has(entry.id)}
+          onToggle={toggle}
+          onSeen={see}
+          onShow={show}
+        />
       )}
     </VirtualRows>
   )
@@ -112,12 +125,16 @@ interface RowProps {
   readonly entry: Entry
   readonly isSelected: boolean
   readonly onToggle: (entry: Entry) => void
+  readonly onSeen: (entry: Entry) => void
   readonly onShow: (key: string) => void
 }
 
 /** Drawn once, and of plain elements: a page full of them is drawn while one scrolls. */
-const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onShow }: RowProps) {
+const Row = memo(function Row({ bucket, entry, isSelected, onToggle, onSeen, onShow }: RowProps) {
   const { id, name } = entry
+  useEffect(() => {
+    if (isSelected) onSeen(entry)
+  }, [entry, isSelected, onSeen])
   return (
     <>
       <span role="cell" aria-colindex={1}>

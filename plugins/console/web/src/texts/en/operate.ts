@@ -223,6 +223,7 @@ export const keys = {
   resealHint:
     'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket, and looks at all buckets once more. After that former keys are no longer needed. The data itself is not written again. It may be stopped and begun again at any time.',
   stop: 'Stop after this bucket',
+  resealStopped: 'Not all was looked at: former keys are still needed. Begin again at any time.',
   resealsAll: 'Looking at all buckets once more …',
   formerKeys: (failed: number) =>
     failed === 0
