@@ -1,6 +1,8 @@
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 
 export const CacheConfig = Type.Object({
+  keyNormalization: keyNormalizationSetting,
   memory: Type.Integer({
     variable: 'SVC_CACHE_MEMORY',
     format: 'size',

@@ -4,6 +4,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import 'svc/plugins/cluster-archive/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
 import 'svc/plugins/queue/api'
 import { noSecretReferences, referencedName } from 'svc/plugins/secret-references/api'
 import createCachePolicy from './admin/create-cache-policy.ts'
@@ -90,6 +91,7 @@ export default definePlugin({
     const { storage, store, distributions, metrics = noMetrics } = services
     const { secretReferences = noSecretReferences } = services
     const { clock } = ports
+    const normalizeKey = keyNormalizer(config.keyNormalization)
     const documents = declareCacheDocuments(store)
     const purgeDocuments = declarePurgeDocuments(store)
     const subscribers = point('cache.invalidation')
@@ -100,7 +102,7 @@ export default definePlugin({
     const fencing = createFencing({ storage, threads, log, relay })
     storage.define(fencing.procedures)
     contribute('object.observer', 'cache', fencing.observer)
-    const intake = createPurgeIntake(purgeDocuments, log)
+    const intake = createPurgeIntake(purgeDocuments, log, normalizeKey)
     const frontCount = Math.max(1, threads.workerCount)
     const budgetBytes = threads.isFront ? Math.floor(config.memory / frontCount) : 0
     const holds: Holds = fences => fencing.fences().hold(fences)
@@ -138,7 +140,7 @@ export default definePlugin({
       sweepTiers: () => sweepTiers(behind.tiers.all, intake.marks),
       async count(purge) {
         await intake.current()
-        const rule = ruleOf(1, purge, log)
+        const rule = ruleOf(1, purge, log, normalizeKey)
         const own = await countSelected(engine.memory, intake.marks, rule)
         // Threads share the tiers.
         return threads.isMain ? own + (await countInTiers(behind.tiers.all, intake.marks, rule)) : own
@@ -178,16 +180,26 @@ export default definePlugin({
     const count = (result: WarmOutcome['result']) => warmed.inc({ result })
     const fetchBatch = createFetching({ threads, distributions, sites: point('cache.site') })
     const warmups = createWarmups({
-      ...{ threads, ...ports, log, node, fetchBatch, distributions, count },
+      ...{ threads, ...ports, log, node, fetchBatch, distributions, normalizeKey, count },
       objects: services.objects,
     })
     const onWrite =
       services.queue &&
-      createOnWrite({ documents, distributions, topic: services.queue.topic('cache'), fetchBatch, log, count })
+      createOnWrite({
+        documents,
+        distributions,
+        topic: services.queue.topic('cache'),
+        fetchBatch,
+        log,
+        normalizeKey,
+        count,
+      })
     if (onWrite !== undefined) contribute('cache.invalidation', 'warm', onWrite.subscriber)
-    const configuration = createConfigurations(documents, log, ({ quotas }) => engine.memory.keepQuotas(quotas))
-    const settings = createSettingsChanges(store, documents)
-    for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions })) {
+    const configuration = createConfigurations(documents, log, normalizeKey, ({ quotas }) =>
+      engine.memory.keepQuotas(quotas),
+    )
+    const settings = createSettingsChanges(store, documents, normalizeKey)
+    for (const [name, part] of createArchiveParts({ documents, changes: settings, distributions, normalizeKey })) {
       contribute('archive.part', name, part, { optional: true })
     }
     contribute(
@@ -224,7 +236,7 @@ export default definePlugin({
           debugHeaders: (request, read) => debugHeaders(request, read, node, secretReferences.resolve),
           usage: () => engine.memory.usage,
         },
-        cacheDocuments: { stage: createCacheStaging(documents, webhooks) },
+        cacheDocuments: { stage: createCacheStaging(documents, webhooks, normalizeKey) },
       },
       internal: {
         cacheAdmin: createCacheAdmin({

@@ -25,8 +25,8 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
         isWebsite: mode === 'website',
         accessOf(key) {
           if (!key.startsWith(origin.pathPrefix)) return undefined
-          const path = `/${key.slice(origin.pathPrefix.length).split('/').map(encodeURIComponent).join('/')}`
-          return (server?.behaviorOf?.(path).access ?? access) as StoredDistribution['defaultBehavior']['access']
+          const path = `/${key.slice(origin.pathPrefix.length)}`
+          return (server?.behaviorOf?.(inUrl(path)).access ?? access) as StoredDistribution['defaultBehavior']['access']
         },
       }
     },
@@ -50,6 +50,8 @@ export function createAccessRoutes(registry: Registry<Ready>): AccessRouteFinder
     },
   }
 }
+
+const inUrl = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
 /** By the default behavior everything, apart from what other behaviors close; otherwise the patterns of the public ones. */
 function publicKeysOf({ origin: { pathPrefix }, defaultBehavior, behaviors }: StoredDistribution): readonly string[] {
@@ -91,7 +93,7 @@ function closedIndexes(
 ): readonly string[] {
   const of = server?.behaviorOf
   if (of === undefined) return []
-  const isPublic = (path: string) => (of(path).access ?? defaultBehavior.access ?? 'public') === 'public'
+  const isPublic = (path: string) => (of(inUrl(path)).access ?? defaultBehavior.access ?? 'public') === 'public'
   const shownIn = (folder: string, name: string) => isPublic(folder) && !isPublic(folder + name)
   // The root, and folders that behaviors begin with; one that nobody has named stands for all others.
   const folders = new Set([

@@ -95,7 +95,7 @@ export interface DistributionServer {
   serve(visit: Visit): MaybePromise<void>
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
-  /** The behavior of a decoded path, for routing tests. Undefined if the mode has no behaviors. */
+  /** The behavior of a path as it stands in a URL, for routing tests. Undefined if the mode has no behaviors. */
   behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }
 

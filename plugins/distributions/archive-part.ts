@@ -1,11 +1,13 @@
 /** Distributions in the archive of the cluster: as they are stored, with their origin secrets hashed. */
 import { type Clock, isCatalogError } from 'svc/kernel'
 import type { AfterImport, ArchivePart, PartProblem } from 'svc/plugins/cluster-archive/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 import type { DistributionMode } from './api.ts'
 import { certificateOf, type DistributionCertificates } from './certificates.ts'
 import { neighboursOf } from './checking.ts'
 import { type Distribution, distributionId, reservedIds, StoredDistribution } from './document.ts'
+import { inKeyForm } from './key-form.ts'
 import { logBucketOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { aliasProblem, logProblem, ownProblems } from './problems.ts'
@@ -28,10 +30,11 @@ export interface ArchivePartOptions {
   readonly clock: Clock
   /** Access logs can be written into buckets. */
   readonly hasBucketLogs: boolean
+  readonly normalizeKey: NormalizeKey
 }
 
 export function createArchivePart(options: ArchivePartOptions): ArchivePart<Archived> {
-  const { registry, certificates, clock } = options
+  const { registry, certificates, clock, normalizeKey } = options
 
   return {
     schema: Archived,
@@ -47,9 +50,11 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
       const problems: PartProblem[] = []
       if (all.size > distributionsMax)
         problems.push({ element: '', message: `would be more than ${distributionsMax} distributions` })
-      const neighbours = neighboursOf([...all].map(([id, value]) => ({ ...value, id, createdMs: 0 })))
+      const neighbours = neighboursOf(
+        [...all].map(([id, value]) => ({ ...inKeyForm(value, normalizeKey), id, createdMs: 0 })),
+      )
       for (const [id, value] of changed) {
-        const distribution = { ...value, id, createdMs: clock.now() }
+        const distribution = { ...inKeyForm(value, normalizeKey), id, createdMs: clock.now() }
         const found = documentProblemsOf(distribution, options)
         if (found.length === 0) found.push(...(await problemsOfNames(distribution, after, options)))
         for (const [index, alias] of value.aliases.entries()) {
@@ -71,7 +76,7 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
         await mayGoOn()
         await registry.change(async all => {
           const before = all.find(other => other.id === id)
-          const stored = { ...value, createdMs: before?.value.createdMs ?? clock.now() }
+          const stored = { ...inKeyForm(value, normalizeKey), createdMs: before?.value.createdMs ?? clock.now() }
           const also = await certificates.prepare({ ...stored, id }, before?.value)
           const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
           return { id, value: stored, also, ...condition }

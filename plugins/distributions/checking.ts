@@ -9,6 +9,7 @@ import type { AlsoChange, DistributionCertificates } from './certificates.ts'
 import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
 import { covers } from './hosts.ts'
+import { inKeyForm } from './key-form.ts'
 import { logBucketOf, logPrefixOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
@@ -84,11 +85,9 @@ export function createChecks(options: ChecksOptions): Checks {
       if (!(error instanceof TypeError)) throw error
       problems.push({ element: '/restrictions/originSecretHeader', message: error.message })
     }
-    const origin = { ...input.origin, pathPrefix: normalizeKey(input.origin.pathPrefix) }
     const distribution: Distribution = {
-      ...fields,
+      ...inKeyForm(fields, normalizeKey),
       id,
-      origin,
       createdMs: before?.value.createdMs ?? ports.clock.now(),
       restrictions: secret === undefined ? restrictions : { ...restrictions, originSecretHeader: secret },
     }

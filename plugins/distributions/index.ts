@@ -125,8 +125,13 @@ export default definePlugin({
         accessLog: accessLogOf(distribution),
       }
     }
-    const registry = createRegistry<Ready>({ store, log, compile: distribution => compile(distribution) })
     const normalizeKey = keyNormalizer(config.keyNormalization)
+    const registry = createRegistry<Ready>({
+      store,
+      log,
+      compile: distribution => compile(distribution),
+      normalizeKey,
+    })
     const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
     const checks = createChecks({
       objects,
@@ -145,6 +150,7 @@ export default definePlugin({
       names,
       clock: ports.clock,
       hasBucketLogs: bucketLogs !== undefined,
+      normalizeKey,
     })
     contribute('archive.part', distributionPart, archivePart, { optional: true })
     const save = createSaving({

@@ -13,9 +13,11 @@
  * 3. A distribution that cannot be prepared answers no request, and keeps its aliases.
  * 4. A bucket that a distribution publishes stays: no distribution publishes the next bucket of that name.
  * 5. A log ends with its bucket: it does not go on in the next bucket of that name, until the distribution is saved again.
+ * 6. Documents are read in the form of SVC_KEY_NORMALIZATION, whatever the form in which they were stored.
  */
-import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
+import { chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type {
   Collection,
   NamedUser,
@@ -28,6 +30,7 @@ import { type Static, Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
 import { createHostTable, type HostTable } from './host-table.ts'
+import { inKeyForm } from './key-form.ts'
 import { logBucketOf } from './log-target.ts'
 
 export const distributionsMax = 1000
@@ -106,6 +109,7 @@ export interface RegistryOptions<Ready> {
   readonly log: Logger
   /** Makes a distribution ready; throws where that is impossible. */
   readonly compile: (distribution: Distribution, etag: string) => Ready
+  readonly normalizeKey: NormalizeKey
 }
 
 const TableDocument = Type.Object({
@@ -126,7 +130,7 @@ interface Read {
 }
 
 /** Declares collections: during set-up. */
-export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<Ready>): Registry<Ready> {
+export function createRegistry<Ready>({ store, log, compile, normalizeKey }: RegistryOptions<Ready>): Registry<Ready> {
   const documents: Collection<StoredDistribution> = store.collection({
     name: 'distribution',
     version: 1,
@@ -156,6 +160,15 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
   let ready = new Map<string, { readonly etag: string; readonly value: Ready }>()
 
+  const normalized = (document: StoredDocument<StoredDistribution>): StoredDocument<StoredDistribution> => ({
+    ...document,
+    value: inKeyForm(document.value, normalizeKey),
+  })
+
+  function get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined> {
+    return chain(documents.get(id), found => found && normalized(found))
+  }
+
   /** Fails the transaction where any distribution has changed since the table was read. */
   function fenceOf(table: StoredDocument<unknown> | undefined) {
     const condition = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
@@ -169,7 +182,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     let startAfter: string | undefined = ''
     while (startAfter !== undefined) {
       const page: Awaited<ReturnType<typeof documents.list>> = await documents.list({ startAfter })
-      found.push(...page.documents)
+      found.push(...page.documents.map(normalized))
       startAfter = page.next
     }
     return found
@@ -279,7 +292,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         if (tries === triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
         continue
       }
-      return value === undefined ? undefined : await documents.get(id)
+      return value === undefined ? undefined : await get(id)
     }
   }
 
@@ -316,7 +329,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       const found = tables.get(tableId)
       return found instanceof Promise ? found.then(read => tableOf(read?.sequence ?? 0)) : tableOf(found?.sequence ?? 0)
     },
-    get: id => documents.get(id),
+    get,
     problem: id => documents.problem(id),
     all,
     usesOf,

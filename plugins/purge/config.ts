@@ -1,7 +1,9 @@
 import { createAddressGuard } from 'svc/plugins/http-client/api'
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 
 export const PurgeConfig = Type.Object({
+  keyNormalization: keyNormalizationSetting,
   webhookAllow: Type.Array(Type.String(), {
     variable: 'SVC_CACHE_WEBHOOK_ALLOW',
     format: 'cidr-list',

@@ -6,6 +6,7 @@ import 'svc/plugins/cluster-archive/api'
 import 'svc/plugins/distributions/api'
 import 'svc/plugins/http-client/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
 import 'svc/plugins/queue/api'
 import { noSecretReferences } from 'svc/plugins/secret-references/api'
 import listDistributionWebhooks from './admin/list-distribution-webhooks.ts'
@@ -49,6 +50,7 @@ export default definePlugin({
       ? createLanes({
           ...{ collection, distributions, cache, kinds: () => kinds, outgoing, topic, clock, random, log },
           resolveSecret: secretReferences.resolve,
+          normalizeKey: keyNormalizer(config.keyNormalization),
           count: (type, result) => calls.inc({ type, result }),
         })
       : undefined

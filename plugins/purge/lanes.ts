@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Clock, Logger, Random } from 'svc/kernel'
 import type { CacheService } from 'svc/plugins/cache/api'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import { referencedName, type SecretReferencesService, variableOf } from 'svc/plugins/secret-references/api'
@@ -26,6 +27,7 @@ export interface LanesOptions {
   readonly random: Random
   readonly log: Logger
   readonly resolveSecret: SecretReferencesService['resolve']
+  readonly normalizeKey: NormalizeKey
   count(type: string, result: 'success' | 'failure'): void
 }
 
@@ -52,6 +54,7 @@ function heldReason(missing: string | undefined, problem: string | undefined): s
 
 export function createLanes(options: LanesOptions): Lanes {
   const { collection, distributions, cache, kinds, outgoing, topic, clock, random, log, count, resolveSecret } = options
+  const { normalizeKey } = options
   const running = new Map<string, Running>()
   let unwatch: (() => void) | undefined
   let refreshing: Promise<void> = Promise.resolve()
@@ -124,7 +127,7 @@ export function createLanes(options: LanesOptions): Lanes {
         return current?.createdMs === createdMs ? current : undefined
       },
       naming: async current =>
-        cache === undefined ? alwaysTold : namingOf(await cache.configuration(), current, webhook.id),
+        cache === undefined ? alwaysTold : namingOf(await cache.configuration(), current, webhook.id, normalizeKey),
       topic,
       clock,
       log: own,

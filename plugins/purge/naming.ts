@@ -1,6 +1,7 @@
 /** Finds the webhooks that the levels of the cache settings name. */
 import type { CacheConfiguration } from 'svc/plugins/cache/api'
 import { compilePattern, covers, type Distribution } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 
 /**
  * Whether a webhook is told what is to be forgotten at a host: of this path, or of any. `host` may be a wildcard of the distribution, which
@@ -14,6 +15,7 @@ export function namingOf(
   { webhooksOf }: Pick<CacheConfiguration, 'webhooksOf'>,
   { id: distribution, createdMs, aliases, behaviors }: Distribution,
   webhook: string,
+  normalizeKey: NormalizeKey,
 ): IsTold {
   const matchers = behaviors.map(({ pathPattern }) => ({ pathPattern, matches: compilePattern(pathPattern) }))
   const longestFirst = aliases.filter(alias => alias.startsWith('*.')).sort((a, b) => b.length - a.length)
@@ -25,6 +27,7 @@ export function namingOf(
     const isNamed = (pathPattern: (typeof patterns)[number]) =>
       webhooksOf({ distribution, createdMs, alias, pathPattern })?.ids.includes(webhook) !== false
     if (path === undefined) return patterns.some(isNamed)
-    return isNamed(matchers.find(({ matches }) => matches(path))?.pathPattern)
+    const inKeyForm = normalizeKey(path)
+    return isNamed(matchers.find(({ matches }) => matches(inKeyForm))?.pathPattern)
   }
 }

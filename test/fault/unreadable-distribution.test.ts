@@ -22,9 +22,13 @@ t.test('a distribution that is there, one that is gone, one that was made again,
     watch: () => () => undefined,
   }
   const distributions = createDistributions(registry as never, undefined as never, () => 0)
-  const former = createFormerSettings(createSettingsChanges(store, cache), distributions, {
-    warn: (error: unknown) => t.fail(String(error)),
-  } as never)
+  const former = createFormerSettings(
+    createSettingsChanges(store, cache, key => key),
+    distributions,
+    {
+      warn: (error: unknown) => t.fail(String(error)),
+    } as never,
+  )
   t.teardown(() => former.stop())
   former.start()
   const left = async () => {

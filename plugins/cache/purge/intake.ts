@@ -4,6 +4,7 @@
  */
 import type { Logger, MaybePromise } from 'svc/kernel'
 import { compilePattern } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { headId, idOfNumber, type PurgeDocuments, type StoredPurge } from './documents.ts'
 import { PurgeMarks, type PurgeRule } from './marks.ts'
 
@@ -15,7 +16,11 @@ export interface PurgeIntake {
   start(): Promise<void>
 }
 
-export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger): PurgeIntake {
+export function createPurgeIntake(
+  { purges, heads }: PurgeDocuments,
+  log: Logger,
+  normalizeKey: NormalizeKey,
+): PurgeIntake {
   const marks = new PurgeMarks()
   let running: Promise<void> | undefined
 
@@ -33,7 +38,7 @@ export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger
       const page: Awaited<ReturnType<typeof purges.list>> = await purges.list({ startAfter })
       for (const { id, value } of page.documents) {
         unknownUpTo(Number(id) - 1)
-        marks.add(ruleOf(Number(id), value, log))
+        marks.add(ruleOf(Number(id), value, log, normalizeKey))
       }
       startAfter = page.next
     }
@@ -65,11 +70,17 @@ export function createPurgeIntake({ purges, heads }: PurgeDocuments, log: Logger
   }
 }
 
-export function ruleOf(number: number, { request, places, createdMs }: StoredPurge, log: Logger): PurgeRule {
+export function ruleOf(
+  number: number,
+  { request, places, createdMs }: StoredPurge,
+  log: Logger,
+  normalizeKey: NormalizeKey,
+): PurgeRule {
   const { distribution, domain, patterns, tags, all, soft } = request
   const rule = { number, atMs: createdMs, distribution, domain, paths: places, tags, isSoft: soft }
   try {
-    return { ...rule, isAll: all, patterns: patterns.map(compilePattern) }
+    const inKeyForm = patterns.map(one => ({ ...one, pattern: normalizeKey(one.pattern) }))
+    return { ...rule, isAll: all, patterns: inKeyForm.map(compilePattern) }
   } catch (error) {
     // Purges everything of the distribution, rather than less than was requested.
     log.error(

@@ -2,6 +2,7 @@
 import { isCatalogError } from 'svc/kernel'
 import type { AfterImport, ArchivePart, PartProblem } from 'svc/plugins/cluster-archive/api'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { type Collection, everyDocument } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { SettingsChanges } from './changes.ts'
@@ -31,6 +32,7 @@ export interface ArchivePartsOptions {
   readonly documents: CacheDocuments
   readonly changes: Pick<SettingsChanges, 'commit'>
   readonly distributions: Pick<DistributionsService, 'get'> | undefined
+  readonly normalizeKey: NormalizeKey
 }
 
 /** The parts by their names. */
@@ -68,7 +70,7 @@ export function createArchiveParts(options: ArchivePartsOptions): ReadonlyMap<st
 
 /** Cache settings of distributions: only those of existing distributions are archived. When stored they get the creation time of the distribution. */
 function distributionPart(
-  { documents, changes }: ArchivePartsOptions,
+  { documents, changes, normalizeKey }: ArchivePartsOptions,
   distributions: Pick<DistributionsService, 'get'>,
 ): ArchivePart<ArchivedDistribution> {
   const ownerOf = async (id: string) => (await distributions.get(id))?.createdMs
@@ -87,7 +89,7 @@ function distributionPart(
       return problemsOf(changed, (id, value) => {
         const distribution = after.documents('distribution')?.get(id) as CachedDistribution | undefined
         if (distribution === undefined) throw new TypeError('is of no distribution')
-        requireDistribution({ ...distribution, id }, value, valuesOf(after))
+        requireDistribution({ ...distribution, id }, value, valuesOf(after), normalizeKey)
         const kept = after.documents(webhookPart)?.get(id) as { webhooks: readonly { id: string }[] } | undefined
         requireWebhooks({ id }, value, new Set(kept?.webhooks.map(webhook => webhook.id)))
       })

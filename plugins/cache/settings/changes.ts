@@ -1,6 +1,7 @@
 /** Changes the cache settings of operators. Each change is checked against all documents, and again if any of them has changed before the commit. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import {
   everyDocument,
   type Preconditions,
@@ -100,7 +101,11 @@ export function withWebhooks(
   return { ...content, distributionCreatedMs: createdMs, ...(changes > 0 && { webhookChanges: changes }) }
 }
 
-export function createSettingsChanges(store: StoreService, documents: CacheDocuments): SettingsChanges {
+export function createSettingsChanges(
+  store: StoreService,
+  documents: CacheDocuments,
+  normalizeKey: NormalizeKey,
+): SettingsChanges {
   const { settings, policies, distributions, heads } = documents
 
   async function change(decide: (all: AllSettings) => MaybePromise<(tx: TransactionBuilder) => void>): Promise<void> {
@@ -159,7 +164,7 @@ export function createSettingsChanges(store: StoreService, documents: CacheDocum
         const { id, createdMs } = distribution
         const stored = all.distributions.find(one => one.id === id)
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
-        requireDistribution(distribution, value, valuesOf(all))
+        requireDistribution(distribution, value, valuesOf(all), normalizeKey)
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()

@@ -1,5 +1,6 @@
 /** Checks whether documents of the cache may be stored, beside the others that exist or will exist. */
 import type { Distribution } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { headerSecretCharactersMin, isReference } from 'svc/plugins/secret-references/api'
 import { cacheErrors, invalidRequest, requireAll } from '../errors.ts'
 import {
@@ -49,13 +50,14 @@ export function requireDistribution(
   { id, aliases, behaviors }: Pick<Distribution, 'id' | 'aliases' | 'behaviors'>,
   value: DistributionCacheContent,
   values: CacheValues,
+  normalizeKey: NormalizeKey,
 ): void {
   const find = namedIn(values)
   const above: Levels = [
     ['cluster', values.settings?.cache ?? {}, '/cache'],
     ['distribution', value.cache, '/cache'],
   ]
-  const patterns = new Set(behaviors.map(({ pathPattern }) => patternKey(pathPattern)))
+  const patterns = new Set(behaviors.map(({ pathPattern }) => patternKey(pathPattern, normalizeKey)))
   const refuse = (element: string, isWrong: boolean, message: string) => () => {
     if (isWrong) throw invalidRequest(element, message)
   }
@@ -71,7 +73,7 @@ export function requireDistribution(
     ...value.behaviors.flatMap(({ pathPattern, cache }, index) => [
       refuse(
         `/behaviors/${index}/pathPattern`,
-        !patterns.has(patternKey(pathPattern)),
+        !patterns.has(patternKey(pathPattern, normalizeKey)),
         `is of no behavior of the distribution ${id}`,
       ),
       () => requireLevels([...above, ['behavior', cache, `/behaviors/${index}/cache`]], find),

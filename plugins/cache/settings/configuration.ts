@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Logger, MaybePromise } from 'svc/kernel'
 import type { PathPattern } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { everyDocument } from 'svc/plugins/store/api'
 import {
   type EffectivePolicy,
@@ -28,9 +29,11 @@ export interface PolicyPlace {
   readonly pathPattern?: PathPattern | undefined
 }
 
-/** A text that is the same for equal patterns, whatever the order of their fields. */
-export const patternKey = ({ type, pattern, caseInsensitive = false }: PathPattern): string =>
-  `${type} ${caseInsensitive} ${pattern}`
+/** A text that is the same for equal patterns, whatever the order of their fields and the form of their Unicode. */
+export const patternKey = (
+  { type, pattern, caseInsensitive = false }: PathPattern,
+  normalizeKey: NormalizeKey,
+): string => `${type} ${caseInsensitive} ${normalizeKey(pattern)}`
 
 export interface PlacedPolicy extends EffectivePolicy {
   /** Digest of all settings that shape answers. */
@@ -104,6 +107,7 @@ function tolerant<Result>(log: Logger, what: string, read: () => Result, otherwi
 export function createConfigurations(
   documents: CacheDocuments,
   log: Logger,
+  normalizeKey: NormalizeKey,
   onChange: (configuration: CacheConfiguration) => void = () => undefined,
 ) {
   let current: { readonly sequence: number; readonly configuration: CacheConfiguration } | undefined
@@ -128,7 +132,9 @@ export function createConfigurations(
         createdMs: value.distributionCreatedMs,
         cache: level(value.cache, what),
         domains: new Map(value.domains.map(({ host, cache }) => [host, level(cache, what)])),
-        behaviors: new Map(value.behaviors.map(one => [patternKey(one.pathPattern), level(one.cache, what)])),
+        behaviors: new Map(
+          value.behaviors.map(one => [patternKey(one.pathPattern, normalizeKey), level(one.cache, what)]),
+        ),
       })
     }
     const cluster = level(settings.cache, 'the cache settings of the cluster')
@@ -136,7 +142,8 @@ export function createConfigurations(
       const found = sites.get(distribution)
       const site = found?.createdMs === createdMs ? found : undefined
       const domain = site?.domains.get(alias)
-      const behavior = pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern))
+      const behavior =
+        pathPattern === undefined ? undefined : site?.behaviors.get(patternKey(pathPattern, normalizeKey))
       return {
         cluster,
         ...(site !== undefined && { distribution: site.cache }),

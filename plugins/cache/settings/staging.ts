@@ -2,6 +2,7 @@
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import { passAll } from 'svc/plugins/admin/api'
 import type { Distribution } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { Collection, TransactionBuilder } from 'svc/plugins/store/api'
 import {
@@ -73,10 +74,11 @@ async function attempt(errors: Map<string, Error>, name: string, work: () => May
 export function createCacheStaging(
   documents: CacheDocuments,
   webhooks: () => CacheWebhooks | undefined,
+  normalizeKey: NormalizeKey,
 ): CacheDocumentsService['stage'] {
   return async changes => {
     const head = await documents.heads.get(headId)
-    const stage = new Stage(documents, await readAll(documents), changes, webhooks())
+    const stage = new Stage(documents, await readAll(documents), changes, webhooks(), normalizeKey)
     await stage.stagePolicies()
     await stage.stageSettings()
     await stage.stageDistributions()
@@ -106,16 +108,24 @@ class Stage {
   readonly #all: AllSettings
   readonly #changes: CacheChanges
   readonly #keeper: CacheWebhooks | undefined
+  readonly #normalizeKey: NormalizeKey
   readonly #policies: Map<string, StoredPolicy>
   readonly #sites: Map<string, StoredDistributionCache>
   #settings: StoredSettings | undefined
 
-  constructor(documents: CacheDocuments, all: AllSettings, changes: CacheChanges, keeper: CacheWebhooks | undefined) {
+  constructor(
+    documents: CacheDocuments,
+    all: AllSettings,
+    changes: CacheChanges,
+    keeper: CacheWebhooks | undefined,
+    normalizeKey: NormalizeKey,
+  ) {
     const { policies, distributions, settings } = valuesOf(all)
     this.#documents = documents
     this.#all = all
     this.#changes = changes
     this.#keeper = keeper
+    this.#normalizeKey = normalizeKey
     this.#policies = new Map(policies)
     this.#sites = new Map([...distributions].filter(([id, value]) => isOf(changes.sites.get(id), value)))
     this.#settings = settings
@@ -213,7 +223,7 @@ class Stage {
     let prepared: WebhookChange | undefined
     await passAll([
       () => {
-        if (content !== undefined) requireDistribution(site, content, this.#values())
+        if (content !== undefined) requireDistribution(site, content, this.#values(), this.#normalizeKey)
       },
       async () => {
         prepared = await keeper?.prepare(site, asked)

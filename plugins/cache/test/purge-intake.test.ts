@@ -25,7 +25,7 @@ function logOf(numbers: readonly number[], head: number): PurgeDocuments {
 }
 
 async function started(numbers: readonly number[], head: number) {
-  const intake = createPurgeIntake(logOf(numbers, head), { error() {} } as never)
+  const intake = createPurgeIntake(logOf(numbers, head), { error() {} } as never, key => key)
   await intake.start()
   const isDead = (path: string, readAt: number) =>
     intake.marks.find({ distribution: 'site', host: 'a.test', path, tags: [] }, readAt) !== undefined

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'svc/kernel'
 import type { DistributionsService } from 'svc/plugins/distributions/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
 import type { InvalidationSubscriber, WarmOutcome } from '../api.ts'
 import type { CacheDocuments } from '../settings/documents.ts'
@@ -24,6 +25,7 @@ export interface OnWriteOptions {
   readonly topic: QueueTopic
   readonly fetchBatch: FetchBatch
   readonly log: Logger
+  readonly normalizeKey: NormalizeKey
   count(result: WarmOutcome['result']): void
 }
 
@@ -36,7 +38,8 @@ export interface OnWrite {
 
 type Matcher = (path: string) => boolean
 
-export function createOnWrite({ documents, distributions, topic, fetchBatch, log, count }: OnWriteOptions): OnWrite {
+export function createOnWrite(options: OnWriteOptions): OnWrite {
+  const { documents, distributions, topic, fetchBatch, log, normalizeKey, count } = options
   const matchers = new Map<string, { readonly etag: string; readonly match: Matcher | undefined }>()
   const lanes = new Map<string, Delivery>()
   let unwatch: (() => void) | undefined
@@ -48,7 +51,7 @@ export function createOnWrite({ documents, distributions, topic, fetchBatch, log
     if (found === undefined || found instanceof Promise || found.value.warmOnWrite.length === 0) return undefined
     const known = matchers.get(id)
     if (known?.etag === found.etag) return known.match
-    const match = makeMatcher(found.value.warmOnWrite)
+    const match = makeMatcher(found.value.warmOnWrite.map(normalizeKey))
     matchers.set(id, { etag: found.etag, match })
     return match
   }

@@ -2,6 +2,7 @@
 import { isCatalogError } from 'svc/kernel'
 import { compilePattern, type Distribution } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { invalidRequest } from '../errors.ts'
 import { indexDocumentsOf } from '../purge/selection.ts'
 
@@ -36,6 +37,7 @@ export async function targetsOf(
   distribution: Distribution,
   objects: Objects,
   max: number,
+  normalizeKey: NormalizeKey,
 ): Promise<readonly string[]> {
   const targets = new Set<string>()
   const add = (target: string): boolean => {
@@ -43,8 +45,9 @@ export async function targetsOf(
     return targets.size < max
   }
   for (const path of paths) add(path)
-  if (sitemap !== undefined) await addSitemap(sitemap, distribution, objects, add)
-  if (patterns.length > 0) await addObjects(patterns, distribution, objects, add)
+  if (sitemap !== undefined) await addSitemap(sitemap, distribution, objects, add, normalizeKey)
+  const inKeyForm = patterns.map(one => ({ ...one, pattern: normalizeKey(one.pattern) }))
+  if (patterns.length > 0) await addObjects(inKeyForm, distribution, objects, add)
   return [...targets]
 }
 
@@ -109,9 +112,10 @@ async function addSitemap(
   distribution: Distribution,
   objects: Objects,
   add: (target: string) => boolean,
+  normalizeKey: NormalizeKey,
 ): Promise<void> {
   const { aliases, origin } = distribution
-  const path = decoded(target)
+  const path = decoded(target, normalizeKey)
   if (path === undefined) throw invalidRequest('/sitemap', 'is no path: it has an invalid escape')
   const access = accessOf(path, distribution)
   if (access !== 'public' && access !== 'signed')
@@ -128,9 +132,9 @@ async function addSitemap(
   }
 }
 
-function decoded(path: string): string | undefined {
+function decoded(path: string, normalizeKey: NormalizeKey): string | undefined {
   try {
-    return decodeURIComponent(path)
+    return normalizeKey(decodeURIComponent(path))
   } catch {
     return undefined
   }

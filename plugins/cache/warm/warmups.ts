@@ -2,6 +2,7 @@
 import { type Clock, isCatalogError, type Logger, type Random, type Threads } from 'svc/kernel'
 import type { Distribution, DistributionsService } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type { WarmOutcome } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
 import type { FetchBatch } from './fetching.ts'
@@ -52,6 +53,7 @@ export interface WarmupsOptions {
   readonly fetchBatch: FetchBatch
   readonly objects: Pick<ObjectsService, 'getObject' | 'listObjects' | 'read'>
   readonly distributions: DistributionsService | undefined
+  readonly normalizeKey: NormalizeKey
   count(result: WarmOutcome['result']): void
 }
 
@@ -72,7 +74,7 @@ interface Start {
 
 /** To be called during set-up, in every thread. */
 export function createWarmups(options: WarmupsOptions): Warmups {
-  const { threads, clock, random, log, node, fetchBatch, objects, distributions, count } = options
+  const { threads, clock, random, log, node, fetchBatch, objects, distributions, normalizeKey, count } = options
   const jobs = new Map<string, Job>()
   const chars = new WeakMap<Job, number>()
   let isStopped = false
@@ -124,7 +126,7 @@ export function createWarmups(options: WarmupsOptions): Warmups {
     const { request } = job
     const site: Distribution | undefined = await distributions?.get(job.distribution)
     if (site === undefined) throw new Error('the distribution is gone')
-    const targets = await targetsOf(request, site, objects, request.maxObjects ?? 1000)
+    const targets = await targetsOf(request, site, objects, request.maxObjects ?? 1000, normalizeKey)
     const { concurrency = 4, headers = {} } = request
     job.total = targets.length * hosts.length
     for (const host of hosts) {

@@ -77,6 +77,23 @@ t.test('a behavior that ignores case decides about more paths than one that does
   t.same(objectsOf(of({ ...exact, access: 'public' }, secret), of(secret)), ['objects whose name is “secret/*”'])
 })
 
+t.test('names in composed and in decomposed Unicode are the same', t => {
+  const [composed, decomposed] = (['NFC', 'NFD'] as const).map(form => 'über'.normalize(form))
+  const named = (name: string, access: string, more: Partial<Published> = {}): Published => ({
+    ...shown,
+    ...more,
+    behaviors: [{ access, pathPattern: prefix(`/${name}/`) }, ...(more.behaviors ?? [])],
+  })
+  t.same(openedBy(named(decomposed!, 'deny'), named(composed!, 'deny')), [])
+  const before = named(composed!, 'deny')
+  t.same(objectsOf(named(decomposed!, 'public', before), before), [`objects whose name is “${composed}/*”`])
+  const pages = (path: string) => ({ ...closed, errorPages: [{ status: 403, path }] })
+  t.same(openedBy(pages(`/${decomposed}.html`), pages(`/${composed}.html`)), [])
+  const fallback = (spaFallback: string) => ({ ...before, defaultBehavior: { access: 'public', spaFallback } })
+  t.same(objectsOf(fallback(`/${decomposed}/x.html`), before), [`objects whose name is “${composed}/x.html”`])
+  t.end()
+})
+
 t.test('an index document opens what its own path closes', async t => {
   const pdf = { access: 'deny', pathPattern: { type: 'glob', pattern: '/**.pdf' } }
   const stored = { ...shown, behaviors: [pdf] }

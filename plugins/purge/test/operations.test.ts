@@ -114,7 +114,7 @@ t.test('a webhook that levels name elsewhere is told nothing here, and never les
         ]),
       )
       const domains = pick([[], ['a.test', 'b.test'], ['a.test']])
-      const isTold = namingOf({ webhooksOf } as never, distribution, 'one')
+      const isTold = namingOf({ webhooksOf } as never, distribution, 'one', key => key)
       const { operations } = expand(asked, distribution, domains, isTold)
       const behind = hosts.filter(host => domains.length === 0 || domains.includes(host))
       const isTagTold = asked.kind === 'tag' && operations.length > 0
@@ -143,6 +143,7 @@ t.test('an alias below a wildcard is told what is forgotten at the wildcard', t 
       } as never,
       distribution,
       webhook,
+      key => key,
     )
   const kindsOf = (asked: Partial<Invalidation>, domains: readonly string[], webhook: string) =>
     expand(told(asked), distribution, domains, namedAtX(webhook)).operations.map(({ kind }) => kind)

@@ -4,6 +4,7 @@ import { asRead, call, callTagged } from '../../api/client.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { useForm } from '../../parts/form.ts'
+import { sameKey } from '../../parts/same-key.ts'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
@@ -121,7 +122,7 @@ function Behaviors({ form, distribution }: PartProps) {
   const patterns = distribution?.behaviors.map(({ pathPattern }) => pathPattern) ?? []
   const choose = (path: string, pattern: string) => {
     form.setFieldValue(`${path}.pathPattern.pattern`, pattern)
-    const known = patterns.find(each => each.pattern === pattern)
+    const known = patterns.find(each => sameKey(each.pattern) === sameKey(pattern))
     if (known !== undefined) form.setFieldValue(`${path}.pathPattern`, known)
   }
   return (

@@ -1,4 +1,5 @@
 /** What a draft of a distribution would show to everybody that the stored one does not. */
+import { sameKey } from '../../parts/same-key.ts'
 import { texts } from '../../texts/index.ts'
 import type { OpenEffect } from '../access/open-effect.ts'
 
@@ -57,6 +58,10 @@ interface Element {
 const nothingShown: Element = { of: everything, level: shownNever, unknown: '', index: '' }
 
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
+  return openedIn(inKeyForm(draft), inKeyForm(stored))
+}
+
+function openedIn(draft: Published, stored: Published): OpenEffect[] {
   const isSameOrigin = originOf(draft) === originOf(stored)
   if (
     opensBucket(draft) &&
@@ -94,6 +99,26 @@ export function openedBy(draft: Published, stored: Published): OpenEffect[] {
     ...indexes.map(name => effectOf(words.indexOfFolders(name))),
     ...(opensVersions ? [effectOf(words.versionsToo)] : []),
   ]
+}
+
+/** With all that is compared with paths in one form of Unicode, in which the server compares them (SVC_KEY_NORMALIZATION). */
+function inKeyForm(published: Published): Published {
+  const { origin, defaultBehavior, behaviors, errorPages } = published
+  const shown = ({ spaFallback, indexDocument }: Shown): Shown => ({
+    ...(spaFallback != null && { spaFallback: sameKey(spaFallback) }),
+    ...(indexDocument != null && { indexDocument: sameKey(indexDocument) }),
+  })
+  return {
+    ...published,
+    origin: { ...origin, ...(origin.pathPrefix !== undefined && { pathPrefix: sameKey(origin.pathPrefix) }) },
+    defaultBehavior: { ...defaultBehavior, ...shown(defaultBehavior) },
+    behaviors: behaviors.map(({ pathPattern, ...behavior }) => ({
+      ...behavior,
+      ...shown(behavior),
+      ...(pathPattern !== undefined && { pathPattern: { ...pathPattern, pattern: sameKey(pathPattern.pattern) } }),
+    })),
+    errorPages: errorPages.map(page => ({ ...page, path: sameKey(page.path) })),
+  }
 }
 
 /** As an S3 endpoint: then the rights of the bucket decide. */

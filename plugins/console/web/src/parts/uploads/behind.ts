@@ -5,7 +5,8 @@
 import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { withRetries } from '../../api/retries.ts'
-import { commonPrefix, isRefusal, pageKeysMax, requestsAtOnce, sameKey } from './existing.ts'
+import { sameKey } from '../same-key.ts'
+import { commonPrefix, isRefusal, pageKeysMax, requestsAtOnce } from './existing.ts'
 
 /** The keys among these behind which there is such a version. Rejects when `signal` does; of keys that the caller may not look for, none. */
 export async function keysBehind(

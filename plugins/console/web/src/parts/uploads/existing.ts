@@ -2,6 +2,7 @@
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
+import { sameKey } from '../same-key.ts'
 
 export const requestsAtOnce = 6
 export const pageKeysMax = 1000
@@ -9,9 +10,6 @@ export const pageKeysMax = 1000
 const keysPerPage = 50
 /** Listings are in the order of UTF-8; texts with other characters are ordered otherwise here. */
 const ordersOtherwise = /[\ud800-\uffff]/
-
-/** As the server may keep it (SVC_KEY_NORMALIZATION). */
-export const sameKey = (key: string) => key.normalize('NFC')
 
 /** Rejects when `signal` does. Keys that the caller may not look for count as new. `onUnreachable` is called while the server cannot be reached. */
 export async function existingKeys(
