@@ -1,5 +1,6 @@
 /** The stored rules of each bucket. Also enables the index of due times for buckets whose rules need it. */
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import {
   type BucketDocument,
   bucketDocument,
@@ -34,9 +35,10 @@ export function createConfigurations(
   store: StoreService,
   objects: ObjectsService,
   dayMs: () => number,
+  normalizeKey: NormalizeKey,
 ): Configurations {
   const documents = bucketDocument(store, { name: 'bucket-lifecycle', schema: LifecycleDocument })
-  const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules, dayMs()), etag }))
+  const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules, normalizeKey, dayMs()), etag }))
   return {
     documents,
     ready,
@@ -57,7 +59,7 @@ export function createConfigurations(
         await objects.changeBucket(bucket, { dueIndex: 'off' })
         return { rules, transitionMinimum, etag: noRulesEtag }
       }
-      const { needsIndex } = readyRules(rules)
+      const { needsIndex } = readyRules(rules, normalizeKey)
       if (needsIndex) await objects.changeBucket(bucket, { dueIndex: 'on' })
       const value = { rules: [...rules], transitionMinimum }
       const etag = (await documents.replace(bucket, value, preconditions)) ?? noRulesEtag

@@ -2,6 +2,8 @@ import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
@@ -27,6 +29,7 @@ export default definePlugin({
   provides: ['lifecycle'],
   contributes: { 's3.operation': operations, 'admin.operation': adminOperations },
   config: Type.Object({
+    keyNormalization: keyNormalizationSetting,
     dayMs: Type.Optional(
       Type.Integer({
         format: 'duration',
@@ -52,6 +55,7 @@ export default definePlugin({
       ports,
       threads,
       dayMs: day.ms,
+      normalizeKey: keyNormalizer(config.keyNormalization),
       intervalMs,
       onAction,
       onRound,

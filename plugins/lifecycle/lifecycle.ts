@@ -4,6 +4,7 @@ import type { MaybePromise, Ports, Threads } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { LockService } from 'svc/plugins/lock/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { LifecycleRunResult, LifecycleService } from './api.ts'
 import { type Configurations, createConfigurations, type Ready } from './configurations.ts'
@@ -19,6 +20,7 @@ export interface LifecycleOptions {
   readonly threads: Threads
   /** The length of a day of rules; available after the start. */
   readonly dayMs: () => number
+  readonly normalizeKey: NormalizeKey
   /** Called before each round. */
   readonly intervalMs: () => MaybePromise<number>
   onAction(action: LifecycleAction): void
@@ -37,9 +39,9 @@ export interface RunningLifecycle {
 const runCall = 'lifecycle.run'
 
 export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
-  const { objects, store, locks, ports, threads, dayMs, intervalMs, onAction, onRound } = options
+  const { objects, store, locks, ports, threads, dayMs, normalizeKey, intervalMs, onAction, onRound } = options
   const { clock, random } = ports
-  const configurations = createConfigurations(store, objects, dayMs)
+  const configurations = createConfigurations(store, objects, dayMs, normalizeKey)
   const worker = createWorker({
     configurations,
     clock,
@@ -52,7 +54,7 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
   const preview: LifecycleService['preview'] = async (bucket, { draft: rules, atMs, isGone = () => false } = {}) => {
-    const draft = rules && readyRules(rules, dayMs())
+    const draft = rules && readyRules(rules, normalizeKey, dayMs())
     const now = atMs === undefined ? clock.now : () => atMs
     const run = createRun({ objects, configurations, bucket, now, isPreview: true, ...(draft && { draft }) })
     // Each slice in a turn of the event loop of its own.

@@ -3,6 +3,7 @@
  * with one day an object exists for more than 24 and at most 48 hours. All decisions are by whole days, like the index of due times.
  */
 import type { DueEntry, DueKind, DueRange, Tags } from 'svc/plugins/objects/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { hasSize, type LifecycleRule, type Predicates, predicatesOf } from './rules.ts'
 
 /** The length of a day in the index of due times. */
@@ -56,8 +57,12 @@ export interface ReadyRules {
 }
 
 /** `dayMs`: the length of a day of rules; shorter than a real day only for tests. */
-export function readyRules(rules: readonly LifecycleRule[], dayMs = indexDayMs): ReadyRules {
-  const make = rulesOfDays(dayMs)
+export function readyRules(
+  rules: readonly LifecycleRule[],
+  normalizeKey: NormalizeKey,
+  dayMs = indexDayMs,
+): ReadyRules {
+  const make = rulesOfDays(dayMs, normalizeKey)
   const byKind: Readonly<Record<DueKind, readonly ReadyRule[]>> = {
     current: rules.flatMap(make.current),
     noncurrent: rules.flatMap(make.noncurrent),
@@ -127,7 +132,7 @@ function fits(
   return tags.every(({ key, value }) => version.tags?.get(key) === value)
 }
 
-function rulesOfDays(dayMs: number) {
+function rulesOfDays(dayMs: number, normalizeKey: NormalizeKey) {
   const today = (nowMs: number) => Math.floor(nowMs / dayMs)
   const afterDays = (days: number) => ({
     lastDay: (nowMs: number) => today(nowMs) - days - 1,
@@ -138,7 +143,10 @@ function rulesOfDays(dayMs: number) {
     lastDay: (nowMs: number) => (nowMs < dateMs ? undefined : today(nowMs) - 1),
     dueMs: (day: number) => Math.max(dateMs, (day + 1) * dayMs),
   })
-  const base = (rule: LifecycleRule) => ({ id: rule.id, predicates: predicatesOf(rule), newer: 0 })
+  const base = (rule: LifecycleRule) => {
+    const predicates = predicatesOf(rule)
+    return { id: rule.id, predicates: { ...predicates, prefix: normalizeKey(predicates.prefix) }, newer: 0 }
+  }
   const current = (rule: LifecycleRule): ReadyRule[] => {
     const { days, dateMs } = rule.expiration ?? {}
     if (!rule.enabled) return []

@@ -1,6 +1,8 @@
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import { Type } from 'typebox'
 
 export const NotifyConfig = Type.Object({
+  keyNormalization: keyNormalizationSetting,
   outboxRetentionMs: Type.Integer({
     minimum: 0,
     default: 86_400_000,

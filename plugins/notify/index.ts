@@ -4,6 +4,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import { createLossLog, createTargets } from 'svc/plugins/delivery/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
 import 'svc/plugins/s3/api'
 import { createAccessEvents } from './accessed.ts'
 import discardNotifyDeadLetters from './admin/discard-notify-dead-letters.ts'
@@ -57,7 +58,11 @@ export default definePlugin({
   config: NotifyConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { authSigv4, iam, metrics = noMetrics, queue, settings, storage } = services
-    const bucketNotifications = createBucketNotifications(services.store, point('notification.target'))
+    const bucketNotifications = createBucketNotifications(
+      services.store,
+      point('notification.target'),
+      keyNormalizer(config.keyNormalization),
+    )
     contribute('archive.section', bucketNotifications.section.documents.name, bucketNotifications.section, {
       optional: true,
     })

@@ -1,4 +1,5 @@
 /** Rules compiled for the commit of every change: grouped by event, without further lookups. */
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { matchedEvents } from './events.ts'
 import { filterValue, type NotificationRule } from './rules.ts'
 
@@ -19,14 +20,14 @@ interface Ready extends MatchedRule {
 
 const none: readonly MatchedRule[] = []
 
-export function compileRules(rules: readonly NotificationRule[]): NotificationMatcher {
+export function compileRules(rules: readonly NotificationRule[], normalizeKey: NormalizeKey): NotificationMatcher {
   const byEvent = new Map<string, Ready[]>()
   for (const rule of rules) {
     const ready = {
       id: rule.id,
       arn: rule.arn,
-      prefix: filterValue(rule, 'prefix'),
-      suffix: filterValue(rule, 'suffix'),
+      prefix: normalizeKey(filterValue(rule, 'prefix')),
+      suffix: normalizeKey(filterValue(rule, 'suffix')),
     }
     // A rule may name both an event and a wildcard for it.
     for (const event of new Set(rule.events.flatMap(name => matchedEvents(name) ?? []))) {

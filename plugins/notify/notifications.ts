@@ -1,6 +1,7 @@
 import type { Point } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { TargetName } from 'svc/plugins/delivery/api'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { bucketRules, type DocumentPage, type StoreService } from 'svc/plugins/store/api'
 import { arnOf, targetId } from './arn.ts'
 import type { BucketNotificationsService, NotificationTarget } from './bucket-notifications.ts'
@@ -12,9 +13,10 @@ const shownSubscribers = 5
 export function createBucketNotifications(
   store: StoreService,
   targets: Point<NotificationTarget>,
+  normalizeKey: NormalizeKey,
 ): BucketNotificationsService & { readonly section: ArchiveSection } {
   const documents = bucketRules(store, { name: 'bucket-notification', rule: NotificationRule })
-  const matchers = documents.compiled(({ value }) => compileRules(value.rules))
+  const matchers = documents.compiled(({ value }) => compileRules(value.rules, normalizeKey))
   return {
     section: { documents },
     rules: documents.rules,

@@ -1,5 +1,6 @@
 /** Stored rules, and the checks of a list of rules. */
 import type { Random } from 'svc/kernel'
+import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 import { isNotImplemented, matchedEvents } from './events.ts'
 
@@ -46,6 +47,7 @@ const filterLengthMax = 1024
 export function checkNotificationRules(
   rules: readonly NotificationRule[],
   isKnown: (arn: string) => boolean,
+  normalizeKey: NormalizeKey,
 ): readonly NotificationProblem[] {
   const problems: NotificationProblem[] = []
   if (rules.length > rulesMax) {
@@ -61,7 +63,7 @@ export function checkNotificationRules(
     ids.add(rule.id)
   }
   // Compares each rule with each; the bound on rules keeps this small.
-  if (rules.length <= rulesMax) problems.push(...overlaps(rules))
+  if (rules.length <= rulesMax) problems.push(...overlaps(rules, normalizeKey))
   return problems
 }
 
@@ -99,12 +101,12 @@ function* problemsOf(rule: NotificationRule, isKnown: (arn: string) => boolean):
 }
 
 /** Refused as by AWS: an event of an object would be sent twice. */
-function* overlaps(rules: readonly NotificationRule[]): Generator<NotificationProblem> {
+function* overlaps(rules: readonly NotificationRule[], normalizeKey: NormalizeKey): Generator<NotificationProblem> {
   const ready = rules.map(rule => ({
     name: isOwnName(rule.id) ? rule.id : undefined,
     events: new Set(rule.events.flatMap(event => matchedEvents(event) ?? [])),
-    prefix: filterValue(rule, 'prefix'),
-    suffix: filterValue(rule, 'suffix'),
+    prefix: normalizeKey(filterValue(rule, 'prefix')),
+    suffix: normalizeKey(filterValue(rule, 'suffix')),
   }))
   for (const [index, rule] of ready.entries()) {
     const place = ready

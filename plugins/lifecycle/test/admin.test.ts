@@ -105,6 +105,23 @@ t.test('a dry run checks and stores nothing', async t => {
   t.same((await signed({ path })).json, { rules: [] })
 })
 
+t.test('a prefix in decomposed Unicode means the same keys, and stays as it was put', async t => {
+  const bucket = 'names'
+  const own = `/api/v1/buckets/${bucket}`
+  const [composed, decomposed] = ['NFC', 'NFD'].map(form => 'über/'.normalize(form))
+  await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: bucket } })
+  for (const key of [`${composed}a`, 'other'])
+    await signed({ method: 'POST', path: `${own}/objects/upload?key=${encodeURIComponent(key)}`, body: 'x' })
+  const rules = [{ id: 'r', enabled: true, filter: { prefix: decomposed }, expiration: { days: 1 } }]
+  const run = (body: object) => signed({ method: 'POST', path: `${own}/lifecycle/run`, body })
+  const at = new Date(Date.now() + 3 * 86_400_000).toISOString()
+  t.match((await run({ dryRun: true, at, draft: { rules } })).json, { deleted: 1 }, 'a draft')
+  t.same((await signed({ method: 'PUT', path: `${own}/lifecycle`, body: { rules } })).json, { rules })
+  t.match((await run({ dryRun: true, at })).json, { deleted: 1 }, 'what is stored')
+  const version = { key: `${composed}a`, modifiedMs: Date.now(), sizeBytes: 1 }
+  t.match(await lifecycle.expirationOf({ ...version, bucket } as never), { ruleId: 'r' })
+})
+
 t.test('rules are applied on demand', async t => {
   const run = () => signed({ method: 'POST', path: `${path}/run` })
   const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 }

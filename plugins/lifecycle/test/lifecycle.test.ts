@@ -297,7 +297,7 @@ t.test('answers to writes have the expiration of the object, and the abort date 
 })
 
 t.test('days are counted from the next midnight', t => {
-  const rules = readyRules([{ id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }])
+  const rules = readyRules([{ id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }], key => key)
   const at = (text: string) => Date.parse(text)
   const due = (written: string, now: string) =>
     rules.ranges('current', at(now)).some(range => Math.floor(at(written) / dayMs) <= range.lastDay)

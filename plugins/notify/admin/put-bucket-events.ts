@@ -20,14 +20,15 @@ export default defineAdminOperation({
   errors: ['bucket_not_found', 'invalid_configuration', 'precondition_failed'],
   uses: ['bucketNotifications', 'objects', 'ports'],
   async handle(
-    { params: { bucket }, body, ifMatch, requestId },
+    { params: { bucket }, body, ifMatch, requestId, normalizeKey },
     { bucketNotifications, objects, ports: { clock, random } },
   ) {
     await objects.getBucket(bucket)
     await bucketNotifications.prepareTargets()
     const { rules: current } = await bucketNotifications.rules(bucket)
     const rules = body.subscriptions.map(subscription => readRule(subscription, current, random))
-    const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
+    const isKnown = (arn: string) => bucketNotifications.target(arn) !== undefined
+    const problems = checkNotificationRules(rules, isKnown, normalizeKey)
     if (problems.length > 0) {
       throw invalidRules(
         problems.map(problem => {

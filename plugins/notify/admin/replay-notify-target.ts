@@ -25,7 +25,8 @@ export default defineAdminOperation({
   response: Type.Object({ target: Type.String(), queued: Type.Integer() }, { $id: 'NotifyReplayResult' }),
   errors: ['bucket_not_found', 'conflict', 'notify_outbox_disabled', 'notify_queue_full', 'notify_target_not_found'],
   uses: ['notify', 'objects'],
-  async handle({ params: { id }, body: { bucket, prefix, from, to } }, { notify, objects }) {
+  async handle({ params: { id }, body: { bucket, from, to, ...body }, normalizeKey }, { notify, objects }) {
+    const prefix = normalizeKey(body.prefix)
     const fromMs = from === undefined ? 0 : Date.parse(from)
     const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)
     await passAll([

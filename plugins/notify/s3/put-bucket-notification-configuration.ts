@@ -22,7 +22,8 @@ export default defineS3Operation({
     const rules = readRules(request.xml!, random)
     await objects.getBucket(request.bucket)
     await bucketNotifications.prepareTargets()
-    const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
+    const isKnown = (arn: string) => bucketNotifications.target(arn) !== undefined
+    const problems = checkNotificationRules(rules, isKnown, request.normalizeKey)
     if (problems.length > 0) throw refusal(problems[0]!)
     if (request.headers['x-amz-skip-destination-validation'] !== 'true') {
       const { bucket, requestId } = request

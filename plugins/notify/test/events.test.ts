@@ -179,6 +179,18 @@ t.test('rules select by event, prefix and suffix, and apply as soon as they are 
   ])
 })
 
+t.test('a prefix and a suffix in decomposed Unicode select the same keys', async t => {
+  const [composed, decomposed] = ['NFC', 'NFD'].map(form => 'ü'.normalize(form))
+  await server.bucketWith('names', [created], { prefix: `${decomposed}/`, suffix: `${decomposed}.jpg` })
+  for (const key of [`${composed}/${composed}.jpg`, `${composed}/u.jpg`]) await put('names', key)
+  await put('names', `${decomposed}/a${decomposed}.jpg`)
+  const events = await server.told('names', 2)
+  t.strictSame(events.map(told => briefly(told)[1]).sort(), [
+    `${composed}/a${composed}.jpg`,
+    `${composed}/${composed}.jpg`,
+  ])
+})
+
 t.test('only successful reads make events', async t => {
   await server.bucketWith('read', ['s3:ObjectAccessed:*'])
   await put('read', 'a')
