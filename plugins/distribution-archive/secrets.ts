@@ -56,8 +56,10 @@ function mapSecrets(kind: KindName, name: string, spec: Spec, change: (text: str
     const header = headerOf(spec)
     if (header === undefined) return spec
     const own = `${slug(name)}-origin-secret`
-    const values = valuesOf(header).map(text => change(text, { own, key: text, isSecret: true }))
-    return withHeader(spec, { name: header.name, values })
+    return withHeader(
+      spec,
+      mapHeader(header, text => [change(text, { own, key: text, isSecret: true })]),
+    )
   }
   if (kind === 'DistributionCache') {
     if (spec.webhooks === undefined) return spec
@@ -78,6 +80,17 @@ function mapSecrets(kind: KindName, name: string, spec: Spec, change: (text: str
     return { ...spec, debug: { ...debug, secret: change(debug.secret!, place) } }
   }
   return spec
+}
+
+/** A value stays apart from others beside it, which it replaces. */
+function mapHeader(
+  { name, value = '', values = [] }: OriginSecretHeader,
+  change: (text: string) => readonly string[],
+): OriginSecretHeader {
+  const [single] = value === '' ? [] : change(value)
+  const several = values.flatMap(change)
+  if (single === undefined || several.length === 0) return { name, values: single === undefined ? several : [single] }
+  return { name, value: single, values: several }
 }
 
 const withHeader = (spec: Spec, header: OriginSecretHeader): Spec => ({
@@ -167,7 +180,7 @@ function keepOrigin(name: string, spec: Spec, stored: readonly string[], resolve
   const own = `${slug(name)}-origin-secret`
   const current = currentOf(stored)
   const gone: string[] = []
-  const kept = valuesOf(header).flatMap(text => {
+  const kept = mapHeader(header, text => {
     const reference = referencedName(text)
     if (reference === undefined || stored.includes(text) || resolve(text) !== undefined) return [text]
     const rest = restBehind(own, reference)
@@ -179,6 +192,6 @@ function keepOrigin(name: string, spec: Spec, stored: readonly string[], resolve
     return found === undefined ? [] : [found]
   })
   // Without any the site would be open: then references that stand for nothing are better.
-  if (kept.length === 0) return { spec, gone: [] }
-  return { spec: withHeader(spec, { name: header.name, values: [...new Set(kept)] }), gone }
+  if (valuesOf(kept).length === 0) return { spec, gone: [] }
+  return { spec: withHeader(spec, { ...kept, values: [...new Set(kept.values)] }), gone }
 }

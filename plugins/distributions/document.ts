@@ -90,8 +90,15 @@ const RateLimit = Type.Object(
 const OriginSecretHeader = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128 }),
-    value: Type.Optional(Type.String({ maxLength: 1024 })),
-    values: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 10 })),
+    value: Type.Optional(
+      text(1024, 'Replaces all values: the former ones are refused at once. Masked `values` beside it do not count.'),
+    ),
+    values: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1024 }), {
+        maxItems: 10,
+        description: 'Each of them is valid. Reads return them masked; a masked one that is sent back stays.',
+      }),
+    ),
   },
   strict,
 )

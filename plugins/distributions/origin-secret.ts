@@ -1,6 +1,6 @@
 /**
  * The header by which a proxy in front shows that a request came through it. Secrets are stored as salted SHA-256 only; they are random or
- * long, so a slow hash would add no protection. Reads return a masked value, which refers to the stored secret when it is sent back. Of a
+ * long, so a slow hash would add no protection. Reads return a masked value, which refers to the stored secret when it is sent back; with a new `value` it is replaced. Of a
  * reference (`${secret:name}`) the name is stored, and what it stands for is read when a request comes; the digest beside it is of nothing.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -50,7 +50,13 @@ export function storeSecret(
 ): StoredOriginSecret {
   // What has expired neither counts again nor makes a difference.
   const live = (before?.secrets ?? []).filter(secret => isLive(secret, nowMs))
-  const given = value === undefined || value === '' ? values : [value, ...values]
+  const isReplaced = value !== undefined && value !== ''
+  // Clients read the document, and add the new value. Others beside it are meant to be valid as well, or not: nobody can tell.
+  if (isReplaced && !values.every(one => shown.test(one)))
+    throw new TypeError(
+      'has a value, which replaces all, beside values that are not masked: give all of them as values',
+    )
+  const given = isReplaced ? [value] : values
   if (given.length > secretsMax) throw new TypeError(`has more than ${secretsMax} values`)
   const secrets = given.map(one => {
     const digits = shown.exec(one)?.[1]

@@ -673,6 +673,13 @@ if (withoutBrowser !== false) {
     await page.getByText('First save what you have changed.').waitFor({ state: 'detached' })
     t.match(await stored(), { comment: 'for programs', defaultBehavior: { access: 'authenticated' } })
     t.same((await stored()).restrictions.originSecretHeader.values, values, 'with the new value')
+    await page.getByLabel('Its value (empty: as it is)').fill('a-value-that-replaces')
+    await page.getByText('First save what you have changed.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('First save what you have changed.').waitFor({ state: 'detached' })
+    const replaced = (await stored()).restrictions.originSecretHeader.values
+    t.equal(replaced.length, 1, 'one that is typed replaces all')
+    t.notOk(values.includes(replaced[0]))
     await page.getByRole('tab', { name: 'Behaviours' }).click()
     t.equal(await access.inputValue(), 'authenticated')
     await access.selectOption({ value: 'public' })

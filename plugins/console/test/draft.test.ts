@@ -81,6 +81,17 @@ t.test('a website and an S3 endpoint', async t => {
   }
 })
 
+t.test('a value that is typed for the header of a proxy replaces those that are stored', async t => {
+  const draft = draftOf(website as unknown as Distribution)
+  const typed = (value: string) => {
+    const { restrictions } = draft
+    const originSecretHeader = { ...restrictions.originSecretHeader, value }
+    return documentOf({ ...draft, restrictions: { ...restrictions, originSecretHeader } }).restrictions
+  }
+  t.same(typed('a-new-value').originSecretHeader, { name: 'X-Origin', value: 'a-new-value' })
+  t.same(typed('').originSecretHeader, website.restrictions.originSecretHeader, 'typed and taken back')
+})
+
 t.test('a row for a header in which nothing is typed keeps the headers of the default', async t => {
   const draft = draftOf({ ...website, behaviors: [] } as unknown as Distribution)
   const behavior = { ...behaviorOf(), pathPattern: { type: 'prefix', pattern: '/c/' } as const }

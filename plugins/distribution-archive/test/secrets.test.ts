@@ -47,6 +47,25 @@ const setVariable = (t: Test, name: string, value: string) => {
 }
 const nothing = { created: [], replaced: [], removed: [], changes: [], warnings: [] }
 
+t.test('a value in a file replaces what is stored, also beside the exported references', async t => {
+  const [old, next] = ['the-old-secret-of-a-file', 'the-next-secret-of-a-file']
+  await putSite(t, 'valued', [old])
+  const text = await exported('valued')
+  const withValue = text.replace('      values:', `      value: ${next}\n      values:`)
+  t.not(withValue, text)
+  const opened = async () => [await opens('valued', old), await opens('valued', next)]
+  const several = withValue.replace('      values:', '      values:\n        - another-secret-of-a-file')
+  const call = { method: 'POST', path: api('/distributions/import'), headers: { 'content-type': 'application/yaml' } }
+  const refused = await server.signed({ ...call, body: several })
+  t.equal(refused.status, 400)
+  t.match(refused.text, /beside values that are not masked/, 'it may be meant to stay')
+  t.same(await opened(), [true, false])
+  for (const attempt of ['first', 'again']) {
+    await send(t, withValue)
+    t.same(await opened(), [false, true], attempt)
+  }
+})
+
 t.test('after the rotation of a variable the export has two names, and changes nothing', async t => {
   setVariable(t, 'turned-origin-secret', 'the-old-secret-of-the-variable')
   await putSite(t, 'turned', [referenceTo('turned-origin-secret')])

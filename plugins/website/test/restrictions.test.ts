@@ -2,6 +2,7 @@
 
 import { rootPassword, rootUser, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import { referenceTo } from 'svc/plugins/secret-references/api'
 import t from 'tap'
 import { startSite } from './site.ts'
 
@@ -56,6 +57,33 @@ t.test('restrictions', async t => {
     t.equal((await from('192.0.2.1', { 'X-Origin': second.value })).status, 403)
     t.equal((await from('192.0.2.1', { 'X-Origin': third.value })).status, 200)
     t.notMatch(JSON.stringify(server.kernel.logs), /secret-of-the-proxy/)
+  })
+
+  await t.test('a new value replaces all, also beside the masked ones of a read', async t => {
+    const leaked = 'leaked-secret-of-the-proxy'
+    const next = 'next-secret-of-the-proxy'
+    const statusOf = async (value: string) => (await from('192.0.2.1', { 'X-Origin': value })).status
+    await restrict({ originSecretHeader: { name: 'X-Origin', value: leaked } })
+    const path = '/api/v1/distributions/site'
+    const read = (await server.signed({ path })).json
+    const { originSecretHeader } = read.restrictions
+    const put = (header: object) =>
+      server.signed({
+        method: 'PUT',
+        path,
+        body: { ...read, restrictions: { originSecretHeader: { ...originSecretHeader, ...header } } },
+      })
+    for (const other of ['another-secret-in-clear', referenceTo('of-a-node')]) {
+      const refused = await put({ value: next, values: [...originSecretHeader.values, other] })
+      t.match(refused, { status: 400, json: { errors: [{ element: '/restrictions/originSecretHeader' }] } }, other)
+    }
+    t.same([await statusOf(leaked), await statusOf(next)], [200, 403], 'nothing is stored')
+    for (const attempt of ['first', 'again']) {
+      t.equal((await put({ value: next })).status, 200)
+      t.same([await statusOf(leaked), await statusOf(next)], [403, 200], attempt)
+    }
+    t.equal((await put({ value: '', values: [leaked, next] })).status, 200)
+    t.same([await statusOf(leaked), await statusOf(next)], [200, 200], 'several are given as values')
   })
 
   await t.test('a request that is refused before the rate limit takes no token', async t => {

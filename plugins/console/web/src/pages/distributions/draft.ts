@@ -154,12 +154,16 @@ export function documentOf(draft: Draft): Document {
     logging: pruned(draft.logging),
     restrictions: pruned({
       sourceIp,
-      ...(originSecretHeader.name !== '' && { originSecretHeader }),
+      ...(originSecretHeader.name !== '' && { originSecretHeader: secretBody(originSecretHeader) }),
       // A burst without a rate is the server's to refuse; by whom it counts limits nothing.
       ...((rateLimit.requestsPerSecond !== '' || rateLimit.burst !== '') && { rateLimit }),
     }),
   } as Document
 }
+
+/** A value that is typed replaces those that are stored, which are masked here. */
+const secretBody = ({ name, value = '', values }: Draft['restrictions']['originSecretHeader']) =>
+  value === '' ? { name, values } : { name, value }
 
 const isOpenOrShut: ReadonlySet<string> = new Set(['public', 'deny'])
 

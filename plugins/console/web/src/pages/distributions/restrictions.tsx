@@ -37,7 +37,9 @@ export function Restrictions({ id, onRotated }: RestrictionsProps) {
         <TextInput label={words.secretName} description={words.secretHint} {...header} />
         {header.value !== '' && (
           <PasswordInput
-            label={form.isDirty('restrictions.originSecretHeader.name') ? words.secretValue : words.secretKept}
+            {...(form.isDirty('restrictions.originSecretHeader.name')
+              ? { label: words.secretValue }
+              : { label: words.secretKept, description: words.secretReplaced })}
             autoComplete="off"
             {...form.getInputProps('restrictions.originSecretHeader.value')}
             // What is said of both is said here; what is wrong with the name is said there.

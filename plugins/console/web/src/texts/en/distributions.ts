@@ -123,6 +123,8 @@ export const distributions = {
   secretHint: 'Requests without it get 403.',
   secretValue: 'Its value',
   secretKept: 'Its value (empty: as it is)',
+  secretReplaced:
+    'One that is typed replaces the old one at once. “New value” lets the old one work for another 24 hours.',
   rotateSecret: 'New value',
   rotateTitle: 'A new value for the header?',
   rotateText: 'The old one works for another 24 hours, so that the proxy can be changed.',
