@@ -263,6 +263,7 @@ if (withoutBrowser !== false) {
     await loseOne('copy', () => put('to.txt', 'of somebody else'))
     const dialog = await copy('from.txt', 'to.txt', ['Replace what'])
     await dialog.getByText('The connection was lost before the answer came').waitFor()
+    t.equal(await dialog.getByText('There is no connection').count(), 0, 'it has ended, and nothing goes on')
     t.equal(await contentOf('to.txt'), 'of somebody else')
     await dialog.getByRole('button', { name: 'Copy or move' }).click()
     await dialog.waitFor({ state: 'detached' })

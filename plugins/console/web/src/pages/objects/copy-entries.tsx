@@ -134,7 +134,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       }}
       title={one === undefined ? texts.objects.copyTitle(entries.length) : texts.objects.copyOne(one.id)}
       submit={texts.objects.copy}
-      onSubmit={run}
+      // Whatever has ended it: nothing goes on.
+      onSubmit={() => run().finally(() => tellAway(false))}
       onClose={onClose}
     >
       <Suggestions
