@@ -27,7 +27,7 @@ import { inWords, tabOf } from './error-words.ts'
 import { DraftProvider, useDraftForm } from './form.ts'
 import { General } from './general.tsx'
 import { openedBy } from './opened.ts'
-import { type OriginSecret, Restrictions } from './restrictions.tsx'
+import type { OriginSecret } from './restrictions.tsx'
 
 const words = texts.distributions
 const DistributionSettings = lazy(async () => ({
@@ -36,6 +36,7 @@ const DistributionSettings = lazy(async () => ({
 const ErrorsAndRedirects = lazy(async () => ({
   default: (await import('./errors-and-redirects.tsx')).ErrorsAndRedirects,
 }))
+const Restrictions = lazy(async () => ({ default: (await import('./restrictions.tsx')).Restrictions }))
 const SignLink = lazy(async () => ({ default: (await import('./sign-link.tsx')).SignLink }))
 const TestRequest = lazy(async () => ({ default: (await import('./test-request.tsx')).TestRequest }))
 const Purge = lazy(async () => ({ default: (await import('../cache/purge.tsx')).Purge }))
