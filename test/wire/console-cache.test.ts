@@ -25,9 +25,9 @@ if (withoutBrowser !== false) {
     defaultBehavior: { access: 'public', indexDocument: 'index.html' },
     behaviors: [{ pathPattern: { type: 'prefix', pattern: '/docs/' } }],
   })
-  const visit = (path: string) =>
+  const visit = (path: string, at = host) =>
     new Promise<string>((done, fail) => {
-      get(`http://${server.startup.web}${path}`, { headers: { host } }, answer => {
+      get(`http://${server.startup.web}${path}`, { headers: { host: at } }, answer => {
         answer.resume().on('end', () => done(String(answer.headers['x-cache'])))
       }).on('error', fail)
     })
@@ -236,6 +236,33 @@ if (withoutBrowser !== false) {
     await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).click()
     await page.getByRole('row', { name: /inv-2 everything/ }).waitFor()
     t.not(await visit('/'), 'HIT')
+    t.same(flaws, [])
+  })
+
+  t.test('answers are counted by status, also where the cache is not asked', async t => {
+    const closed = 'closed.example.test'
+    const endpoint = 's3.example.test'
+    const origin = { bucket: 'site' }
+    const restrictions = { sourceIp: { allow: ['192.0.2.1'] } }
+    await admin.call('POST', '/distributions', { id: 'closed', aliases: [closed], origin, restrictions })
+    await admin.call('POST', '/distributions', { id: 'endpoint', aliases: [endpoint], origin, mode: 's3' })
+    for (const at of [closed, closed, endpoint]) await visit('/index.html', at)
+    const { page, flaws } = await browser.open(t)
+    await signIn(page, '/distributions/closed?tab=statistics')
+    await page.getByRole('row', { name: '403 2 100' }).waitFor()
+    await page.getByText('The cache was not asked since the start').waitFor()
+    await page.getByRole('group', { name: 'Entries of all distributions' }).waitFor()
+    await page.getByText('Of the whole cache of each node').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+
+    await page.getByRole('link', { name: 'Distributions' }).click()
+    await page.getByRole('link', { name: 'endpoint', exact: true }).click()
+    await page.getByRole('tab', { name: 'Statistics' }).click()
+    await page.getByRole('row', { name: '403 1 100' }).waitFor()
+    await page.getByText('An S3 endpoint is not cached here').waitFor()
+    t.equal(await page.getByRole('group', { name: 'Answered from the cache' }).count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    for (const id of ['closed', 'endpoint']) await admin.call('DELETE', `/distributions/${id}`)
     t.same(flaws, [])
   })
 

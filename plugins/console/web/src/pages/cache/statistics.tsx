@@ -1,16 +1,18 @@
-/** What the cache has answered since the start: of all distributions, or of one. */
+/** What the cache has answered since the start, and what visitors got: of all distributions, or of one. */
 import { Progress, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { formatBytes, formatCount, formatPercent } from '../../parts/format.ts'
 import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
-import { DistributionName } from './distribution-names.tsx'
+import { DistributionName, useDistributions } from './distribution-names.tsx'
 
 const words = texts.cacheStatistics
 const refetchMs = 5000
@@ -29,6 +31,7 @@ export function Statistics({ distribution }: { distribution?: string }) {
     placeholderData: keepPreviousData,
   })
   const { data } = stats
+  const isCached = useDistributions().find(({ id }) => id === asked)?.mode !== 's3'
   return (
     <Stack gap="lg">
       {distribution === undefined && (
@@ -40,20 +43,90 @@ export function Statistics({ distribution }: { distribution?: string }) {
           clearable
         />
       )}
-      {stats.error !== null && <ProblemAlert error={stats.error} onRetry={() => stats.refetch()} />}
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-        <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && hitRatioOf(data)} />
-        <Figure label={words.fromCache} value={data && formatBytes(data.bytesCache)} />
-        <Figure label={words.fromOrigin} value={data && formatBytes(data.bytesOrigin)} />
-        <Figure
-          label={words.entries}
-          value={data && formatCount(data.entries)}
-          {...(data && { note: memoryOf(data) })}
-        />
-      </SimpleGrid>
-      {data !== undefined && <Details stats={data} />}
+      <Statuses distribution={asked} />
+      {isCached ? (
+        <>
+          {stats.error !== null && <ProblemAlert error={stats.error} onRetry={() => stats.refetch()} />}
+          <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+            <Figure label={words.hitRatio} note={words.hitRatioHint} value={data && hitRatioOf(data)} />
+            <Figure label={words.fromCache} value={data && formatBytes(data.bytesCache)} />
+            <Figure label={words.fromOrigin} value={data && formatBytes(data.bytesOrigin)} />
+            <Figure
+              label={asked === '' ? words.entries : words.allEntries}
+              value={data && formatCount(data.entries)}
+              {...(data && { note: memoryOf(data) })}
+            />
+          </SimpleGrid>
+          {data !== undefined && <Details stats={data} isOfOne={asked !== ''} />}
+        </>
+      ) : (
+        <Text>{texts.cache.noneInS3}</Text>
+      )}
     </Stack>
   )
+}
+
+/** By status, whatever the cache had to do with it: it is not asked where a request is refused before. */
+function Statuses({ distribution }: { distribution: string }) {
+  const { allowed } = useSignedIn()
+  const mayMeasure = allowed.has('admin:Prometheus') || allowed.has('admin:ServerInfo')
+  const answers = useQuery({
+    queryKey: ['distribution-answers', distribution],
+    queryFn: ({ signal }) => answersOf(distribution, signal),
+    enabled: mayMeasure,
+    refetchInterval: refetchMs,
+  })
+  if (!mayMeasure) return null
+  const { data } = answers
+  const all = data?.reduce((sum, [, count]) => sum + count, 0) ?? 0
+  return (
+    <Part title={words.statuses} hint={words.statusesHint}>
+      {answers.error !== null && <ProblemAlert error={answers.error} onRetry={() => answers.refetch()} />}
+      {data !== undefined && all === 0 && <Text c="dimmed">{words.noRequests}</Text>}
+      {data !== undefined && all > 0 && (
+        <Table aria-label={words.statuses} verticalSpacing={4}>
+          <Table.Tbody>
+            {data.map(([status, count]) => (
+              <Table.Tr key={status}>
+                <Table.Th scope="row">{status}</Table.Th>
+                <Table.Td ta="right" className="numbers">
+                  {formatCount(count)}
+                </Table.Td>
+                <Table.Td ta="right" className="numbers">
+                  {formatPercent(count / all)}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Part>
+  )
+}
+
+/** Counts by status, as they were measured last. Empty for all distributions. */
+async function answersOf(distribution: string, signal: AbortSignal): Promise<[status: string, count: number][]> {
+  const query = {
+    name: 'svc_distribution_requests_total',
+    agg: 'sum' as const,
+    by: 'status',
+    start: '1m',
+    ...(distribution !== '' && { label: [`distribution=${distribution}`] }),
+  }
+  try {
+    const { series } = await call('queryMetrics', { query, signal })
+    return series
+      .map(({ labels, points }): [string, number] => [
+        labels.status ?? '',
+        points.findLast(([, value]) => value !== null)?.[1] ?? 0,
+      ])
+      .filter(([, count]) => count > 0)
+      .sort(([a], [b]) => a.localeCompare(b))
+  } catch (error) {
+    // There is no such family before anything was counted.
+    if (error instanceof Problem && error.status === 400) return []
+    throw error
+  }
 }
 
 /** Of no requests there is no share. */
@@ -67,7 +140,8 @@ function memoryOf({ memoryBytes, nodes }: Stats): string {
   return words.memoryOf(formatBytes(memoryBytes), formatBytes(limit))
 }
 
-function Details({ stats }: { stats: Stats }) {
+/** `isOfOne`: distribution, of which nodes have no figures of their own. */
+function Details({ stats, isOfOne }: { stats: Stats; isOfOne: boolean }) {
   const { requests, hosts, topObjects, topMisses, nodes } = stats
   return (
     <>
@@ -89,19 +163,26 @@ function Details({ stats }: { stats: Stats }) {
           </Part>
         )}
       </SimpleGrid>
-      <Part title={words.nodes}>
+      <Part title={words.nodes} {...(isOfOne && { hint: words.allNodes })}>
         <ItemTable label={words.nodes} items={nodes} columns={nodeColumns} idOf={({ node }) => node} minWidth={960} />
       </Part>
     </>
   )
 }
 
-function Part({ title, children }: { title: string; children: React.ReactNode }) {
+function Part({ title, hint, children }: { title: string; hint?: string; children: React.ReactNode }) {
   return (
     <Stack gap="xs" miw={0}>
-      <Title order={2} size="h4">
-        {title}
-      </Title>
+      <div>
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {hint !== undefined && (
+          <Text size="sm" c="dimmed">
+            {hint}
+          </Text>
+        )}
+      </div>
       {children}
     </Stack>
   )
@@ -121,7 +202,7 @@ function Requests({ requests }: { requests: Readonly<Record<string, number>> }) 
   const shares = Object.keys(words.results).map(name => ({ name, count: requests[name] ?? 0 }))
   return (
     <Part title={words.requests}>
-      {all === 0 && <Text c="dimmed">{words.noRequests}</Text>}
+      {all === 0 && <Text c="dimmed">{words.notAsked}</Text>}
       {all > 0 && (
         <>
           <Progress.Root size="lg" aria-hidden>

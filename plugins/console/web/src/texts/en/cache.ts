@@ -14,6 +14,8 @@ export const cache = {
   distribution: 'Distribution',
   everyDistribution: 'All distributions',
   distributionHint: 'Empty: all of them.',
+  noneInS3:
+    'An S3 endpoint is not cached here: every request reads the bucket. Caches in front of it can be told what to forget.',
   levels: {
     default: 'standard',
     cluster: 'cluster',
@@ -35,10 +37,13 @@ export const cacheStatistics = {
   fromCache: 'Sent from the cache',
   fromOrigin: 'Not from the cache',
   entries: 'Entries',
+  allEntries: 'Entries of all distributions',
   memory: 'Memory',
   memoryOf: (used: string, limit: string) => `${used} of ${limit}`,
   disk: 'Disk',
-  requests: 'Answers since the start',
+  statuses: 'Answers by status',
+  statusesHint: 'All that visitors got since the start of the server, refusals too, counted anew every 10 seconds.',
+  requests: 'What the cache did',
   results: {
     HIT: 'fresh, from the cache',
     STALE: 'expired, while it was read again or could not be read',
@@ -47,7 +52,9 @@ export const cacheStatistics = {
     MISS: 'not in the cache',
     BYPASS: 'not looked up',
   } as Readonly<Record<string, string>>,
-  noRequests: 'There were no requests yet. Requests to published domains are counted from the start of the server.',
+  noRequests: 'No request was counted yet.',
+  notAsked:
+    'The cache was not asked since the start of the server. It is not for requests that are refused or redirected before.',
   hosts: 'Domains',
   host: 'Domain',
   ratio: 'From the cache',
@@ -57,6 +64,7 @@ export const cacheStatistics = {
   count: 'Requests',
   misses: 'Misses',
   nodes: 'Nodes',
+  allNodes: 'Of the whole cache of each node, for all distributions.',
   node: 'Node',
   mode: 'Mode',
   evictions: 'Evicted',
