@@ -239,7 +239,7 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
-  t.test('answers are counted by status, also where the cache is not asked', async t => {
+  t.test('answers are counted by status, also where the cache is not asked; an S3 endpoint has none', async t => {
     const closed = 'closed.example.test'
     const endpoint = 's3.example.test'
     const origin = { bucket: 'site' }
@@ -259,8 +259,18 @@ if (withoutBrowser !== false) {
     await page.getByRole('link', { name: 'endpoint', exact: true }).click()
     await page.getByRole('tab', { name: 'Statistics' }).click()
     await page.getByRole('row', { name: '403 1 100' }).waitFor()
-    await page.getByText('An S3 endpoint is not cached here').waitFor()
+    const none = page.getByText('An S3 endpoint is not cached here').filter({ visible: true })
+    await none.waitFor()
     t.equal(await page.getByRole('group', { name: 'Answered from the cache' }).count(), 0)
+    t.equal(await page.getByRole('tab', { name: 'Warm up' }).count(), 0)
+    await page.getByRole('tab', { name: 'Cache' }).click()
+    await none.waitFor()
+    await page.getByRole('button', { name: 'Add cache in front' }).waitFor()
+    t.equal(await page.getByRole('combobox', { name: 'Policy', exact: true }).count(), 0)
+    t.equal(await page.getByText('What counts at').count(), 0)
+    t.equal(await page.getByRole('alert').count(), 0)
+    await page.getByRole('tab', { name: 'Purge' }).click()
+    await none.waitFor()
     t.same(await accessibilityFlaws(page), [])
     for (const id of ['closed', 'endpoint']) await admin.call('DELETE', `/distributions/${id}`)
     t.same(flaws, [])

@@ -1,5 +1,5 @@
 /** The cache of one distribution: its own level, those of its domains and behaviours, and the caches in front of it. */
-import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { asRead, call, callTagged } from '../../api/client.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { choicesOf } from '../../parts/choices.ts'
@@ -41,6 +41,8 @@ export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
 function Editor({ id, stored, etag, reload }: EditorProps) {
   const form = useForm<DistributionDraft>({ initialValues: draftOf(stored), related: relatedFields })
   const distribution = useDistributions().find(each => each.id === id)
+  // Caches in front may be told of its changes all the same.
+  const isCached = distribution?.mode !== 's3'
   const saving = useSaving({
     form,
     save: () => {
@@ -57,27 +59,33 @@ function Editor({ id, stored, etag, reload }: EditorProps) {
   return (
     <Stack gap="xl">
       <SavedForm form={form} saving={saving} gap="xl" reload={reload}>
-        <Stack>
-          <Title order={2} size="h4">
-            {words.level}
-          </Title>
-          <LevelFields
-            form={form}
-            path="cache"
-            level={form.values.cache}
-            hasQuota
-            webhooks={form.values.webhooks.map(each => each.id)}
-          />
-          <TagsInput
-            label={words.warmOnWrite}
-            description={words.warmOnWriteHint}
-            value={form.values.warmOnWrite}
-            error={errorWithin(form.errors, 'warmOnWrite')}
-            onChange={globs => form.setFieldValue('warmOnWrite', [...globs])}
-          />
-        </Stack>
-        <Domains form={form} distribution={distribution} />
-        <Behaviors form={form} distribution={distribution} />
+        {isCached ? (
+          <>
+            <Stack>
+              <Title order={2} size="h4">
+                {words.level}
+              </Title>
+              <LevelFields
+                form={form}
+                path="cache"
+                level={form.values.cache}
+                hasQuota
+                webhooks={form.values.webhooks.map(each => each.id)}
+              />
+              <TagsInput
+                label={words.warmOnWrite}
+                description={words.warmOnWriteHint}
+                value={form.values.warmOnWrite}
+                error={errorWithin(form.errors, 'warmOnWrite')}
+                onChange={globs => form.setFieldValue('warmOnWrite', [...globs])}
+              />
+            </Stack>
+            <Domains form={form} distribution={distribution} />
+            <Behaviors form={form} distribution={distribution} />
+          </>
+        ) : (
+          <Text>{texts.cache.noneInS3}</Text>
+        )}
         <Webhooks
           id={id}
           form={form}
@@ -85,7 +93,7 @@ function Editor({ id, stored, etag, reload }: EditorProps) {
           aliases={distribution?.aliases ?? []}
         />
       </SavedForm>
-      <EffectiveAt id={id} domains={distribution?.aliases ?? []} />
+      {isCached && <EffectiveAt id={id} domains={distribution?.aliases ?? []} />}
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 /** One distribution: every setting, tested before it is saved. */
-import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Title } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
@@ -251,14 +251,15 @@ const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
 function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProps) {
-  const { id } = stored
+  const { id, mode } = stored
   const { bucket } = stored.origin
   const rights = useRights(bucket)
   const { allowed } = useSignedIn()
   const may: Readonly<Record<string, boolean>> = {
     cache: needsOf.settings.some(action => rights.has(action)),
     purge: needsOf.purge.some(action => rights.has(action)),
-    warmup: needsOf.warmup.some(action => rights.has(action)),
+    // Of an S3 endpoint no page is cached.
+    warmup: mode !== 's3' && needsOf.warmup.some(action => rights.has(action)),
     // Its figures are of the whole server.
     statistics: needsOf.statistics.some(action => allowed.has(action)),
   }
@@ -298,10 +299,13 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
           <DistributionSettings id={id} />
         </Tabs.Panel>
         <Tabs.Panel {...kept('purge')}>
-          <Purge distribution={id} />
+          <Stack>
+            {mode === 's3' && <Text>{texts.cache.noneInS3}</Text>}
+            <Purge distribution={id} />
+          </Stack>
         </Tabs.Panel>
         <Tabs.Panel {...kept('warmup')}>
-          <WarmUp distribution={id} />
+          {mode === 's3' ? <Text>{texts.cache.noneInS3}</Text> : <WarmUp distribution={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="statistics">
           <Statistics distribution={id} />
