@@ -33,7 +33,7 @@ export interface ImportOutcome {
   readonly removed: readonly NamedDocument[]
   /** Field by field, at most 1000. A secret that changes has a reference on both sides. */
   readonly changes: readonly (NamedDocument & Difference)[]
-  /** Sentences, at most 1000: references of the file that stand for nothing on this node. */
+  /** Sentences, at most 1000: private keys that go or are missing, references of the file that stand for nothing on this node. */
   readonly warnings: readonly string[]
   readonly opened: readonly OpenedDistribution[]
 }
@@ -111,10 +111,14 @@ export function createDistributionArchive(options: DistributionArchiveOptions): 
     const problems = problemsIn(documents, staged)
     if (problems.length > 0) throw invalidDocuments(problems)
     await requireCacheRights(wanted, staged, rights)
-    const gone = [...staged.warnings].flatMap(([name, said]) => said.map(warning => `Distribution/${name}: ${warning}`))
+    const said = (kind: KindName, all: Staged['warnings']) =>
+      [...all].flatMap(([name, sentences]) => sentences.map(warning => `${kind}/${name}: ${warning}`))
     const outcome = {
       ...outcomeOf(wanted, staged, resolve),
-      warnings: [...warnings, ...gone].slice(0, warningsMax),
+      warnings: [...said('KeyGroup', staged.keyWarnings), ...warnings, ...said('Distribution', staged.warnings)].slice(
+        0,
+        warningsMax,
+      ),
       opened: staged.opened,
     }
     const count = outcome.created.length + outcome.replaced.length + outcome.removed.length

@@ -35,6 +35,8 @@ export interface Staged {
   /** The buckets of distributions as they will be. */
   readonly buckets: ReadonlyMap<string, string>
   readonly warnings: StagedDistributions['warnings']
+  /** Sentences about private keys, by the name of the key group. */
+  readonly keyWarnings: ReadonlyMap<string, readonly string[]>
   readonly opened: readonly OpenedDistribution[]
   apply(tx: TransactionBuilder): void
 }
@@ -64,6 +66,7 @@ export async function stage(services: StagingServices, wanted: Wanted, rights: S
     },
     buckets: new Map([...sites.after].map(([id, { origin }]) => [id, origin.bucket])),
     warnings: sites.warnings,
+    keyWarnings: groups.warnings,
     opened: openedBy(sites),
     apply(tx) {
       sites.apply(tx)
@@ -104,6 +107,7 @@ async function stageKeyGroups(
   const after = new Map<string, Content>()
   const changed = new Set<string>()
   const errors = new Map<string, Error>()
+  const warnings = new Map<string, readonly string[]>()
   const applies: ((tx: TransactionBuilder) => void)[] = []
   for (const [id, input] of wanted) {
     const usedBy = sites.keyGroupUsers(id).map(name => ({ name, bucket: sites.after.get(name)!.origin.bucket }))
@@ -111,15 +115,40 @@ async function stageKeyGroups(
       const prepared = await keyGroups.prepare(id, input, { usedBy, editor })
       if (prepared.before !== undefined) before.set(id, keyGroupContent(prepared.before))
       if (prepared.after !== undefined) after.set(id, keyGroupContent(prepared.after))
-      if (prepared.isChange) changed.add(id)
+      if (prepared.isChange) {
+        changed.add(id)
+        warnings.set(id, privateKeyWarnings(prepared))
+      }
       applies.push(prepared.apply)
     } catch (error) {
       if (!isRefusal(error)) throw error
       errors.set(id, error)
     }
   }
-  return { before, after, changed, errors, applies }
+  return { before, after, changed, errors, warnings, applies }
 }
+
+/** No export has private keys: those that go are not brought back by one, and those that come have none. */
+function privateKeyWarnings({
+  before,
+  after,
+}: {
+  readonly before?: KeyGroupContent
+  readonly after?: KeyGroupContent
+}) {
+  const [former, next] = [before?.keys ?? [], after?.keys ?? []]
+  const within = (keys: KeyGroupContent['keys'], { id }: { readonly id: string }) => keys.some(key => key.id === id)
+  return [
+    ...former
+      .filter(key => key.hasPrivateKey && !within(next, key))
+      .map(key => `the private key of ${nameOf(key)} goes for ever: no export has it.`),
+    ...next
+      .filter(key => !key.hasPrivateKey && !within(former, key))
+      .map(key => `this server has no private key of ${nameOf(key)}: it can verify signed links, and make none.`),
+  ]
+}
+
+const nameOf = ({ id, name }: KeyGroupContent['keys'][number]): string => (name === '' ? id : `${name} (${id})`)
 
 const isRefusal = (error: unknown): error is Error => Number((error as { readonly status?: number }).status) < 500
 

@@ -37,7 +37,7 @@ export const DistributionImportResult = Type.Object(
     ),
     warnings: Type.Array(Type.String(), {
       description:
-        'References of the file for which this node has neither a variable nor a stored secret, at most 1000.',
+        'At most 1000: private keys that go for ever, keys that come without one, references of the file for which this node has neither a variable nor a stored secret.',
     }),
   },
   { $id: 'DistributionImportResult' },

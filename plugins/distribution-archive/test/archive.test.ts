@@ -107,6 +107,30 @@ t.test('a dry run says what differs, field by field, and changes nothing', async
   t.notMatch(swapped.text, 'another-token-for-it')
 })
 
+t.test('private keys that go for ever, and keys that come without one, are told', async t => {
+  await put('/keygroups/extra', {})
+  const body = { generate: true, name: 'signer' }
+  const { json: made } = await server.signed({ method: 'POST', path: api('/keygroups/extra/keys'), body })
+  const text = await exported()
+  const documents = text.split(/^---\n/m)
+  const without = documents.filter(one => !one.includes('name: extra')).join('---\n')
+  const gone = [`KeyGroup/extra: the private key of signer (${made.id}) goes for ever: no export has it.`]
+  for (const query of ['?mode=replace&dryRun=true', '?mode=replace']) {
+    const { json } = await send(without, query)
+    t.match(json, { removed: [{ kind: 'KeyGroup', name: 'extra' }], warnings: gone })
+    t.equal(json.warnings.length, 1)
+  }
+  const again = await send(text)
+  t.match(again.json, {
+    created: [{ kind: 'KeyGroup', name: 'extra' }],
+    warnings: [
+      `KeyGroup/extra: this server has no private key of signer (${made.id}): it can verify signed links, and make none.`,
+    ],
+  })
+  t.same((await send(text)).json.warnings, [], 'nothing changes any more')
+  await server.signed({ method: 'DELETE', path: api('/keygroups/extra') })
+})
+
 t.test('a dry run names the distributions that everybody will see', async t => {
   const closed = '  defaultBehavior: { access: authenticated }\n'
   const opened = async (text: string, query = '?dryRun=true') => (await send(text, query)).json.opened

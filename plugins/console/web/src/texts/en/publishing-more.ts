@@ -7,7 +7,7 @@ export const distributionArchive = {
   title: 'Import distributions',
   hint: 'A file of “Export”: YAML with distributions, their caches, cache policies, cache settings and key groups. All of it is imported, or nothing.',
   replaceText:
-    'What the file lacks is removed from this server, within the kinds that the file has. It cannot be undone: export first.',
+    'What the file lacks is removed from this server, within the kinds that the file has. An export brings it back, but not its secrets, and not the private keys of key groups: those go for ever.',
   would: 'This would change:',
   did: 'Imported.',
   nothing: 'Nothing differs from what is here.',
