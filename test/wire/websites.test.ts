@@ -223,6 +223,10 @@ t.test('sessions of the console, and certificates that do not cover a host', { s
       const outcomes = async () => new Set(await Promise.all(Array.from({ length: 24 }, withCookie)))
       t.same([...(await outcomes())], ['404'], 'the missing page is looked for')
       t.equal(await ask(page), '403')
+      // As docs/operate/websites.md says.
+      const unsigned = 'x-amz-content-sha256: UNSIGNED-PAYLOAD'
+      const signed = ['--aws-sigv4', 'aws:amz:us-east-1:s3', '--user', `${accessKey}:${secretKey}`, '-H', unsigned]
+      t.equal(await ask(page, ...signed), '404', 'a signed request')
       t.equal(await ask(page, '-H', `Cookie: svc_session=${'A'.repeat(43)}`), '403')
       const { stdout } = await run(
         curl.path,

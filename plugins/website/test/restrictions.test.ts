@@ -1,7 +1,7 @@
 /** Who is kept out: by address, origin secret and rate; the records that remain; authenticated access. Over real sockets. */
 
 import { rootPassword, rootUser, testUsers, userSecret } from 'svc/plugins/admin/testing'
-import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import { presignUrl, signRequest } from 'svc/plugins/auth-sigv4/api'
 import { referenceTo } from 'svc/plugins/secret-references/api'
 import t from 'tap'
 import { startSite } from './site.ts'
@@ -174,6 +174,13 @@ t.test('authenticated access', async t => {
   t.match(await get('eve', userSecret, '/a/'), { status: 403 })
   t.match(await get('ada', 'a-wrong-secret-entirely', '/a/'), { status: 403 })
   t.match(await get(rootUser, rootPassword, '/b.html'), { status: 200 })
+  const presigned = (accessKey: string, secret: string) => {
+    const request = { method: 'GET', url: 'http://www.example.test/a/', expiresSeconds: 60, nowMs: Date.now() }
+    const { pathname, search } = new URL(presignUrl({ accessKey, secret, region: 'us-east-1' }, request))
+    return server.get(pathname + search)
+  }
+  t.match(await presigned('ada', userSecret), { status: 200, body: 'for ada' }, 'a presigned link')
+  t.match(await presigned('eve', userSecret), { status: 403 })
   const { cookie } = await server.login()
   t.match(await server.get('/b.html', { headers: { Cookie: cookie } }), { status: 200 }, 'a session of the console')
   // Whoever was let in sees the page of what is missing, also where nobody gets in without credentials.

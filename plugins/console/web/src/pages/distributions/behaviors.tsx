@@ -126,6 +126,7 @@ function BehaviorFields({ path }: { path: string }) {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <NativeSelect
           label={words.access}
+          description={(isWebsite ? words.accessHints : words.accessHintsOfS3)[access.value]}
           data={choicesOf(isWebsite ? words.accesses : words.accessesOfS3).filter(
             // The default itself is as nothing else says, and no link is signed for an S3 endpoint.
             ({ value }) =>

@@ -123,6 +123,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       {kind !== 's3' && (
         <NativeSelect
           label={words.visitors}
+          description={words.accessHints[form.values.access]}
           data={choicesOf(words.accesses).filter(({ value }) => value !== '' && value !== 'deny')}
           {...form.getInputProps('access')}
         />

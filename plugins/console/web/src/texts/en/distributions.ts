@@ -23,6 +23,10 @@ export const distributions = {
     authenticated: 'users of this server',
     deny: 'nobody',
   },
+  accessHints: {
+    authenticated:
+      'Users who may read the object (s3:GetObject): programs that sign requests for this domain with Signature Version 4, presigned links too, and browsers that are signed in to this console under the same host name. Other browsers get 403: nobody is asked to sign in.',
+  } as Readonly<Record<string, string>>,
   accessesOfS3: {
     '': 'as the default says',
     public: 'whoever the policies and rules of the bucket let in',
@@ -30,6 +34,10 @@ export const distributions = {
     authenticated: 'who signs requests, as the policies of the bucket say',
     deny: 'nobody',
   },
+  accessHintsOfS3: {
+    authenticated:
+      'Requests that are signed for this domain with Signature Version 4, as S3 clients do, and presigned links. Browsers without one get 403.',
+  } as Readonly<Record<string, string>>,
   certificate: 'Certificate',
   certificates: {
     none: 'none: one that is uploaded for the domains, or a proxy in front with TLS',

@@ -13,5 +13,7 @@ export const refusals: Readonly<Record<string, string>> = {
   expired: 'the signature has expired',
   not_yet: 'the signature is not valid yet',
   address: 'the signature is for another address of visitors',
+  unauthenticated:
+    'neither signed (Signature Version 4, a presigned link too), nor with a session of the console under this host name',
   public_access_blocked: 'public access to the bucket is blocked',
 }
