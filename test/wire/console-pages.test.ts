@@ -406,6 +406,21 @@ if (withoutBrowser !== false) {
     await eventually('the focus is back', async () => (await page.evaluate(focused)) === 'Share')
     await keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    // On a narrow screen the menu is beside it until it is opened.
+    await page.setViewportSize({ width: 390, height: 740 })
+    await page.getByRole('button', { name: 'Menu' }).focus()
+    const inMenu = (): Promise<boolean> => page.evaluate("document.activeElement.closest('nav') !== null")
+    for (let stops = 0; stops < 12; stops++) {
+      await keyboard.press('Tab')
+      t.equal(await inMenu(), false, 'the focus is where one sees it')
+    }
+    await page.getByRole('button', { name: 'Menu' }).focus()
+    await keyboard.press('Enter')
+    await eventually('the focus is in the menu', inMenu)
+    t.same(await accessibilityFlaws(page), [])
+    await keyboard.press('Escape')
+    await page.locator('[aria-label="Menu"][aria-expanded="false"]:focus').waitFor()
     t.same(flaws, [])
   })
 

@@ -15,7 +15,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
-import { Suspense, useEffect, useState, useSyncExternalStore } from 'react'
+import { type KeyboardEvent, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
@@ -33,6 +33,18 @@ import { useSignedIn } from './signed-in.ts'
 
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
+  const burger = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  // The menu lies over the page: whoever opens it by keyboard is in it.
+  useEffect(() => {
+    if (isOpen)
+      (menu.current?.querySelector<HTMLElement>('a[data-active]') ?? menu.current?.querySelector('a'))?.focus()
+  }, [isOpen])
+  const closeByEscape = ({ key }: KeyboardEvent) => {
+    if (!isOpen || key !== 'Escape') return
+    close()
+    burger.current?.focus()
+  }
   const signedIn = useSignedIn()
   const closed = useClosedPage()
   useHarmlessDrops()
@@ -53,7 +65,16 @@ export function Shell() {
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={texts.navigation.menu} />
+            <Burger
+              ref={burger}
+              opened={isOpen}
+              onClick={toggle}
+              onKeyDown={closeByEscape}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={texts.navigation.menu}
+              aria-expanded={isOpen}
+            />
             <Text fw={700}>{texts.product}</Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
@@ -71,7 +92,14 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={texts.navigation.label}>
+      <AppShell.Navbar
+        ref={menu}
+        p="xs"
+        className="navigation"
+        mod={{ open: isOpen }}
+        aria-label={texts.navigation.label}
+        onKeyDown={closeByEscape}
+      >
         <AppShell.Section grow component={ScrollArea}>
           {pageGroups.map(({ label, pages }) => (
             <PageLinks
