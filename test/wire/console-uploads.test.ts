@@ -1,5 +1,5 @@
 /** Uploads in the web console that a reload or a cut connection interrupts. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
@@ -392,6 +392,23 @@ if (withoutBrowser !== false) {
     await page.route(/\/uploads$/, route => route.abort('connectionreset'), { times: 1 })
     await filesIn(page).setInputFiles(join(folder, 'parts.bin'))
     await page.getByText('6 of 6 done').waitFor()
+  })
+
+  t.test('an upload in parts that the quota refuses says that its parts take space, until it is cancelled', async t => {
+    await admin.call('POST', '/buckets', { name: 'tight' })
+    await admin.call('PUT', '/buckets/tight/quota', { type: 'hard', size: 5 * 1024 ** 2 })
+    writeFileSync(join(folder, 'wide.bin'), randomBytes(17 * 1024 ** 2))
+    const { page } = await browser.open(t, {}, /409 (PUT|POST) .*uploads/)
+    await signIn(page, '/buckets/tight')
+    await filesIn(page).setInputFiles(join(folder, 'wide.bin'))
+    await page.getByText('parts that have arrived take space until you cancel it').waitFor()
+    t.equal(await page.getByText('nothing was stored').count(), 0)
+    t.match((await admin.call('GET', '/buckets/tight/uploads')).items, [{ key: 'wide.bin' }])
+    await page.getByRole('button', { name: 'Cancel upload wide.bin' }).click()
+    await eventually(
+      'its parts are gone',
+      async () => (await admin.call('GET', '/buckets/tight/uploads')).items.length === 0,
+    )
   })
 
   t.test(

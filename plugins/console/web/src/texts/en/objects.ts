@@ -202,6 +202,10 @@ export const uploads = {
   twice: (count: number, first: string) =>
     `${count === 1 ? `“${first}” was left out: a file was` : `${formatCount(count)} files, “${first}” first, were left out: files were`} chosen with names that differ in the Unicode form of their letters alone, and the server keeps one form.`,
   silent: 'nothing is heard of the server',
+  noRoom: {
+    quota_exceeded: 'over the quota of the bucket; parts that have arrived take space until you cancel it',
+    insufficient_storage: 'the drives are full; parts that have arrived take space until you cancel it',
+  } as Readonly<Record<string, string>>,
   fileGone: 'The file can be read no more: it was changed, moved or deleted since it was chosen. Choose it again.',
   fileMixed:
     'The file was changed while it was sent: what is stored may be a mixture of before and after. Choose it again, and replace the object.',
