@@ -15,6 +15,10 @@ const words = texts.tools
 /** Documents that can let in those who have no credentials. */
 const decidesAccess =
   /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
+/** Those of them that let in nobody once they are gone. Others may have closed something. */
+const opensAlone = /^(distribution\/|key-group\/|bucket\/[^/]+\/bucket-acl$)/
+/** Fields of distributions and key groups that let in nobody. */
+const closedFields: readonly string[] = ['comment', 'logging']
 /** Documents by which objects, or old versions, can be lost that stay now. */
 const decidesLoss = /^bucket\/[^/]+\/(bucket-lifecycle|versioning|object-lock)$/
 const namesShownMax = 10
@@ -35,10 +39,14 @@ export function Archives() {
   const mayChange = useMay('admin:ConfigUpdate')
   const { cluster, config } = words.kinds
   const { ask, question } = useAskFirst()
-  const confirm = async ({ bucketsCreated, created = [], changed = [], removed }: Result): Promise<boolean> => {
-    // What is removed may have closed something.
+  const confirm = async (result: Result): Promise<boolean> => {
+    const { bucketsCreated, created = [], changed = [], fields = {}, removed } = result
     const names = [...created, ...changed, ...removed]
-    const opening = names.filter(name => decidesAccess.test(name))
+    const opening = [
+      ...created,
+      ...changed.filter(name => mayDecide(name, fields[name] ?? [])),
+      ...removed.filter(name => !opensAlone.test(name)),
+    ].filter(name => decidesAccess.test(name))
     // A new bucket has nothing to lose.
     const losing = names.filter(name => decidesLoss.test(name) && !bucketsCreated.includes(name.split('/')[1]!))
     if (opening.length + losing.length === 0) return true
@@ -75,6 +83,12 @@ export function Archives() {
     </Stack>
   )
 }
+
+/** `fields`: those that differ, where they are known. */
+const mayDecide = (name: string, fields: readonly string[]): boolean =>
+  fields.length === 0 ||
+  !/^(distribution|key-group)\//.test(name) ||
+  fields.some(field => !closedFields.includes(field))
 
 function Named({ why, names }: { why: string; names: readonly string[] }) {
   const more = names.length - namesShownMax

@@ -290,7 +290,7 @@ export const tools = {
   changed: 'Changed',
   removed: 'Removed',
   replaceText:
-    'Items that are not in the file are removed from this server. This cannot be undone: export everything first.',
+    'Items that are not in the file are removed from this server. This cannot be undone: export everything first. No export has the private keys of key groups: those go for ever.',
   speedTitle: 'Speed test',
   speedHint: 'Writes and reads for some seconds; requests of clients are slower meanwhile.',
   speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
