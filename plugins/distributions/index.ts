@@ -57,6 +57,7 @@ export default definePlugin({
     'keyGroups',
     'metrics',
     'objectOwnership',
+    'policy',
     'queue',
     'rateLimits',
     'secretReferences',
@@ -163,6 +164,7 @@ export default definePlugin({
         rules,
         keyGroups,
         objectOwnership: services.objectOwnership,
+        policy: services.policy,
       }),
     })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups, http, rules, certificates })

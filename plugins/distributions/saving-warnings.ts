@@ -3,9 +3,10 @@ import type { HttpService } from 'svc/plugins/http/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { PolicyService } from 'svc/plugins/policy/api'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
-import { isPublicWebsite } from './log-target.ts'
+import { isPublicWebsite, logBucketOf, logPrefixOf } from './log-target.ts'
 import type { RoutingRules } from './routing.ts'
 import { openingKeyGroups } from './signed-access.ts'
 
@@ -20,6 +21,8 @@ export interface WarningsOptions {
   readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'get'> | undefined
   /** Undefined: nothing blocks public access. */
   readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'clusterPublicAccess'> | undefined
+  /** Undefined: nobody gets in without credentials. */
+  readonly policy: Pick<PolicyService, 'prepare' | 'isAllowed'> | undefined
 }
 
 export function createSavingWarnings({
@@ -29,6 +32,7 @@ export function createSavingWarnings({
   rules,
   keyGroups,
   objectOwnership,
+  policy,
 }: WarningsOptions) {
   function listenerWarnings(): readonly string[] {
     if (rules.isOff)
@@ -87,6 +91,19 @@ export function createSavingWarnings({
     return warnings
   }
 
+  /** What a website shows is refused; what policies and rules open may be meant for something else. */
+  async function logWarnings(distribution: Distribution): Promise<readonly string[]> {
+    const target = logBucketOf(distribution)
+    if (target === undefined || policy === undefined) return []
+    const { bucket } = target
+    const folder = logPrefixOf(distribution.id, target)
+    await policy.prepare(bucket)
+    if (!policy.isAllowed({ identity: undefined, action: 's3:GetObject', bucket, key: `${folder}log` })) return []
+    return [
+      `Everybody can read the access log below ${folder} of the bucket ${bucket}, with addresses and paths of visitors: its policy or its access rules let everybody in there (svcctl access get ALIAS/${bucket}). Choose another place.`,
+    ]
+  }
+
   async function errorPageWarnings(distribution: Distribution): Promise<readonly string[]> {
     const { bucket, pathPrefix } = distribution.origin
     const warnings: string[] = []
@@ -108,6 +125,7 @@ export function createSavingWarnings({
     ...(await blockWarnings(distribution)),
     ...(await pathWarnings(distribution)),
     ...(await errorPageWarnings(distribution)),
+    ...(await logWarnings(distribution)),
     ...(await keyWarnings(distribution)),
     ...(await tlsWarnings(distribution)),
   ]

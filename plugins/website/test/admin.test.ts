@@ -81,6 +81,22 @@ t.test('documents of distributions', async t => {
       noTls.json.warnings.join(),
       /redirected to https, and the server has no certificate for c\.test: .*tls\.certificate/,
     )
+    await call('POST', '/buckets', { name: 'logs' })
+    const Statement = [
+      { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: 'arn:aws:s3:::logs/open/*' },
+    ]
+    await call('PUT', '/buckets/logs/policy', { Version: '2012-10-17', Statement })
+    const warned = async (folder: string) => {
+      const logging = { accessLog: true, target: `bucket:logs/${folder}` }
+      const answer = await call('POST', '/distributions?dryRun=true', {
+        ...base,
+        id: 'c',
+        aliases: ['c.test'],
+        logging,
+      })
+      return /Everybody can read the access log/.test((answer.json.warnings ?? []).join())
+    }
+    t.same([await warned('open/'), await warned('closed/')], [true, false])
     await call('POST', '/keygroups', { id: 'keyless' })
     const signedBy = {
       ...base,

@@ -88,6 +88,9 @@ function Decision({ decision }: { decision: Answer<'simulatePolicy'> }) {
         <State text={allowed ? words.allowed : words.denied} is={allowed ? 'good' : 'bad'} />
       </div>
       <Text size="sm">{countedFromOne(reason)}</Text>
+      <Text size="xs" c="dimmed">
+        {words.notKnown}
+      </Text>
       {evaluated.length > 0 && (
         <Reasons label={words.statements} heads={[words.policy, words.statement, words.effect, words.fits]}>
           {evaluated.map(({ source, policyName, group, index, sid, effect, matched, mismatch }) => (

@@ -12,11 +12,11 @@ import { texts } from '../../texts/index.ts'
 
 const words = texts.tools
 
-/** Documents that can let in those who have no credentials. */
+/** Documents that can let in those who have no credentials: a link that was shared is an access key. */
 const decidesAccess =
-  /^(distribution\/|key-group\/|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
+  /^(distribution\/|key-group\/|access-key\/SVCSHARE|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
 /** Those of them that let in nobody once they are gone. Others may have closed something. */
-const opensAlone = /^(distribution\/|key-group\/|bucket\/[^/]+\/bucket-acl$)/
+const opensAlone = /^(distribution\/|key-group\/|access-key\/|bucket\/[^/]+\/bucket-acl$)/
 /** Fields of distributions and key groups that let in nobody. */
 const closedFields: readonly string[] = ['comment', 'logging']
 /** Documents by which objects, or old versions, can be lost that stay now. */

@@ -109,6 +109,8 @@ export const secrets = {
 export const simulator = {
   title: 'Why allowed or denied',
   open: 'Try what is allowed',
+  notKnown:
+    'What hangs on the tags of an object, or in access rules on the host, the method and the headers, is not known here: it is judged without them.',
   openFor: (user: string) => `Try what ${user} may do`,
   user: 'User',
   userHint: 'Empty: yourself',
