@@ -77,6 +77,11 @@ export interface KernelService extends Build {
   /** Whether the process can be replaced by a new one of the same program in its place (`requestRestart`). */
   readonly canRestart: boolean
   /**
+   * Problems for which the start after a stop would be refused, in sentences that begin with the plugin's name: those that can be seen
+   * while everything runs. From any thread.
+   */
+  inspectRestart(): Promise<readonly string[]>
+  /**
    * As `requestStop`; then the program begins anew in the same process: same id, arguments and environment. RangeError where
    * that cannot be done.
    */

@@ -164,6 +164,23 @@ export function createKernel(options: KernelOptions): Kernel {
     for (const listener of reloadListeners) listener()
     tellWorkers('kernel.reload')
   }
+  const collectFindings = async (look: 'inspect' | 'inspectRestart'): Promise<Required<Findings>> => {
+    const problems: string[] = []
+    const notLookedAt: string[] = []
+    const plan: string[] = []
+    for (const { plugin, parts } of units) {
+      try {
+        const found = await parts[look]?.()
+        for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
+        for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
+        plan.push(...(found?.plan ?? []))
+      } catch (error) {
+        problems.push(`${plugin.name}: ${(error as Error).message}`)
+      }
+    }
+    return { problems, notLookedAt, plan }
+  }
+  const inspectRestart = async (): Promise<readonly string[]> => (await collectFindings('inspectRestart')).problems
   let cutOffRequests = 0
   const noteCutOff = (requests: number): void => {
     if (threads.isMain) cutOffRequests += requests
@@ -172,6 +189,7 @@ export function createKernel(options: KernelOptions): Kernel {
   if (threads.isMain) {
     threads.handle('kernel.current-state', () => ({ state, degraded }))
     threads.handle('kernel.cut-off', noteCutOff)
+    threads.handle('kernel.inspect-restart', inspectRestart)
   } else {
     threads.handle('kernel.reload', reload)
     threads.handle('kernel.state', setState)
@@ -222,6 +240,7 @@ export function createKernel(options: KernelOptions): Kernel {
     points: () => points.describe(),
     requestStop,
     canRestart,
+    inspectRestart: () => (threads.isMain ? inspectRestart() : threads.call(0, 'kernel.inspect-restart')),
     requestRestart(reason) {
       if (!canRestart) throw new RangeError('a process cannot be replaced on this system')
       requestRestart(reason)
@@ -307,22 +326,7 @@ export function createKernel(options: KernelOptions): Kernel {
     service,
     setup,
     reload,
-    async inspect() {
-      const problems: string[] = []
-      const notLookedAt: string[] = []
-      const plan: string[] = []
-      for (const { plugin, parts } of units) {
-        try {
-          const found = await parts.inspect?.()
-          for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
-          for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
-          plan.push(...(found?.plan ?? []))
-        } catch (error) {
-          problems.push(`${plugin.name}: ${(error as Error).message}`)
-        }
-      }
-      return { problems, notLookedAt, plan }
-    },
+    inspect: () => collectFindings('inspect'),
     start: lifecycle.start,
     async serve() {
       await lifecycle.serve()

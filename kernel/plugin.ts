@@ -134,6 +134,11 @@ export interface PluginParts<Provided extends ServiceName, Internal extends Serv
    * services may be used only as far as their own documentation allows. A throw is a problem.
    */
   inspect?(): Promise<Findings> | Findings
+  /**
+   * Before a restart, while the plugin runs in the main thread: the checks of `inspect` that hold then as well. Ports, locks and folders
+   * that the plugin itself has taken are none of them.
+   */
+  inspectRestart?(): Promise<Findings> | Findings
   /** Opens the plugin's own resources: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
   start?(): Promise<void> | void
   /** Begins to accept work from outside. Runs when every plugin of every thread has started. */

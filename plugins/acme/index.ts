@@ -89,11 +89,13 @@ export default definePlugin({
         return 'idle'
       },
     })
+    const inspect = async () => {
+      await requireAuthorityFile(config.caCert)
+      return {}
+    }
     return {
-      inspect: async () => {
-        await requireAuthorityFile(config.caCert)
-        return {}
-      },
+      inspect,
+      inspectRestart: inspect,
       start: () => requireAuthorityFile(config.caCert),
       async stop() {
         await orders.stop()

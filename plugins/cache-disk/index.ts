@@ -12,14 +12,13 @@ export default definePlugin({
   validate: validateCacheDiskConfig,
   setup({ config, threads, contribute }) {
     contribute('cache.tier', 'disk', createDiskKind(config, threads), { optional: true })
-    return {
-      async inspect() {
-        if (config.dir === undefined || !threads.isMain) return {}
-        const state = await checkFolder(config.dir, undefined)
-        return state === 'new'
-          ? { plan: [`a cache of ${config.size ?? sizeDefault} bytes is made in ${config.dir}`] }
-          : {}
-      },
+    const inspect = async () => {
+      if (config.dir === undefined || !threads.isMain) return {}
+      const state = await checkFolder(config.dir, undefined)
+      return state === 'new'
+        ? { plan: [`a cache of ${config.size ?? sizeDefault} bytes is made in ${config.dir}`] }
+        : {}
     }
+    return { inspect, inspectRestart: inspect }
   },
 })

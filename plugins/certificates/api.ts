@@ -65,6 +65,8 @@ export interface Certificate {
   /** Names of its users that get it at their next handshake, whether they name it or not. */
   readonly servedFor: readonly string[]
   readonly acme: AcmeView | undefined
+  /** Of files: why newer ones were refused, so that these stay in use. */
+  readonly refusal: string | undefined
   /** Milliseconds since 1970; undefined for files. */
   readonly createdMs: number | undefined
   readonly updatedMs: number | undefined

@@ -41,7 +41,7 @@ const attemptsMax = 10
 export interface CertificatesOptions {
   readonly store: StoreService
   readonly documents: CertificateDocuments
-  readonly tls: Pick<TlsService, 'certificates' | 'enabled'>
+  readonly tls: Pick<TlsService, 'certificates' | 'enabled' | 'refusal'>
   readonly table: Pick<CertificateTable, 'find' | 'withReplaced'>
   users(): readonly CertificateUser[]
   issuer(): CertificateIssuer | undefined
@@ -87,7 +87,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     if (document !== undefined) return view(document, await readUses(), servedFor)
     const file = fileOf(id)
     if (file === undefined) throw noCertificate(id)
-    return viewOfFile(file, servedFor, clock.now())
+    return viewOfFile(file, { servedFor, refusal: tls.refusal() }, clock.now())
   }
 
   const get = async (id: string): Promise<Certificate> => read(id, (await readServed()).get(id))
@@ -200,9 +200,9 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       const all = (await readAll()).map(document => view(document, uses, served.get(document.id)))
       const ids = new Set(all.map(({ id }) => id))
       const files = tls.certificates().filter(({ name }) => !ids.has(name))
-      return [...all, ...files.map(file => viewOfFile(file, served.get(file.name) ?? [], nowMs))].sort((a, b) =>
-        a.id < b.id ? -1 : 1,
-      )
+      const refusal = tls.refusal()
+      const shown = files.map(file => viewOfFile(file, { servedFor: served.get(file.name) ?? [], refusal }, nowMs))
+      return [...all, ...shown].sort((a, b) => (a.id < b.id ? -1 : 1))
     },
     get,
 

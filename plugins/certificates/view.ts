@@ -24,6 +24,7 @@ export function viewOfDocument(
     usedBy,
     servedFor,
     acme: acme === undefined ? undefined : viewOfAcme(acme),
+    refusal: undefined,
     createdMs,
     updatedMs: modifiedMs,
     etag,
@@ -31,7 +32,11 @@ export function viewOfDocument(
 }
 
 /** The view of a certificate from SVC_CERTS_DIR. */
-export function viewOfFile(info: CertificateInfo, servedFor: readonly string[], nowMs: number): Certificate {
+export function viewOfFile(
+  info: CertificateInfo,
+  { servedFor, refusal }: Pick<Certificate, 'servedFor' | 'refusal'>,
+  nowMs: number,
+): Certificate {
   const shown = plain(info)
   return {
     id: info.name,
@@ -43,6 +48,7 @@ export function viewOfFile(info: CertificateInfo, servedFor: readonly string[], 
     usedBy: [],
     servedFor,
     acme: undefined,
+    refusal,
     createdMs: undefined,
     updatedMs: undefined,
     etag: shown.fingerprint,

@@ -69,6 +69,8 @@ export interface TlsService {
   admit(socket: Socket, serve: () => void): void
   /** Calls the listener after each successful reload, in every thread. Returns the function that ends it. */
   onReload(listener: () => void): () => void
+  /** Why the files of SVC_CERTS_DIR were refused when they were read last; undefined where those in use are of them. A start refuses them, too. */
+  refusal(): string | undefined
   /** The certificate in use, for people and metrics; empty when TLS is not enabled. */
   certificates(): readonly CertificateInfo[]
 }

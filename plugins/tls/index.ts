@@ -1,5 +1,5 @@
 /** TLS of the listeners: certificate and key from a directory, reloaded when they change. */
-import { definePlugin } from 'svc/kernel'
+import { definePlugin, type Findings } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { tlsConfig } from './config.ts'
@@ -27,17 +27,19 @@ export default definePlugin({
       challenges: point('tls.challenge'),
     })
     let forget: (() => void) | undefined
+    const inspect = async (): Promise<Findings> => {
+      const { certsDir } = config
+      try {
+        if (certsDir !== undefined) await readKeyPair(certsDir)
+        return {}
+      } catch (error) {
+        return { problems: [`SVC_CERTS_DIR: ${(error as Error).message}`] }
+      }
+    }
     return {
       services: { tls },
-      async inspect() {
-        const { certsDir } = config
-        try {
-          if (certsDir !== undefined) await readKeyPair(certsDir)
-          return {}
-        } catch (error) {
-          return { problems: [`SVC_CERTS_DIR: ${(error as Error).message}`] }
-        }
-      },
+      inspect,
+      inspectRestart: inspect,
       async start() {
         await tls.start()
         forget = services.kernel.onReload(tls.reload)

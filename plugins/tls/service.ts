@@ -35,6 +35,7 @@ export function createTlsService(options: TlsServiceOptions): RunningTlsService 
   const { certsDir } = config
   const listeners = new Set<() => void>()
   let pair: KeyPair | undefined
+  let refusal: string | undefined
   let watching: FileWatch | undefined
   let sources: readonly TlsSource[] = []
   let challenges: readonly TlsChallenge[] = []
@@ -76,8 +77,10 @@ export function createTlsService(options: TlsServiceOptions): RunningTlsService 
   async function reload(directory: string): Promise<void> {
     try {
       pair = await readKeyPair(directory)
+      refusal = undefined
     } catch (error) {
       // The current certificate stays in use; the next change is tried again.
+      refusal = (error as Error).message
       if (threads.isMain) {
         reloads.inc({ result: 'failure' })
         log.error({ err: error }, 'new certificate refused, the old one stays in use')
@@ -122,6 +125,8 @@ export function createTlsService(options: TlsServiceOptions): RunningTlsService 
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+
+    refusal: () => refusal,
 
     certificates: () => (pair === undefined ? [] : [pair.info]),
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
-import { createTestAuthority } from 'svc/plugins/certificates/testing'
+import { createTestAuthority, type TestCertificate } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { prepareNginx } from '../services/nginx.ts'
@@ -82,12 +82,40 @@ const protocolOf = (page: Page) =>
   page.evaluate('performance.getEntriesByType("navigation")[0].nextHopProtocol') as Promise<string>
 
 t.test('TLS of SVC_CERTS_DIR', { skip }, async t => {
-  const server = await startServer({ environment: { SVC_CERTS_DIR: certs } })
+  const folder = temporaryFolder(t)
+  const install = ({ chain, key }: TestCertificate) => {
+    writeFileSync(join(folder, 'public.crt'), chain)
+    writeFileSync(join(folder, 'private.key'), key)
+  }
+  const authority = createTestAuthority(temporaryFolder(t))
+  const ending = authority.issue([host], { days: 5 })
+  install(ending)
+  const server = await startServer({ environment: { SVC_CERTS_DIR: folder } })
   t.teardown(server.remove)
-  const { page, flaws } = await browser!.open(t, options)
+  const { page, flaws } = await browser!.open(t, options, /409 POST .*restart/)
   const { port } = new URL(`http://${server.startup.console}`)
-  await use(t, page, `https://${host}:${port}/`)
+  const url = `https://${host}:${port}/`
+  await use(t, page, url)
   t.comment(`it speaks ${await protocolOf(page)}`)
+
+  install({ ...ending, chain: authority.issue([host]).chain })
+  await page.goto(`${url}server`)
+  await page.getByLabel('Access key').fill(accessKey)
+  await page.locator('input[type=password]').fill(secretKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  const attention = page.getByRole('alert').filter({ hasText: 'Needs attention' })
+  await attention.getByText(/public.crt of this server expires soon, on .*, in 4 days\./).waitFor()
+  await attention.getByText(/is refused, and the old one stays in use: private.key is not the key/).waitFor()
+  await page.getByRole('button', { name: 'Restart', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click()
+  const question = page.getByRole('dialog', { name: 'It would not start again' })
+  await question.getByText(/The server would end, and not start again: tls: SVC_CERTS_DIR: private.key/).waitFor()
+  t.ok(await question.getByRole('button', { name: 'Restart all the same' }).isEnabled())
+  await question.getByRole('button', { name: 'Cancel' }).click()
+  await page.keyboard.press('Escape')
+  await page.goto(`${url}certificates`)
+  await page.getByRole('cell', { name: /The new certificate in SVC_CERTS_DIR is refused/ }).waitFor()
+  t.equal(server.log().match(/"msg":"ready"/g)?.length, 1, 'it has not been restarted')
   t.same(flaws, [])
 })
 

@@ -1,6 +1,6 @@
 /** How a server begins and ends, as balancers, supervisors and operators see it: the same with and without worker threads. */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { createServer } from 'node:net'
@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t, { type Test } from 'tap'
 import { svcProgram } from '../services/programs.ts'
+import { createAdminClient } from './admin.ts'
 import { accessKey, secretKey, startServer, type TestServer } from './server.ts'
 import { createSignedClient, root } from './signed-client.ts'
 
@@ -106,6 +107,36 @@ for (const workers of modes) {
     process.kill(server.pid, 'SIGQUIT')
     t.equal(await server.ended, 0)
   })
+
+  t.test(
+    `${workers} workers: a pair that is refused is told, and so is a restart that would end the server`,
+    async t => {
+      const certificates = selfSigned(t)
+      const server = await startServer({ environment: { SVC_WORKERS: workers, SVC_CERTS_DIR: certificates } })
+      t.teardown(() => server.remove())
+      const ca = readFileSync(join(certificates, 'public.crt'), 'utf8')
+      const { call } = createAdminClient(server, { ca, servername: 'localhost' })
+      const tlsOf = async () => (await call('GET', '/info')).tls
+      t.match(await tlsOf(), { refusal: '', certificates: [{ daysLeft: 29 }] })
+      const key = readFileSync(join(certificates, 'private.key'))
+      writeFileSync(join(certificates, 'private.key'), readFileSync(join(selfSigned(t), 'private.key')))
+      const why = 'private.key is not the key of the certificate in public.crt'
+      // Each thread reads for itself.
+      await until(
+        () => Promise.all(Array.from({ length: 8 }, tlsOf)),
+        all => all.every(({ refusal }) => refusal === why),
+      )
+      const { items } = await call('GET', '/certificates')
+      t.match(items, [{ id: 'public.crt', refusal: why }])
+      await t.rejects(call('POST', '/service/restart', {}), new RegExp(`409.*start_would_fail.*SVC_CERTS_DIR: ${why}`))
+      writeFileSync(join(certificates, 'private.key'), key)
+      await until(tlsOf, ({ refusal }) => refusal === '')
+      rmSync(join(certificates, 'public.crt'))
+      await t.rejects(call('POST', '/service/restart', {}), /409.*start_would_fail.*public\.crt is not there/)
+      await call('POST', '/service/restart', { force: true })
+      t.equal(await server.ended, 1)
+    },
+  )
 
   t.test(`${workers} workers: while plugins start the ports are open and say so`, async t => {
     const { s3, console, go, child } = await startHeld(t, workers, 'after objects')

@@ -1,11 +1,12 @@
 import { readStart, waitedMsMax, waitForStart } from '../admin/restart-wait.ts'
 import { defineCommand } from '../command.ts'
-import { usageError } from '../errors.ts'
+import { AdminError, conflictError, usageError } from '../errors.ts'
 
 interface Options {
   readonly wait: boolean
   readonly nodes?: readonly string[]
   readonly delaySeconds: number
+  readonly force?: boolean
 }
 
 const delaySecondsMax = 300
@@ -14,6 +15,11 @@ function parseDelay(text: string): number {
   const seconds = Number(text)
   if (/^\d+$/.test(text) && seconds <= delaySecondsMax) return seconds
   throw usageError(`--delay-seconds takes 0 to ${delaySecondsMax}, such as 60.`)
+}
+
+function rejectRefused(error: unknown): never {
+  if (!(error instanceof AdminError) || error.code !== 'start_would_fail') throw error
+  throw conflictError(`${error.message} --force restarts it all the same.`)
 }
 
 export default defineCommand<Options>({
@@ -32,23 +38,26 @@ export default defineCommand<Options>({
       default: 0,
     },
     { flags: '--nodes <node>', summary: 'only these (default all)', isRepeatable: true },
+    { flags: '--force', summary: 'also where it is seen before that the server would not start again' },
     { flags: '--no-wait', summary: 'end as soon as the server has taken the request' },
   ],
   examples: [
     'svcctl admin service restart home --yes',
     'svcctl admin service restart home --delay-seconds 60 --no-wait',
   ],
-  async run(context, [alias], { wait, delaySeconds, nodes: chosen }) {
+  async run(context, [alias], { wait, delaySeconds, nodes: chosen, force }) {
     await context.requireConfirmed(`Restart service ${alias}?`)
     const { output } = context
     const client = await context.connectAdmin(alias!)
     const startedAt = wait ? await readStart(client) : undefined
-    const { body } = await client.send({
-      operation: 'restartService',
-      method: 'POST',
-      path: '/service/restart',
-      body: { delaySeconds, nodes: chosen },
-    })
+    const { body } = await client
+      .send({
+        operation: 'restartService',
+        method: 'POST',
+        path: '/service/restart',
+        body: { delaySeconds, nodes: chosen, force },
+      })
+      .catch(rejectRefused)
     const nodes = (body as { readonly nodes: readonly string[] }).nodes
     if (startedAt === undefined) {
       output.done({ nodes }, `The restart of ${nodes.join(', ')} is asked for.`)

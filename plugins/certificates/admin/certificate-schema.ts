@@ -59,6 +59,11 @@ export const Certificate = Type.Object(
         'Domains of distributions that get it at their next handshake, whether the distributions name it or not.',
     }),
     acme: Type.Optional(AcmeState),
+    refusal: Type.Optional(
+      Type.String({
+        description: 'Of `files`: why the newer files in SVC_CERTS_DIR were refused, so that this one stays in use.',
+      }),
+    ),
     createdAt: Type.Optional(Time),
     updatedAt: Type.Optional(Time),
     etag: Type.String(),
@@ -91,6 +96,7 @@ export const madeByServer = Object.fromEntries(
     'usedBy',
     'servedFor',
     'acme',
+    'refusal',
     'createdAt',
     'updatedAt',
     'etag',
@@ -100,13 +106,14 @@ export const madeByServer = Object.fromEntries(
 
 const timeOf = (timeMs: number): string => new Date(timeMs).toISOString()
 
-export function describeCertificate({ acme, createdMs, updatedMs, ...certificate }: CertificateOfService) {
+export function describeCertificate({ acme, refusal, createdMs, updatedMs, ...certificate }: CertificateOfService) {
   return {
     ...certificate,
     domains: [...certificate.domains],
     usedBy: [...certificate.usedBy],
     servedFor: [...certificate.servedFor],
     ...(acme === undefined ? undefined : { acme: describeAcme(acme) }),
+    ...(refusal === undefined ? undefined : { refusal }),
     ...(createdMs === undefined ? undefined : { createdAt: timeOf(createdMs) }),
     ...(updatedMs === undefined ? undefined : { updatedAt: timeOf(updatedMs) }),
   }

@@ -14,6 +14,8 @@ import {
 import type { CertificateInfo } from 'svc/plugins/tls/api'
 import { ServerInfo } from './server-schema.ts'
 
+const dayMs = 86_400_000
+
 export default defineAdminOperation({
   id: 'getServerInfo',
   method: 'GET',
@@ -63,7 +65,8 @@ export default defineAdminOperation({
         enabled: tls.enabled,
         minVersion: tls.minVersion,
         internodeVerify: false,
-        certificates: tls.certificates().map(describeCertificate),
+        certificates: tls.certificates().map(certificate => describeCertificate(certificate, clock.now())),
+        refusal: tls.refusal() ?? '',
       },
       telemetry: tracing.status(),
     }
@@ -181,6 +184,8 @@ async function keyIds(kms: KmsService): Promise<string[]> {
   }
 }
 
-function describeCertificate({ domains, ips, ...rest }: CertificateInfo) {
-  return { ...rest, domains: [...domains], ips: [...ips] }
+function describeCertificate({ domains, ips, ...rest }: CertificateInfo, nowMs: number) {
+  const daysLeft = Math.floor((Date.parse(rest.notAfter) - nowMs) / dayMs)
+  // Clients refuse one whose end is no date.
+  return { ...rest, domains: [...domains], ips: [...ips], daysLeft: Number.isNaN(daysLeft) ? -1 : daysLeft }
 }

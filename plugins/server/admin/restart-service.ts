@@ -1,9 +1,12 @@
 import { hostname } from 'node:os'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { serverErrors } from '../errors.ts'
 import { NodeList, requireKnownNodes } from './node-list.ts'
 
 const delaySecondsMax = 300
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
 export default defineAdminOperation({
   id: 'restartService',
@@ -19,18 +22,29 @@ export default defineAdminOperation({
         Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 1000, description: 'Default: all.' }),
       ),
       delaySeconds: Type.Integer({ minimum: 0, maximum: delaySecondsMax, default: 0 }),
+      force: Type.Boolean({
+        default: false,
+        description:
+          'Also where the start would be refused by what can be seen of it now, such as a certificate in SVC_CERTS_DIR whose key is another: the server stays away until that is mended and somebody starts it.',
+      }),
     },
     { $id: 'RestartRequest' },
   ),
   bodyOptional: true,
   response: NodeList,
   isJob: true,
-  errors: ['not_implemented'],
+  errors: ['not_implemented', 'start_would_fail'],
   uses: ['kernel', 'ports'],
-  handle({ body: { nodes, delaySeconds = 0 }, identity }, { kernel, ports: { clock } }) {
+  async handle({ body: { nodes, delaySeconds = 0, force = false }, identity }, { kernel, ports: { clock } }) {
     requireKnownNodes(nodes)
     if (!kernel.canRestart) {
       throw adminErrors.not_implemented('On this system a process cannot restart itself: stop it, and start it again.')
+    }
+    const problems = force ? [] : await kernel.inspectRestart()
+    if (problems.length > 0) {
+      throw serverErrors.start_would_fail(
+        `The server would end, and not start again: ${problems.map(withoutStop).join('; ')}.`,
+      )
     }
     // Draining waits for answers under way, and this one is.
     const restart = () => kernel.requestRestart(`restartService, asked for by ${identity?.accessKey}`)

@@ -123,8 +123,15 @@ const Tls = Type.Object({
       notBefore: Type.String(time),
       notAfter: Type.String(time),
       fingerprint: Type.String(),
+      daysLeft: Type.Integer({
+        description: 'Whole days until `notAfter`, by the clock of the server; negative when it has expired.',
+      }),
     }),
   ),
+  refusal: Type.String({
+    description:
+      'Why the files that lie in SVC_CERTS_DIR now were refused, so that the certificate above stays in use; empty where they were not. A start refuses them, too.',
+  }),
 })
 
 const Kms = Type.Object({

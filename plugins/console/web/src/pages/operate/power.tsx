@@ -7,6 +7,7 @@ import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { sessionEnd } from '../../api/session.ts'
 import { useMay } from '../../app/signed-in.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
@@ -26,17 +27,43 @@ export function Power({ startedAt }: { startedAt: string }) {
   const may = { restart: useMay('admin:ServiceRestart'), stop: useMay('admin:ServiceStop') }
   const [asking, setAsking] = useState<Way>()
   const [ended, setEnded] = useState<Ended>()
+  const { ask, question } = useAskFirst()
   if (!may.restart && !may.stop) return null
+  const restart = async () => {
+    try {
+      await call('restartService', { body: {} })
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'start_would_fail')) throw error
+      const isWanted = await ask({
+        title: words.restartFailsTitle,
+        action: words.restartForce,
+        text: (
+          <>
+            <Text size="sm">{error.message}</Text>
+            <Text size="sm">{words.restartFails}</Text>
+          </>
+        ),
+      })
+      if (!isWanted) return 'declined'
+      await call('restartService', { body: { force: true } })
+    }
+    return undefined
+  }
   const end = async (way: Way) => {
     // Known before: the answer may come from the next server, where the browser has sent it again.
     sessionEnd.reason = 'restarted'
     try {
-      await (way === 'restart' ? call('restartService', { body: {} }) : call('stopService', { body: {} }))
+      const outcome = way === 'restart' ? await restart() : await call('stopService', { body: {} })
+      if (outcome === 'declined') {
+        sessionEnd.reason = undefined
+        return outcome
+      }
     } catch (error) {
       if (!(error instanceof Problem && error.status === 401)) sessionEnd.reason = undefined
       throw error
     }
     setEnded({ way, startedAt })
+    return undefined
   }
   return (
     <Section title={words.power} hint={words.powerHint}>
@@ -72,6 +99,7 @@ export function Power({ startedAt }: { startedAt: string }) {
           <Text size="sm">{asking === 'restart' ? words.restartText : words.stopText}</Text>
         </ConfirmDeletion>
       )}
+      {question}
       {ended !== undefined && <Waiting {...ended} />}
     </Section>
   )

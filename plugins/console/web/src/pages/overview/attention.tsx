@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
-import { formatBytes } from '../../parts/format.ts'
+import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
 import {
@@ -17,6 +17,9 @@ import {
   type ServerInfo,
   serverInfoQuery,
 } from './queries.ts'
+
+/** A certificate with fewer days left is told: it is renewed by hand, or what renews it has failed. */
+const certificateDays = 14
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -99,9 +102,19 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
   return [
     ...sets,
     ...lost.map(({ path, state, error }) => texts.overview.driveLost(path, state, error)),
+    ...certificateFindings(info.tls),
     ...below,
     ...(shared.length > 0 ? [texts.drives.sharedFileSystem(shared.join(', '))] : []),
     ...drives.filter(({ healing }) => healing).map(({ path }) => texts.overview.healing(path)),
+  ]
+}
+
+/** Of the listeners. Those of distributions have a page of their own. */
+function certificateFindings({ certificates, refusal }: ServerInfo['tls']): string[] {
+  const ending = certificates.filter(({ daysLeft }) => daysLeft < certificateDays)
+  return [
+    ...(refusal === '' ? [] : [texts.server.refused(refusal)]),
+    ...ending.map(({ name, daysLeft, notAfter }) => texts.server.ends(name, daysLeft, formatDate(notAfter))),
   ]
 }
 

@@ -131,9 +131,14 @@ function columnsOf(
     { title: texts.publishing.domains, render: ({ domains }) => <Names names={domains} /> },
     {
       title: texts.common.state,
-      render: ({ state, acme }) => (
+      render: ({ state, acme, refusal }) => (
         <>
           <State text={texts.publishing.states[state]} is={certificateStates[state]} />
+          {refusal !== undefined && (
+            <Text size="xs" c="red">
+              {texts.server.refused(refusal)}
+            </Text>
+          )}
           {acme !== undefined && <OrderProgress acme={acme} isPending={state === 'pending'} />}
         </>
       ),

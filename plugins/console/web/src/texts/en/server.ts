@@ -1,4 +1,6 @@
 /** The server as a whole: its state, restart and stop, metrics, drives, the configuration as one document. */
+import { counted } from '../counted.ts'
+
 export const server = {
   title: 'Server',
   version: 'Version',
@@ -15,6 +17,12 @@ export const server = {
       : `off for the S3 API and this console; on for distributions, port ${secure.join(', ')}`,
   tlsOn: (version: string) => `on, from ${version}`,
   certificate: (name: string) => `Certificate ${name}`,
+  refused: (why: string) =>
+    `The new certificate in SVC_CERTS_DIR is refused, and the old one stays in use: ${why}. A restart would end the server until this is mended.`,
+  ends: (name: string, days: number, date: string) =>
+    days < 0
+      ? `The certificate ${name} of this server expired on ${date}: programs and browsers refuse to connect.`
+      : `The certificate ${name} of this server expires soon, on ${date}, in ${days === 0 ? 'less than a day' : counted(days, 'day')}.`,
   until: (domains: string, date: string) => `${domains}, until ${date}`,
   encryption: 'Encryption keys',
   noEncryption: 'not configured',
@@ -28,6 +36,9 @@ export const server = {
     'Requests under way are answered first, for as long as SVC_STOP_TIMEOUT says (30 seconds). New ones are refused from the first moment, and programs that use S3 try again by themselves.',
   restart: 'Restart',
   restartTitle: 'Restart the server?',
+  restartFailsTitle: 'It would not start again. Restart all the same?',
+  restartFails: 'Mend this first, or have somebody ready who can start the server where it runs.',
+  restartForce: 'Restart all the same',
   restartText:
     'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first, as far as they need no longer than SVC_STOP_TIMEOUT (usually 30 seconds). This page waits; when the server is back you sign in again, because sessions end with it.',
   stop: 'Stop',
