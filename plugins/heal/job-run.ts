@@ -17,10 +17,12 @@ import {
   recordRanges,
 } from 'svc/plugins/objects/api'
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
-import type { HealItem, HealJob, HealRequest } from './admin/heal-schema.ts'
+import type { HealItem, HealRequest, StoredHealJob } from './admin/heal-schema.ts'
 
 /** Most items that a job lists; further ones are only counted. */
 export const itemsMax = 200
+/** Most records that it has not healed whose keys a job keeps. */
+const leftMax = 200
 
 export interface JobRunOptions {
   readonly redundant: RedundantStorage
@@ -33,7 +35,7 @@ export interface JobRunOptions {
 
 type Drives = readonly DriveStatus[]
 
-export function newJob(id: string, request: HealRequest, node: string, nowMs: number): HealJob {
+export function newJob(id: string, request: HealRequest, node: string, nowMs: number): StoredHealJob {
   const time = new Date(nowMs).toISOString()
   return {
     id,
@@ -55,11 +57,12 @@ export function newJob(id: string, request: HealRequest, node: string, nowMs: nu
     items: [],
     itemsTruncated: false,
     error: '',
+    left: { keys: [], more: 0 },
   }
 }
 
 /** Updates the job while it runs. Resolves at the end, or when the signal aborts; rejects when it cannot go on. */
-export async function runJob(job: HealJob, options: JobRunOptions): Promise<void> {
+export async function runJob(job: StoredHealJob, options: JobRunOptions): Promise<void> {
   const { redundant, signal } = options
   const { bucket, prefix = '', recursive = false } = job.request
   const drives = [...(await redundant.drives())].sort(byPlace)
@@ -99,7 +102,7 @@ export async function runJob(job: HealJob, options: JobRunOptions): Promise<void
   }
 }
 
-async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Drives, options: JobRunOptions) {
+async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, drives: Drives, options: JobRunOptions) {
   const { redundant, storage, now } = options
   const { deep = false, dryRun = false } = job.request
   job.current = place.bucket === '' ? '' : `${place.bucket}/${place.key}`
@@ -115,6 +118,8 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     // A blob that its set does not have any more has no shards to rebuild, and cannot be read.
     if (health.isReadable && !(health.error !== undefined && health.after.some(needsRebuild))) return
     if (!(await redundant.isLost(key))) return
+    // A shard that is missing is marked in the record by now, so that it is counted until it is healed or gone; a blob is not.
+    if (item === undefined || !health.after.some(needsRebuild)) addLeft(job, key)
     item ??= lostItem(job, place, dryRun)
     job.dangling++
     item.dangling = true
@@ -125,6 +130,7 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
   } catch (error) {
     if (!redundant.canWrite) throw error
     job.failed++
+    addLeft(job, key)
     item ??= emptyItem(place)
     item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
@@ -134,7 +140,7 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
 }
 
 /** Counts the shards of a record. Returns an item if a shard is missing or corrupt on a drive that is online. */
-function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Drives, dryRun: boolean) {
+function judge(job: StoredHealJob, place: RecordPlace, health: HealOutcome, drives: Drives, dryRun: boolean) {
   const { before, after, error, dataBytes } = health
   for (const [position, state] of before.entries()) {
     const drive = job.drives[position]!
@@ -162,7 +168,7 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
 }
 
 /** Of a record without a damaged shard. */
-function lostItem(job: HealJob, place: RecordPlace, dryRun: boolean): HealItem {
+function lostItem(job: StoredHealJob, place: RecordPlace, dryRun: boolean): HealItem {
   job.damaged++
   if (!dryRun) job.failed++
   return emptyItem(place)
@@ -173,7 +179,7 @@ async function notifyLost(key: Buffer, value: Buffer, { bucket }: RecordPlace, {
 }
 
 async function remove(
-  job: HealJob,
+  job: StoredHealJob,
   item: HealItem,
   key: Buffer,
   value: Buffer,
@@ -192,7 +198,7 @@ async function remove(
   else item.error += ' It was not deleted, because it has changed in the meantime.'
 }
 
-async function addFormatItem(job: HealJob, drives: Drives): Promise<void> {
+async function addFormatItem(job: StoredHealJob, drives: Drives): Promise<void> {
   const states = drives.map(({ state, place }) =>
     state !== 'online' && state !== 'full' ? 'offline' : place?.isCurrent === false ? 'outdated' : 'ok',
   )
@@ -205,7 +211,13 @@ async function addFormatItem(job: HealJob, drives: Drives): Promise<void> {
   })
 }
 
-function addItem(job: HealJob, item: HealItem): void {
+function addLeft({ left, request }: StoredHealJob, key: Buffer): void {
+  if (left === undefined || request.dryRun === true) return
+  if (left.keys.length < leftMax) left.keys.push(key.toString('base64'))
+  else left.more++
+}
+
+function addItem(job: StoredHealJob, item: HealItem): void {
   if (job.items.length < itemsMax) job.items.push(item)
   else job.itemsTruncated = true
 }

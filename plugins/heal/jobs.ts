@@ -15,7 +15,7 @@ import type { LockService } from 'svc/plugins/lock/api'
 import type { ChangeOrigin, ObjectsService } from 'svc/plugins/objects/api'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { Collection, StoreService } from 'svc/plugins/store/api'
-import { HealJob, type HealRequest } from './admin/heal-schema.ts'
+import { type HealJob, type HealRequest, StoredHealJob } from './admin/heal-schema.ts'
 import { healErrors } from './errors.ts'
 import { newJob, runJob } from './job-run.ts'
 
@@ -27,11 +27,11 @@ const jobsMax = 200
 
 export interface HealJobs {
   /** `isNew` is false if an identical job is running, which is returned. Throws `not_implemented` and `too_many_requests`. */
-  start(request: HealRequest, origin: ChangeOrigin): Promise<{ readonly job: HealJob; readonly isNew: boolean }>
+  start(request: HealRequest, origin: ChangeOrigin): Promise<{ readonly job: StoredHealJob; readonly isNew: boolean }>
   /** Newest first. */
-  list(): readonly HealJob[]
-  get(id: string): HealJob
-  cancel(id: string): Promise<HealJob>
+  list(): readonly StoredHealJob[]
+  get(id: string): StoredHealJob
+  cancel(id: string): Promise<StoredHealJob>
   countByState(): Readonly<Record<HealJob['state'], number>>
   /** Loads the jobs of earlier runs of the server. */
   open(): Promise<void>
@@ -40,19 +40,19 @@ export interface HealJobs {
 }
 
 /** During set-up, in every thread. */
-export function declareJobs(store: StoreService): Collection<HealJob> {
+export function declareJobs(store: StoreService): Collection<StoredHealJob> {
   return store.collection({
     name: 'heal-job',
     version: 2,
     archiveNote: 'not in it: the work of a moment',
-    schema: HealJob,
+    schema: StoredHealJob,
     migrate: value => ({ damaged: 0, ...(value as object) }),
   })
 }
 
 export interface HealJobsOptions {
   readonly redundancy: RedundancyService
-  readonly documents: Collection<HealJob>
+  readonly documents: Collection<StoredHealJob>
   readonly objects: Pick<ObjectsService, 'removeLostVersion' | 'tellLostVersion'>
   readonly storage: Pick<StorageService, 'get'>
   readonly locks: LockService
@@ -67,10 +67,10 @@ interface Running {
 
 export function createJobs({ redundancy, documents, objects, storage, locks, ports, log }: HealJobsOptions): HealJobs {
   const { clock, random } = ports
-  const jobs = new Map<string, HealJob>()
+  const jobs = new Map<string, StoredHealJob>()
   const running = new Map<string, Running>()
 
-  const save = async (job: HealJob) => {
+  const save = async (job: StoredHealJob) => {
     try {
       await documents.put(job.id, structuredClone(job), { overwriteUnreadable: true })
     } catch (error) {
@@ -81,7 +81,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     }
   }
 
-  const end = (job: HealJob, state: HealJob['state'], error: string) => {
+  const end = (job: StoredHealJob, state: HealJob['state'], error: string) => {
     if (job.finished) return
     const nowMs = clock.now()
     Object.assign(job, { state, finished: true, error, current: '', finishedAt: new Date(nowMs).toISOString() })
@@ -103,7 +103,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     }
   }
 
-  const run = async (job: HealJob, origin: ChangeOrigin, { signal }: AbortController) => {
+  const run = async (job: StoredHealJob, origin: ChangeOrigin, { signal }: AbortController) => {
     const redundant = redundancy.storage()!
     let lastMs = clock.now()
     const now = () => {
@@ -131,7 +131,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     await save(job)
   }
 
-  const find = (id: string): HealJob => {
+  const find = (id: string): StoredHealJob => {
     const job = jobs.get(id)
     if (job === undefined) throw healErrors.heal_job_not_found()
     return job
@@ -182,7 +182,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
       while (startAfter !== undefined) {
         const page: Awaited<ReturnType<typeof documents.list>> = await documents.list({ startAfter })
         for (const { value } of page.documents) {
-          const job = structuredClone(value) as HealJob
+          const job = structuredClone(value) as StoredHealJob
           jobs.set(job.id, job)
           if (job.finished) continue
           end(job, 'failed', 'interrupted')

@@ -3,9 +3,9 @@
  * is known to be missing.
  */
 import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
-import { type SetSummary, summarizeSets } from 'svc/plugins/storage/api'
+import { type SetSummary, type StorageService, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
-import type { HealJob } from './admin/heal-schema.ts'
+import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
 import type { HealJobs } from './jobs.ts'
@@ -14,10 +14,16 @@ export interface RedundancyReadingOptions {
   readonly redundancy: RedundancyService
   readonly scans: DeepScans
   readonly jobs: Pick<HealJobs, 'list'>
+  readonly storage: Pick<StorageService, 'get'>
 }
 
 /** In the main thread. Throws `not_implemented` on a single drive. */
-export async function readRedundancy({ redundancy, scans, jobs }: RedundancyReadingOptions): Promise<Redundancy> {
+export async function readRedundancy({
+  redundancy,
+  scans,
+  jobs,
+  storage,
+}: RedundancyReadingOptions): Promise<Redundancy> {
   const open = redundancy.storage()
   if (open === undefined) throw healErrors.not_implemented()
   // The drives first: if one fails after that, the ledger shows it.
@@ -37,7 +43,11 @@ export async function readRedundancy({ redundancy, scans, jobs }: RedundancyRead
     failingRecords: sum('failingRecords'),
   }
   const missing = shortfalls(open, summaries, total)
-  const found = foundByDryRun(jobs.list())
+  const all = jobs.list()
+  const valid = all.filter((job, index) => !all.slice(0, index).some(later => supersedes(later, job)))
+  const found = Math.max(0, ...valid.map(foundByDryRun))
+  const left = Math.max(0, ...(await Promise.all(valid.map(job => leftByJob(job, storage)))))
+  if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
   if (found > 0) {
     missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)
   }
@@ -72,21 +82,26 @@ function amountsOf({ total, below }: RedundancyReading, failingCount: number) {
   }
 }
 
-/** Damaged records that a listed dry run has found, and that no later job has healed or found complete. `jobs`: newest first. */
-function foundByDryRun(jobs: readonly HealJob[]): number {
-  const open = jobs.filter(
-    (job, index) =>
-      job.request.dryRun === true && job.damaged > 0 && !jobs.slice(0, index).some(later => supersedes(later, job)),
-  )
-  return Math.max(0, ...open.map(({ damaged }) => damaged))
+/** Records that a dry run has found damaged. */
+const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.dryRun === true ? damaged : 0)
+
+/** Records that a job has not healed, that no record counts as lacking a shard, and that are still there. */
+async function leftByJob({ left }: StoredHealJob, storage: RedundancyReadingOptions['storage']): Promise<number> {
+  if (left === undefined) return 0
+  let count = left.more
+  for (const key of left.keys) if ((await storage.get(Buffer.from(key, 'base64'))) !== undefined) count++
+  return count
 }
 
-/** Whether a later job has checked at least the records of the dry run, at least as deeply, and left no damage. */
-function supersedes(
-  { state, request: wide, damaged, failed, dangling, removed }: HealJob,
-  { request }: HealJob,
-): boolean {
-  const hasLeftNothing = wide.dryRun === true ? damaged === 0 : failed === 0 && dangling === removed
+/**
+ * Whether a later job takes the place of an earlier one: it has checked at least the same records, at least as deeply, on all drives that the
+ * earlier one could read. A dry run has found what is damaged now. Another one has marked in the records what it could not heal, so that it
+ * counts until it is healed or gone; what cannot be marked is in `left`.
+ */
+function supersedes(later: StoredHealJob, earlier: StoredHealJob): boolean {
+  const { state, request: wide, failed, dangling, removed, left } = later
+  const { request } = earlier
+  const isKnownWhatIsLeft = wide.dryRun === true || left !== undefined || (failed === 0 && dangling === removed)
   const isAsClose = wide.deep === true || request.deep !== true
   const isAsWide =
     wide.bucket === undefined
@@ -94,7 +109,16 @@ function supersedes(
       : wide.bucket === request.bucket &&
         (request.prefix ?? '').startsWith(wide.prefix ?? '') &&
         (wide.recursive === true || (request.recursive !== true && (wide.prefix ?? '') === (request.prefix ?? '')))
-  return state === 'completed' && hasLeftNothing && isAsClose && isAsWide
+  return state === 'completed' && isKnownWhatIsLeft && isAsClose && isAsWide && hasReadDrivesOf(later, earlier)
+}
+
+type JobDrive = StoredHealJob['drives'][number]
+
+function hasReadDrivesOf(later: StoredHealJob, earlier: StoredHealJob): boolean {
+  const isRead = ({ state, offline }: JobDrive) => state === 'online' && offline === 0
+  const placeOf = ({ pool, set, disk }: JobDrive) => `${pool} ${set} ${disk}`
+  const read = new Set(later.drives.filter(isRead).map(placeOf))
+  return earlier.drives.filter(isRead).every(drive => read.has(placeOf(drive)))
 }
 
 function shortfalls(

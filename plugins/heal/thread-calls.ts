@@ -2,7 +2,7 @@
 import type { Threads } from 'svc/kernel'
 import type { ChangeOrigin } from 'svc/plugins/objects/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
-import type { HealRequest } from './admin/heal-schema.ts'
+import type { HealJob, HealRequest, StoredHealJob } from './admin/heal-schema.ts'
 import type { HealService } from './api.ts'
 import type { HealJobs } from './jobs.ts'
 
@@ -25,14 +25,19 @@ export interface MainHealService {
   redundancy(): Promise<Redundancy>
 }
 
+const shown = ({ left, ...job }: StoredHealJob): HealJob => job
+
 /** To be called during set-up. `own`: in the main thread only. */
 export function createHealService(threads: Threads, own: MainHealService | undefined): HealService {
   if (own !== undefined) {
     const { jobs, redundancy } = own
-    threads.handle(message.start, ({ request, origin }: StartMessage) => jobs.start(request, origin))
-    threads.handle(message.list, () => jobs.list())
-    threads.handle(message.get, (id: string) => jobs.get(id))
-    threads.handle(message.cancel, (id: string) => jobs.cancel(id))
+    threads.handle(message.start, async ({ request, origin }: StartMessage) => {
+      const { job, isNew } = await jobs.start(request, origin)
+      return { job: shown(job), isNew }
+    })
+    threads.handle(message.list, () => jobs.list().map(shown))
+    threads.handle(message.get, (id: string) => shown(jobs.get(id)))
+    threads.handle(message.cancel, async (id: string) => shown(await jobs.cancel(id)))
     threads.handle(message.redundancy, redundancy)
   }
   return {

@@ -51,6 +51,7 @@ t.test('a job over pools, one of which has lost a blob', async t => {
     })
     t.ok(job.scanned > 1)
     t.match(job, { damaged: 1, healed: 0, failed: dryRun ? 0 : 1, dangling: 1, removed: 0 })
+    t.equal(job.left?.keys.length, dryRun ? 0 : 1, 'no record counts it as lacking a shard')
     t.match(job.items, [{ dangling: true, healed: false, error: /cannot be read any more/ }])
   }
 })

@@ -82,4 +82,15 @@ export const HealJob = Type.Object(
 )
 export type HealJob = Static<typeof HealJob>
 
+/** A job as it is stored. */
+export const StoredHealJob = Type.Object({
+  ...HealJob.properties,
+  /**
+   * Records that it has not healed and that no record counts as lacking a shard: it could not check them, or the set does not have their blob any
+   * more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier releases.
+   */
+  left: Type.Optional(Type.Object({ keys: Type.Array(Type.String()), more: Type.Integer() })),
+})
+export type StoredHealJob = Static<typeof StoredHealJob>
+
 export const HealJobParameters = Type.Object({ id: Type.String() })

@@ -1,0 +1,82 @@
+/** What is said to be missing after jobs: what the last thorough look has found, until it is healed or gone. */
+import type { RedundantStorage } from 'svc/plugins/erasure/api'
+import t from 'tap'
+import type { HealRequest, StoredHealJob } from '../admin/heal-schema.ts'
+import type { DeepScans } from '../deep-scan.ts'
+import { newJob } from '../job-run.ts'
+import { readRedundancy } from '../redundancy-reading.ts'
+
+const whole = {
+  sets: [],
+  isWhole: true,
+  unmarkedShardCount: 0,
+  counts: { healed: 0, failed: 0, scrubbed: 0, damaged: 0 },
+  drives: async () => [],
+} as unknown as RedundantStorage
+const scans = { get: () => undefined } as unknown as DeepScans
+const drive = { endpoint: '', pool: 0, set: 0, missing: 0, corrupt: 0, healed: 0, offline: 0, state: 'online' }
+const drives = [0, 1].map(disk => ({ ...drive, disk }))
+const everything: HealRequest = { recursive: true, deep: true }
+
+const jobOf = (request: HealRequest, given: Partial<StoredHealJob> = {}): StoredHealJob => ({
+  ...newJob('1', request, 'here', 0),
+  state: 'completed',
+  finished: true,
+  drives,
+  ...given,
+})
+const dryRun = jobOf({ ...everything, dryRun: true }, { damaged: 2 })
+
+/** `jobs`: newest first; `present`: keys of records. */
+const read = (jobs: readonly StoredHealJob[], present: readonly string[] = []) =>
+  readRedundancy({
+    redundancy: { storage: () => whole },
+    scans,
+    jobs: { list: () => jobs },
+    storage: {
+      get: key =>
+        present.includes(Buffer.from(key).toString()) ? { value: Buffer.alloc(0), body: undefined } : undefined,
+    },
+  })
+
+t.test(
+  'a job over everything takes the place of what a dry run has found, also where it has failed at some',
+  async t => {
+    t.match(await read([dryRun]), { isFull: false, summary: /^A dry run has found 2 records/ })
+    t.match(await read([jobOf(everything, { healed: 1, failed: 1, dangling: 1 }), dryRun]), { isFull: true })
+    t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
+      summary: /found 1 records/,
+    })
+  },
+)
+
+t.test('less than that does not', async t => {
+  const away = [drives[0]!, { ...drives[1]!, state: 'offline' }]
+  for (const less of [
+    jobOf({ recursive: true }),
+    jobOf({ ...everything, bucket: 'photos' }),
+    jobOf({ deep: true, bucket: 'photos' }),
+    jobOf(everything, { state: 'canceled' }),
+    jobOf(everything, { state: 'failed' }),
+    jobOf(everything, { drives: away }),
+    jobOf(everything, { drives: [drives[0]!, { ...drives[1]!, offline: 3 }] }),
+    // Of an earlier release, which did not tell which records it had left.
+    jobOf(everything, { failed: 1, left: undefined }),
+  ]) {
+    t.match(await read([less, dryRun]), { isFull: false, summary: /^A dry run has found 2/ })
+  }
+  t.match(await read([jobOf(everything, { drives: away }), { ...dryRun, drives: away }]), { isFull: true })
+})
+
+t.test('what a job could not check counts until it is gone, or another job has', async t => {
+  const keys = ['lost', 'unreadable'].map(key => Buffer.from(key).toString('base64'))
+  const failed = jobOf(everything, { failed: 2, left: { keys, more: 0 } })
+  t.match(await read([failed, dryRun], ['lost', 'unreadable']), {
+    isFull: false,
+    summary: /could not .* heal 2 records/,
+  })
+  t.match(await read([failed, dryRun], ['unreadable']), { isFull: false, summary: /could not .* heal 1 records/ })
+  t.match(await read([failed, dryRun]), { isFull: true })
+  t.match(await read([jobOf(everything), failed], ['lost']), { isFull: true })
+  t.match(await read([jobOf(everything, { left: { keys, more: 3 } })], ['lost']), { summary: /heal 4 records/ })
+})
