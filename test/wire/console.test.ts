@@ -780,7 +780,17 @@ if (withoutBrowser !== false) {
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
     await fetch(`${server.endpoint}/photos/nobody-may`)
-    await page.getByRole('cell', { name: 'GET /photos/nobody-may' }).waitFor()
+    const refused = page.getByRole('cell', { name: 'GET /photos/nobody-may' })
+    const answered = page.getByRole('cell', { name: 'GET /svc/health/live?seen' })
+    await refused.waitFor()
+    await fetch(`${server.endpoint}/svc/health/live?seen`)
+    await answered.waitFor()
+    await page.getByLabel('Only errors').check()
+    await answered.waitFor({ state: 'detached' })
+    t.ok(await refused.isVisible(), 'what has come stays')
+    await page.getByLabel('Only errors').uncheck()
+    await answered.waitFor()
+    t.ok(await refused.isVisible())
     await page.getByRole('link', { name: 'Log', exact: true }).click()
     // The last lines come first, however many audit lines were written after them.
     await page

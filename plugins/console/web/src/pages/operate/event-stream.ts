@@ -19,23 +19,25 @@ export interface EventStream<Line> {
   readonly isOpen: boolean
 }
 
+/** `narrowing`: parameters that leave lines out. Those that have come before it changes stay. */
 export function useEventStream<Line>(
   operation: 'streamTrace' | 'streamLogs',
   event: string,
-  query: object,
+  { query, narrowing }: { readonly query: object; readonly narrowing: object },
   isPaused: boolean,
 ): EventStream<Line> {
   const [stream, setStream] = useState<EventStream<Line>>({ lines: [], dropped: 0, isOpen: false })
-  const url = urlOf(operation, {}, withoutEmpty(query))
+  const question = urlOf(operation, {}, withoutEmpty(query))
+  const url = urlOf(operation, {}, withoutEmpty({ ...query, ...narrowing }))
   const next = useRef(0)
   /** What has come: a stream that is opened again may begin with the same lines. */
   const seen = useRef(new Set<string>())
-  const asked = useRef(url)
+  const asked = useRef(question)
   const makesRoom = useMakesRoom(!isPaused)
   useEffect(() => {
-    if (asked.current !== url) {
+    if (asked.current !== question) {
       // Another question has other lines.
-      asked.current = url
+      asked.current = question
       seen.current.clear()
       setStream({ lines: [], dropped: 0, isOpen: false })
     }
@@ -113,6 +115,6 @@ export function useEventStream<Line>(
       source.close()
       setStream(before => ({ ...before, isOpen: false }))
     }
-  }, [url, event, isPaused, makesRoom])
+  }, [question, url, event, isPaused, makesRoom])
   return stream
 }

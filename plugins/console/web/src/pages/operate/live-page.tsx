@@ -13,6 +13,10 @@ export interface LivePageProps<Line> {
   readonly operation: 'streamTrace' | 'streamLogs'
   readonly event: string
   readonly query: object
+  /** Parameters that leave lines out: lines that are there are shown or not as `shows` says, and come back. */
+  readonly narrowing?: object
+  /** Whether the server would send the line with the narrowing of now. */
+  readonly shows?: (line: Line) => boolean
   readonly filters: ReactNode
   readonly filtersSet: number
   /** Why there may be no line, and what makes one. */
@@ -25,13 +29,16 @@ export function LivePage<Line>({
   operation,
   event,
   query,
+  narrowing = {},
+  shows = () => true,
   filters,
   filtersSet,
   none,
   columns,
 }: LivePageProps<Line>) {
   const [isPaused, setPaused] = useState(false)
-  const { lines, dropped, isOpen } = useEventStream<Line>(operation, event, query, isPaused)
+  const { lines: kept, dropped, isOpen } = useEventStream<Line>(operation, event, { query, narrowing }, isPaused)
+  const lines = kept.filter(shows)
   return (
     <Stack>
       <Group justify="space-between">
@@ -54,7 +61,7 @@ export function LivePage<Line>({
         {dropped > 0 && ` ${texts.operate.dropped(formatCount(dropped))}`}
       </Text>
       {lines.length === 0 ? (
-        <Text c="dimmed">{none}</Text>
+        <Text c="dimmed">{kept.length > 0 ? texts.operate.noneFits : none}</Text>
       ) : (
         <ItemTable
           label={title}

@@ -9,6 +9,9 @@ import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 import { LivePage } from './live-page.tsx'
 
+/** As `errors` of the stream: this status and those above. */
+const statusOfErrors = 400
+
 export function Trace() {
   const [type, setType] = useState('')
   const [bucket, setBucket] = useState('')
@@ -19,7 +22,9 @@ export function Trace() {
       title={texts.operate.trace}
       operation="streamTrace"
       event="trace"
-      query={{ type, bucket: asked, ...(errors && { errors }) }}
+      query={{ bucket: asked }}
+      narrowing={{ type, ...(errors && { errors }) }}
+      shows={line => (type === '' || line.type === type) && (!errors || line.status >= statusOfErrors)}
       filtersSet={countSet(type, bucket, errors)}
       none={texts.operate.noTraceLines}
       filters={

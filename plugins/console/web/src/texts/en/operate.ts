@@ -31,6 +31,7 @@ export const operate = {
   connecting: 'Connecting…',
   dropped: (count: string) => `${count} lines were left out, because there were too many.`,
   noLogLines: 'The server keeps no such line. New ones appear here as they are written.',
+  noneFits: 'Nothing that has come so far fits the filters.',
   noTraceLines:
     'No request yet. Requests that come from now on appear here by themselves, those of this console as well: open another page of it in another tab, or use an S3 client.',
   type: 'Type',
