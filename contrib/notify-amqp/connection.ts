@@ -12,6 +12,8 @@ export interface Connection {
   isLost(): boolean
   /** Resolves when the broker has confirmed all of them. */
   publish(messages: readonly Publication[], signal: AbortSignal): Promise<void>
+  /** As `publish` with one message. Resolves with why no queue gets it, if the broker drops such messages. */
+  publishTest(body: Buffer, signal: AbortSignal): Promise<string | undefined>
   /** Closes the connection properly, or by force after half a second. Idempotent. */
   close(): Promise<void>
   /** Closes by force, at once. Operations under way reject. Idempotent. */
@@ -72,7 +74,16 @@ export async function openConnection(
     signal.removeEventListener('abort', end)
     return {
       isLost: () => isEnded,
-      publish: (messages, limited) => publish(channel, settings, messages, limited),
+      async publish(messages, limited) {
+        const unroutable = await publish(channel, settings, messages, limited)
+        if (unroutable !== undefined) throw new Error(unroutable)
+      },
+      async publishTest(body, limited) {
+        const asked = { ...settings, mandatory: true }
+        const unroutable = await publish(channel, asked, [{ body, about: undefined }], limited)
+        if (unroutable !== undefined && settings.mandatory) throw new Error(unroutable)
+        return unroutable
+      },
       end,
       reason,
       close() {
@@ -145,13 +156,13 @@ async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (e
   return channel
 }
 
-/** One at a time. The broker returns an unroutable message before it confirms it. */
+/** One at a time. Resolves with why no queue gets a mandatory message: the broker returns it before it confirms it. */
 async function publish(
   channel: Channel | ConfirmChannel,
   settings: AmqpSettings,
   messages: readonly Publication[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const { exchange, routing_key, mandatory, delivery_mode } = settings
   let returned: Message | undefined
   const onReturn = (message: Message) => {
@@ -179,12 +190,9 @@ async function publish(
   } finally {
     channel.off('return', onReturn)
   }
-  if (returned !== undefined) {
-    const { replyText } = returned.fields as { replyText?: string }
-    throw new Error(
-      `no queue gets messages of the exchange "${exchange}" with routing key "${routing_key}" (${replyText})`,
-    )
-  }
+  if (returned === undefined) return undefined
+  const { replyText } = returned.fields as { replyText?: string }
+  return `no queue gets messages of the exchange "${exchange}" with routing key "${routing_key}" (${replyText})`
 }
 
 /** Headers for routing (`headers` exchanges), and for consumers that do not parse the body. */

@@ -8,7 +8,7 @@ import {
   type NotifyTargetKind,
 } from 'svc/plugins/notify/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { Connection, Publication } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { AmqpSettings, type Broker, checkSettings, parseUrl } from './settings.ts'
 
 /** The client library is loaded with the first use of a target, because few servers have one. */
@@ -45,11 +45,11 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
   let current: Connection | undefined
 
   /** A failure closes the connection, because the state of its messages is unknown. */
-  const publish = async (connection: Connection, messages: readonly Publication[], signal: AbortSignal) => {
+  const use = async <Result>(connection: Connection, signal: AbortSignal, work: () => Promise<Result>) => {
     signal.addEventListener('abort', connection.end, { once: true })
     try {
       signal.throwIfAborted()
-      await connection.publish(messages, signal)
+      return await work()
     } catch (error) {
       const reason = connection.reason(error)
       connection.end()
@@ -67,18 +67,17 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
           current = await open(broker, settings, guard, limited)
           log.debug({ endpoint: broker.endpoint }, 'connected to the broker')
         }
-        await publish(
-          current,
-          messages.map(message => ({ body: message.body, about: message })),
-          limited,
-        )
+        const connection = current
+        const publications = messages.map(message => ({ body: message.body, about: message }))
+        await use(connection, limited, () => connection.publish(publications, limited))
       }),
     // Over a new connection: a test may come at any time, and shows whether the target can connect now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
         const own = await open(broker, settings, guard, limited)
-        await publish(own, [{ body, about: undefined }], limited)
+        const unroutable = await use(own, limited, () => own.publishTest(body, limited))
         await own.close()
+        return unroutable && `${place}: ${unroutable}, and the broker drops them, because mandatory is off.`
       }),
     async close() {
       attempts.close()

@@ -40,8 +40,11 @@ export interface NotifyMessage {
  * once. See `Target` and `TargetKind` in `plugins/delivery/api.ts` for every member.
  */
 export interface NotifyTarget extends Target<NotifyMessage> {
-  /** Delivers a test message. A target that keeps a table of objects only checks that it could. */
-  test(body: Buffer, signal: AbortSignal): Promise<void>
+  /**
+   * Delivers a test message. A target that keeps a table of objects only checks that it could. Resolves with a warning where the destination has
+   * taken the message and nobody gets it: a sentence without secrets.
+   */
+  test(body: Buffer, signal: AbortSignal): Promise<string | undefined | void>
 }
 
 /** A kind of target; its id in the extension point (`webhook`) makes the subsystem `notify_webhook`. Contributed in every thread. */
@@ -110,8 +113,12 @@ export interface ReplayRequest {
 export interface NotifyService {
   /** By id; disabled targets included. */
   targets(): Promise<readonly NotifyTargetState[]>
-  /** Delivers a test event at once, past the queue. `error`: a sentence without secrets, or undefined. */
-  test(id: string): Promise<{ readonly error: string | undefined; readonly durationMs: number }>
+  /** Delivers a test event at once, past the queue. `error` and `warning`: sentences without secrets, or undefined. */
+  test(id: string): Promise<{
+    readonly error: string | undefined
+    readonly warning: string | undefined
+    readonly durationMs: number
+  }>
   /** Queues events of the outbox again. Resolves with their number, once all of them are queued. */
   replay(request: ReplayRequest): Promise<number>
   /** By id: the queues of all configured targets, and other queues with events or dead letters. */

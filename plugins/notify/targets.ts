@@ -16,6 +16,8 @@ export interface TargetStatesOptions {
 
 export interface TestOutcome {
   readonly error: string | undefined
+  /** It was delivered, and nobody gets it. */
+  readonly warning: string | undefined
   readonly durationMs: number
 }
 
@@ -32,19 +34,27 @@ const unreadable = 'The stored settings cannot be read.'
 export function createTargetStates({ targets, notQueued, region, clock }: TargetStatesOptions): TargetStates {
   /** When a test event of a target arrived last. */
   const tested = new Map<string, number>()
-  const test = async (target: ConfiguredTarget, body: Buffer, mustBeEnabled: boolean): Promise<string | undefined> => {
+  const test = async (
+    target: ConfiguredTarget,
+    body: Buffer,
+    mustBeEnabled: boolean,
+  ): Promise<Omit<TestOutcome, 'durationMs'>> => {
     const { values, isReadable } = target
-    if (mustBeEnabled && !values.enable) return 'The target is not enabled.'
-    if (!isReadable) return unreadable
+    const failed = (error: string) => ({ error, warning: undefined })
+    if (mustBeEnabled && !values.enable) return failed('The target is not enabled.')
+    if (!isReadable) return failed(unreadable)
+    let warning: string | undefined
     const delivery = targets.deliveryOf(target)
     try {
-      await delivery.use(values, connected => connected.test(body, AbortSignal.timeout(testMs)))
+      await delivery.use(values, async connected => {
+        warning = (await connected.test(body, AbortSignal.timeout(testMs))) ?? undefined
+      })
     } catch (error) {
-      return error instanceof Error && error.message !== '' ? error.message : 'The test failed.'
+      return failed(error instanceof Error && error.message !== '' ? error.message : 'The test failed.')
     }
     tested.set(target.id, clock.now())
     delivery.retryNow()
-    return undefined
+    return { error: undefined, warning }
   }
 
   return {
@@ -73,8 +83,8 @@ export function createTargetStates({ targets, notQueued, region, clock }: Target
       const target = (await targets.configured()).find(configured => configured.id === id)
       if (target === undefined) throw noTarget(id)
       const startedNs = clock.monotonicNs()
-      const error = await test(target, body, mustBeEnabled)
-      return { error, durationMs: Math.round(Number(clock.monotonicNs() - startedNs) / 1e6) }
+      const outcome = await test(target, body, mustBeEnabled)
+      return { ...outcome, durationMs: Math.round(Number(clock.monotonicNs() - startedNs) / 1e6) }
     },
   }
 }

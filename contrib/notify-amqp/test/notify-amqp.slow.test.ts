@@ -120,14 +120,20 @@ t.test('a message that no queue gets is an error if it is mandatory', { skip }, 
   for (const publisher_confirms of [true, false]) {
     const exchange = `mandatory-${publisher_confirms}`
     const settings = { exchange, routing_key: 'a.b', durable: true, publisher_confirms }
-    await connect(t, settings).send([testMessage()], noSignal)
+    const dropping = connect(t, settings)
+    await dropping.send([testMessage()], noSignal)
+    t.match(
+      await dropping.test(testBody('x'), noSignal),
+      /no queue gets messages .* drops them, because mandatory is off/,
+    )
     const target = connect(t, { ...settings, mandatory: true })
     const message = /no queue gets messages of the exchange "mandatory-.*" with routing key "a\.b" \(NO_ROUTE\)/
     await t.rejects(target.send([testMessage(), testMessage()], noSignal), { message })
     await t.rejects(target.test(testBody('x'), noSignal), { message })
     await declare(`queue-of-${exchange}`, exchange)
     await target.send([testMessage()], noSignal)
-    t.equal((await take(`queue-of-${exchange}`)).length, 1)
+    t.equal(await dropping.test(testBody('x'), noSignal), undefined)
+    t.equal((await take(`queue-of-${exchange}`)).length, 2)
   }
 })
 

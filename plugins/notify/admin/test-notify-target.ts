@@ -7,6 +7,10 @@ const NotifyTestResult = Type.Object(
     target: Type.String(),
     delivered: Type.Boolean(),
     error: Type.String({ description: 'Empty if the test event was delivered.' }),
+    warning: Type.String({
+      description:
+        'Why nobody gets the test event although it was delivered, such as an exchange of AMQP without a queue for it; empty if nothing is known.',
+    }),
     durationMs: Type.Integer(),
   },
   { $id: 'NotifyTestResult' },
@@ -25,7 +29,7 @@ export default defineAdminOperation({
   errors: ['notify_target_not_found'],
   uses: ['notify'],
   async handle({ params: { id } }, { notify }) {
-    const { error, durationMs } = await notify.test(id)
-    return { target: id, delivered: error === undefined, error: error ?? '', durationMs }
+    const { error, warning = '', durationMs } = await notify.test(id)
+    return { target: id, delivered: error === undefined, error: error ?? '', warning, durationMs }
   },
 })

@@ -295,8 +295,15 @@ t.test('targets are listed and tested', async t => {
   await until(async () => (await server.call('GET', '/notify/targets')).json.items[0].pendingEvents === 0)
   const before = receiver.bodies.length
   const test = await server.call('POST', '/notify/targets/http:_/test')
-  t.match(test.json, { target: 'http:_', delivered: true, error: '' })
+  t.match(test.json, { target: 'http:_', delivered: true, error: '', warning: '' })
   t.match(JSON.parse(receiver.bodies[before]!), { Service: 'svc', Event: 's3:TestEvent', Bucket: '' })
+  receiver.mode = 'drop'
+  t.match((await server.call('POST', '/notify/targets/http:_/test')).json, {
+    delivered: true,
+    error: '',
+    warning: 'The endpoint keeps nothing.',
+  })
+  receiver.mode = 'fine'
   t.match((await server.call('POST', '/notify/targets/http:other/test')).json, { code: 'notify_target_not_found' })
   t.equal((await server.configure({ endpoint: 'nonsense', enable: 'off' }, 'notify_http:draft')).status, 200)
   t.equal((await server.configure({ enable: 'on' }, 'notify_http:draft')).status, 400)

@@ -36,7 +36,7 @@ function connect({ endpoint, token, timeout }: Static<typeof Settings>): NotifyT
   const agent = new Agent({ keepAlive: true })
   const closing = new AbortController()
   const post = (body: Buffer, signal: AbortSignal) =>
-    new Promise<void>((done, fail) => {
+    new Promise<string | undefined>((done, fail) => {
       const signals = AbortSignal.any([signal, closing.signal, AbortSignal.timeout(timeout)])
       signals.throwIfAborted()
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
@@ -44,7 +44,8 @@ function connect({ endpoint, token, timeout }: Static<typeof Settings>): NotifyT
         answer.resume()
         answer.on('error', fail)
         answer.on('end', () => {
-          if (answer.statusCode === 200) done()
+          if (answer.statusCode === 200) done(undefined)
+          else if (answer.statusCode === 202) done('The endpoint keeps nothing.')
           else if (answer.statusCode === 422) fail(new PermanentDeliveryError('The endpoint refuses the message.'))
           else fail(new Error(`The endpoint answers ${answer.statusCode}.`))
         })
@@ -69,8 +70,8 @@ export interface Receiver {
   readonly endpoint: string
   /** Bodies that were answered with 200. */
   readonly bodies: readonly string[]
-  /** `hang` sends no answer, `fail` 500, `garbage` bytes that are not HTTP, `slow` answers after a while. */
-  mode: 'fine' | 'hang' | 'fail' | 'refuse' | 'garbage' | 'slow'
+  /** `hang` sends no answer, `fail` 500, `drop` 202 and keeps nothing, `garbage` bytes that are not HTTP, `slow` answers after a while. */
+  mode: 'fine' | 'hang' | 'fail' | 'drop' | 'refuse' | 'garbage' | 'slow'
   stop(): Promise<void>
   start(): Promise<void>
   resume(): void
@@ -90,6 +91,7 @@ export async function startReceiver(token = ''): Promise<Receiver> {
     if (incoming.headers.authorization !== `Bearer ${token}`) answer.writeHead(403).end()
     else if (receiver.mode === 'hang') held.push(answer)
     else if (receiver.mode === 'fail') answer.writeHead(500).end()
+    else if (receiver.mode === 'drop') answer.writeHead(202).end()
     else if (receiver.mode === 'refuse') answer.writeHead(422).end()
     else if (receiver.mode === 'garbage') answer.socket?.end('this is not HTTP\r\n\r\n')
     else if (receiver.mode === 'slow') setTimeout(accept, 200)

@@ -43,9 +43,11 @@ export function Events() {
   const test = async ({ id, enabled }: Target) => {
     try {
       // The request has worked even where the delivery has not.
-      const { delivered, error } = await call('testNotifyTarget', { params: { id } })
+      const { delivered, error, warning } = await call('testNotifyTarget', { params: { id } })
       if (!delivered) notifyFailure(error, texts.events.testFailed(id))
-      else if (enabled) notifications.show({ color: 'teal', message: texts.events.tested(id) })
+      else if (warning !== '') {
+        notifications.show({ color: 'orange', message: texts.events.testedInVain(id, warning), autoClose: false })
+      } else if (enabled) notifications.show({ color: 'teal', message: texts.events.tested(id) })
       else notifications.show({ color: 'orange', message: texts.events.testedDisabled(id) })
     } catch (error) {
       notifyFailure(error)

@@ -168,6 +168,7 @@ export const events = {
   away: (arn: string) => `${arn} (offline)`,
   awayHint:
     'Its last delivery failed: the server takes new rules for it only while it answers. See why on the page “Event targets”, and test it there.',
+  testedInVain: (id: string, why: string) => `A test event has reached ${id}, and nobody gets it. ${why}`,
   tested: (id: string) => `A test event has reached ${id}.`,
   testFailed: (id: string) => `The test event has not reached ${id}`,
   show: 'Show what was given up, to',
