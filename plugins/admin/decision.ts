@@ -106,10 +106,13 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       return policy.isAllowed(asked)
     },
     denialTags: (action, bucket, key, facts) => policy.denialTags(question(action, bucket, key, facts)),
-    denied: (action, bucket, key, facts) =>
-      adminErrors.access_denied(`You may not do this: it needs the right ${action}.`, {
+    denied: (action, bucket, key, facts) => {
+      // The caller may have the right for other buckets.
+      const where = bucket ? ` for the bucket ${bucket}` : ''
+      return adminErrors.access_denied(`You may not do this: it needs the right ${action}${where}.`, {
         tags: decision.denialTags(action, bucket, key, facts),
-      }),
+      })
+    },
     isAllowedInPart: (action, bucket) => policy.isAllowedInPart(question(action, bucket)),
     require: (actions, asked) =>
       isRoot || !asked.bucket ? requireAll(actions, asked) : requireKnowing(actions, asked),
