@@ -786,6 +786,16 @@ if (withoutBrowser !== false) {
   t.test('tools: an export is looked at before it is imported, and the speed test draws its rates', async t => {
     const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /400 POST .*config\/import/)
     await signIn(page, '/tools')
+    const profile = page.getByRole('region', { name: 'Profile' })
+    await profile.getByLabel('Measure').selectOption('memory (heap)')
+    await profile.getByText('What is taken in these seconds and not given back in them').waitFor()
+    await profile.getByLabel('Seconds').fill('1')
+    const [recorded] = await Promise.all([
+      page.waitForRequest(/\/profile\?/),
+      page.waitForEvent('download'),
+      profile.getByRole('button', { name: 'Record' }).click(),
+    ])
+    t.match(recorded.url(), /type=heap&seconds=1$/)
     await page.getByLabel('Type of file').selectOption({ index: 1 })
     const wrong = { name: 'settings.txt', mimeType: 'text/plain', buffer: Buffer.from('ratelimit =\n') }
     await page.locator('input[type=file]').setInputFiles(wrong)

@@ -1,5 +1,5 @@
 /** Something that the server does for some seconds when it is asked to. */
-import { Button, Group, NativeSelect, Stack } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Problem } from '../api/problem.ts'
@@ -13,8 +13,8 @@ const words = texts.tools
 export interface MeasurementProps<Kind extends string, Result> {
   /** The first is chosen at first. */
   readonly kinds: Readonly<Record<Kind, string>>
-  /** Whether the kind runs for a chosen time. Others have no field for it. */
-  readonly takesTime?: (kind: Kind) => boolean
+  /** What to know of the kind before. */
+  readonly hintOf?: (kind: Kind) => string
   readonly submit: string
   readonly icon?: ReactNode
   readonly run: (kind: Kind, seconds: number) => Promise<Result>
@@ -22,7 +22,7 @@ export interface MeasurementProps<Kind extends string, Result> {
 }
 
 export function Measurement<Kind extends string, Result>(props: MeasurementProps<Kind, Result>) {
-  const { kinds, takesTime = () => true, submit, icon, run, children } = props
+  const { kinds, hintOf, submit, icon, run, children } = props
   const [kind, setKind] = useState(Object.keys(kinds)[0] as Kind)
   const [seconds, setSeconds] = useState<number | string>(10)
   const measuring = useMutation({ mutationFn: () => run(kind, Number(seconds)) })
@@ -37,24 +37,27 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
           value={kind}
           onChange={event => setKind(event.currentTarget.value as Kind)}
         />
-        {takesTime(kind) && (
-          <NumberInput
-            label={words.seconds}
-            min={1}
-            max={60}
-            w={flaw === undefined ? 100 : 240}
-            value={seconds}
-            error={flaw}
-            onChange={value => {
-              setSeconds(value)
-              measuring.reset()
-            }}
-          />
-        )}
+        <NumberInput
+          label={words.seconds}
+          min={1}
+          max={60}
+          w={flaw === undefined ? 100 : 240}
+          value={seconds}
+          error={flaw}
+          onChange={value => {
+            setSeconds(value)
+            measuring.reset()
+          }}
+        />
         <Button leftSection={icon} loading={measuring.isPending} onClick={() => measuring.mutate()}>
           {submit}
         </Button>
       </Group>
+      {hintOf !== undefined && (
+        <Text size="xs" c="dimmed">
+          {hintOf(kind)}
+        </Text>
+      )}
       {measuring.error !== null && flaw === undefined && <ProblemAlert error={measuring.error} />}
       {measuring.data !== undefined && children?.(measuring.data)}
     </Stack>

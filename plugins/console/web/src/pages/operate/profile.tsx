@@ -12,7 +12,7 @@ export function Profile() {
   return (
     <Measurement
       kinds={words.profileKinds}
-      takesTime={kind => kind === 'cpu'}
+      hintOf={kind => words.profileKindHints[kind]}
       submit={words.record}
       icon={<IconDownload size={16} aria-hidden />}
       run={record}
@@ -21,7 +21,6 @@ export function Profile() {
 }
 
 async function record(type: Kind, seconds: number): Promise<void> {
-  const query = { type, ...(type === 'cpu' && { seconds }) }
-  const answer = await exchange('captureProfile', { query })
+  const answer = await exchange('captureProfile', { query: { type, seconds } })
   saveAs(`${type}.pb.gz`, await answer.blob(), 'application/octet-stream')
 }

@@ -309,5 +309,9 @@ export const tools = {
   profileHint:
     'Records what the server spends its time or memory on, for a report of a problem. Open the file with pprof or in a browser.',
   profileKinds: { cpu: 'time (CPU)', heap: 'memory (heap)' },
+  profileKindHints: {
+    cpu: 'Where the threads of the server spend their time in these seconds.',
+    heap: 'What is taken in these seconds and not given back in them, not all that is there: record while the memory grows. At rest the file is almost empty.',
+  },
   record: 'Record',
 }
