@@ -614,6 +614,31 @@ if (withoutBrowser !== false) {
     await quota.fill('')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Quota: Saved.').waitFor()
+    // What is typed while it is being saved stays, and can be saved.
+    let goOn = () => {}
+    const mayGoOn = new Promise<void>(done => {
+      goOn = done
+    })
+    await page.route(/\/quota$/, async route => {
+      if (route.request().method() === 'PUT') await mayGoOn
+      await route.continue()
+    })
+    const quotaIs = async (of: number) => {
+      await eventually('the quota', async () => (await admin.call('GET', '/buckets/photos/quota')).size === of)
+      await eventually('what is typed', async () => (await quota.inputValue()) === (of === 0 ? '' : '3'))
+    }
+    await quota.fill('200')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await quota.fill('3')
+    goOn()
+    await eventually('it can be saved', async () => !(await page.getByRole('button', { name: 'Save' }).isDisabled()))
+    const { size: first } = await admin.call('GET', '/buckets/photos/quota')
+    t.equal(await quota.inputValue(), '3')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await quotaIs((first / 200) * 3)
+    await quota.fill('')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await quotaIs(0)
     await page.getByRole('button', { name: 'Add rule' }).click()
     const rule = page.getByRole('group', { name: 'rule 1' })
     await page.getByRole('button', { name: 'Save' }).click()

@@ -47,11 +47,12 @@ export function Setting<Value>({
   const stored = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) })
   const saving = useMutation({
     mutationFn: (value: Value) => save(value, stored.data as Value),
-    async onSuccess(outcome) {
+    async onSuccess(outcome, sent) {
       if (outcome === 'stay') return
-      const { isSuccess } = await stored.refetch()
-      // Else what was read before would look as if nothing were saved.
-      if (isSuccess) setChanged(undefined)
+      const { isSuccess, data } = await stored.refetch()
+      // Else what was read before would look as if nothing were saved. What was typed meanwhile stays, upon what is stored now.
+      if (isSuccess)
+        setChanged(now => (now === undefined || now.value === sent ? undefined : { value: upon(data, now.value) }))
       notifications.show({ color: 'teal', message: `${title}: ${texts.common.saved}` })
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
@@ -69,7 +70,8 @@ export function Setting<Value>({
     const isAsBefore = ([path]: readonly [string, string]) =>
       JSON.stringify(valueAt(bodyOf(next), path)) === JSON.stringify(valueAt(bodyOf(value), path))
     setRefused(Object.fromEntries(said.filter(isAsBefore)))
-    saving.reset()
+    // What is on its way is waited for: the next save is upon it.
+    if (!saving.isPending) saving.reset()
   }
   const drop = () => {
     setChanged(undefined)
@@ -120,6 +122,12 @@ export function Setting<Value>({
       </form>
     </Section>
   )
+}
+
+/** A value with the ETag of what is stored, if it has one. */
+function upon<Value>(stored: Value, value: Value): Value {
+  const isTagged = typeof stored === 'object' && stored !== null && 'etag' in stored
+  return isTagged ? { ...value, etag: stored.etag } : value
 }
 
 /** Of a document with its ETag, the document. */

@@ -29,17 +29,27 @@ export function ObjectList({ bucket, listing, order, onOrder, selected, onSelect
   const { count } = listing
   const latest = useRef({ selected, onSelect, onShow })
   latest.current = { selected, onSelect, onShow }
-  const toggle = useCallback((entry: Entry) => {
-    const next = new Map(latest.current.selected)
-    if (!next.delete(entry.id)) next.set(entry.id, entry)
+  const select = useCallback((next: Selection) => {
+    // Several may be told of before the list is drawn again.
+    latest.current.selected = next
     latest.current.onSelect(next)
   }, [])
+  const toggle = useCallback(
+    (entry: Entry) => {
+      const next = new Map(latest.current.selected)
+      if (!next.delete(entry.id)) next.set(entry.id, entry)
+      select(next)
+    },
+    [select],
+  )
   /** What is selected is what the list shows of it now, if it shows it. */
-  const see = useCallback((entry: Entry) => {
-    const known = latest.current.selected.get(entry.id)
-    if (known !== undefined && known !== entry)
-      latest.current.onSelect(new Map(latest.current.selected).set(entry.id, entry))
-  }, [])
+  const see = useCallback(
+    (entry: Entry) => {
+      const known = latest.current.selected.get(entry.id)
+      if (known !== undefined && known !== entry) select(new Map(latest.current.selected).set(entry.id, entry))
+    },
+    [select],
+  )
   const show = useCallback((id: string) => latest.current.onShow(id), [])
   const selectAll = () => {
     const loaded = listing.loaded()
