@@ -93,7 +93,7 @@ if (withoutBrowser !== false) {
       await page.getByRole('button', { name: 'both', exact: true }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
       const form = page.getByRole('dialog', { name: 'Metadata and tags of both' })
-      const asked = page.getByRole('dialog', { name: 'Change both, of which no further version is kept?' })
+      const asked = page.getByRole('dialog', { name: 'Store both anew?' })
       await form.getByLabel('Cache control').fill('max-age=60')
       await form.getByRole('button', { name: 'Save' }).click()
       await asked.getByText('gone for good').waitFor()

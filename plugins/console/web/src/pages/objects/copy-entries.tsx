@@ -10,12 +10,13 @@ import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { sameKey } from '../../parts/same-key.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { keysBehind } from '../../parts/uploads/behind.ts'
 import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
 import { etagAt } from './etag-at.ts'
-import { bucketQuery } from './queries.ts'
+import { versioningOf } from './queries.ts'
 
 const atOnce = 4
 
@@ -68,11 +69,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   }
   /** The first of the keys behind which there is what nobody sees in a list, and would be gone. */
   const findBehind = async (place: string, keys: readonly string[]): Promise<string | undefined> => {
-    const { versioning } = await queryClient
-      .fetchQuery({ ...bucketQuery(place), staleTime: 0 })
-      .catch(() => ({ versioning: undefined }))
-    if (versioning !== 'suspended') return undefined
-    const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true))
+    const versioning = await untilItArrives(() => versioningOf(queryClient, place))
+    if (versioning === 'enabled' || versioning === 'off') return undefined
+    const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true)).catch(error => {
+      throw inForm(error)
+    })
     return first
   }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
@@ -90,14 +91,14 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       one === undefined ? await stepsOf(bucket, entries, place, untilItArrives) : [{ ...one, from: one.id, to: place }]
     if (
       target === bucket &&
-      steps.some(({ from, to, versionId }) => nameOf(from) === nameOf(to) && versionId === undefined)
+      steps.some(({ from, to, versionId }) => sameKey(from) === sameKey(to) && versionId === undefined)
     ) {
       throw problemAt('/place', texts.objects.sameKey)
     }
     // A folder, and something in it that was found by its name.
     if (new Set(steps.map(({ from }) => from)).size < steps.length) throw problemAt('/place', texts.objects.chosenTwice)
     // Of entries found in different folders.
-    if (new Set(steps.map(({ to }) => nameOf(to))).size < steps.length)
+    if (new Set(steps.map(({ to }) => sameKey(to))).size < steps.length)
       throw problemAt('/place', texts.objects.sameNames)
     const [moved, taken] = await Promise.all([
       move
@@ -235,11 +236,11 @@ async function copyAll({
   const gone = new Map<string, Promise<boolean>>()
   const copy = async (step: Step): Promise<boolean> => {
     try {
-      if (target === bucket && (await gone.get(nameOf(step.to))) === false)
+      if (target === bucket && (await gone.get(sameKey(step.to))) === false)
         throw new Error(texts.objects.placeNotFree(step.to))
       // Those that were to go have gone.
       const place = {
-        replaced: move && target === bucket && gone.has(nameOf(step.to)) ? undefined : present.get(step.to),
+        replaced: move && target === bucket && gone.has(sameKey(step.to)) ? undefined : present.get(step.to),
       }
       await copyOne({ bucket, target, move, overwrite, untilItArrives }, { ...step, ...place })
       return true
@@ -255,7 +256,7 @@ async function copyAll({
   const work = async () => {
     for (let step = ordered[next++]; step !== undefined; step = ordered[next++]) {
       const copying = copy(step)
-      gone.set(nameOf(step.from), copying)
+      gone.set(sameKey(step.from), copying)
       await copying
     }
   }
@@ -308,19 +309,16 @@ async function copyOne(
   }
 }
 
-/** The server takes a key in any Unicode form as the same, unless it is set not to. */
-const nameOf = (key: string): string => key.normalize('NFC')
-
 /** Each behind the one whose place it takes. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
-  const bySource = new Map(steps.map(step => [nameOf(step.from), step]))
+  const bySource = new Map(steps.map(step => [sameKey(step.from), step]))
   const ordered = new Set<Step>()
   for (const step of steps) {
     const chain: Step[] = []
     let at: Step | undefined = step
     while (at !== undefined && !ordered.has(at) && !chain.includes(at)) {
       chain.push(at)
-      at = bySource.get(nameOf(at.to))
+      at = bySource.get(sameKey(at.to))
     }
     for (const one of chain.reverse()) ordered.add(one)
   }

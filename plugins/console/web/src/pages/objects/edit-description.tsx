@@ -11,7 +11,7 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { objectOf, pairsOf } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
 import { texts } from '../../texts/index.ts'
-import { bucketQuery } from './queries.ts'
+import { bucketQuery, versioningOf } from './queries.ts'
 
 export interface EditDescriptionProps {
   readonly bucket: string
@@ -50,10 +50,8 @@ export function EditDescription(props: EditDescriptionProps) {
    */
   const whatIsLost = async () => {
     if (details.versionId === 'null') return undefined
-    const { versioning } = await queryClient
-      .fetchQuery({ ...bucketQuery(bucket), staleTime: 0 })
-      .catch(() => ({ versioning: undefined }))
-    if (versioning === undefined) return texts.objects.deleteUnknown
+    const versioning = await versioningOf(queryClient, bucket)
+    if (versioning === undefined) return texts.objects.describeUnknown
     return versioning === 'suspended' ? texts.objects.describeSuspended : undefined
   }
   const canDescribe = mayWrite && versionId === undefined

@@ -6,7 +6,7 @@ import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { withRetries } from '../../api/retries.ts'
 import { sameKey } from '../same-key.ts'
-import { commonPrefix, isRefusal, pageKeysMax, requestsAtOnce } from './existing.ts'
+import { commonPrefix, isBefore, isRefusal, pageKeysMax, pagesFor, requestsAtOnce } from './existing.ts'
 
 /** The keys among these behind which there is such a version. Rejects when `signal` does; of keys that the caller may not look for, none. */
 export async function keysBehind(
@@ -16,9 +16,10 @@ export async function keysBehind(
   onUnreachable: () => void,
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
-  /** Whether that was all. */
-  const look = async (query: { prefix: string } | { key: string }, pagesMax: number): Promise<boolean> => {
+  /** The last key that was listed; undefined: those were all. */
+  const look = async (query: { prefix: string } | { key: string }, pagesMax: number): Promise<string | undefined> => {
     let cursor = ''
+    let last = ''
     let pages = 0
     do {
       const asked = { ...query, cursor, limit: pageKeysMax }
@@ -26,13 +27,13 @@ export async function keysBehind(
       const page = await withRetries(signal, load, async () => onUnreachable())
       for (const version of page.items) if (isBehind(version)) found.add(sameKey(version.key))
       cursor = page.nextCursor
+      last = page.items.at(-1)?.key ?? last
     } while (cursor !== '' && ++pages < pagesMax)
-    return cursor === ''
+    return cursor === '' ? undefined : last
   }
   try {
-    // Of files in one folder, one request often tells of all.
-    const isAll = await look({ prefix: commonPrefix(keys) }, 1)
-    const waiting = isAll ? [] : [...keys]
+    const last = await look({ prefix: commonPrefix(keys) }, pagesFor(keys))
+    const waiting = last === undefined ? [] : keys.filter(key => !isBefore(key, last))
     const workers = Array.from({ length: Math.min(requestsAtOnce, waiting.length) }, async () => {
       for (let key = waiting.shift(); key !== undefined; key = waiting.shift())
         await look({ key }, Number.POSITIVE_INFINITY)

@@ -40,7 +40,7 @@ async function listed(bucket: string, keys: readonly string[], signal: AbortSign
   let cursor: string | undefined
   let last = ''
   try {
-    for (let pages = 1 + Math.floor(keys.length / keysPerPage); pages > 0; pages--) {
+    for (let pages = pagesFor(keys); pages > 0; pages--) {
       const query = { prefix, delimiter: '', limit: pageKeysMax, ...(cursor !== undefined && { cursor }) }
       const page = await call('listObjects', { params: { bucket }, query, signal })
       for (const { key, etag } of page.objects) if (wanted.has(sameKey(key))) found.set(sameKey(key), etag)
@@ -51,9 +51,14 @@ async function listed(bucket: string, keys: readonly string[], signal: AbortSign
   } catch (error) {
     if (!isRefusal(error)) throw error
   }
-  const isListed = (key: string) => sameKey(key) < last && !ordersOtherwise.test(key)
-  return { found, left: keys.filter(key => !found.has(sameKey(key)) && !isListed(key)) }
+  return { found, left: keys.filter(key => !found.has(sameKey(key)) && !isBefore(key, last)) }
 }
+
+/** Pages of a listing that are worth it. */
+export const pagesFor = (keys: readonly string[]): number => 1 + Math.floor(keys.length / keysPerPage)
+
+/** Whether a listing that has come to `last` has passed the key. */
+export const isBefore = (key: string, last: string): boolean => sameKey(key) < last && !ordersOtherwise.test(key)
 
 async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise<string | undefined> {
   const params = { bucket }
@@ -74,11 +79,11 @@ async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise
 
 export const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status === 403
 
+/** Without the last letter: keys may go on with marks upon it, and the server keeps both as one. */
 export function commonPrefix(keys: readonly string[]): string {
   let prefix = keys[0] ?? ''
   for (const key of keys) {
     while (!key.startsWith(prefix)) prefix = prefix.slice(0, -1)
   }
-  // Half of a character is none.
-  return /[\ud800-\udbff]$/.test(prefix) ? prefix.slice(0, -1) : prefix
+  return keys.length === 1 || prefix.endsWith('/') ? prefix : prefix.replace(/\P{M}\p{M}*$/u, '')
 }

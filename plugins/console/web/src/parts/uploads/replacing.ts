@@ -99,8 +99,9 @@ class ReplacingStore {
     if (fresh.length === 0) return none
     const keys = [...new Set(fresh.map(({ key }) => key))]
     const found = await existingKeys(bucket, keys, signal, onUnreachable)
-    const isSuspended = versioning === 'suspended'
-    const behind = isSuspended ? await keysBehind(bucket, keys, signal, onUnreachable) : none.behind
+    // Undefined for who may not see it.
+    const hasHidden = versioning !== 'off'
+    const behind = hasHidden ? await keysBehind(bucket, keys, signal, onUnreachable) : none.behind
     return { found, behind, versioning }
   }
 

@@ -58,7 +58,9 @@ export const objects = {
   notEncrypted: 'not encrypted',
   tabs: { details: 'Details', preview: 'Preview', versions: 'Versions' },
   edit: 'Edit',
-  describeTitle: (key: string) => `Change ${key}, of which no further version is kept?`,
+  describeTitle: (key: string) => `Store ${key} anew?`,
+  describeUnknown:
+    'Whether the bucket keeps old versions you may not see (s3:GetBucketVersioning). Where that is suspended, the changed object takes the place of what was stored under this key while none were kept, if anything was, and that is gone for good.',
   describeSuspended:
     'Keeping old versions is suspended: the present version stays as an old one, and the changed one takes the place of what was stored under this key while none were kept, if anything was. That is gone for good.',
   editTitle: (key: string) => `Metadata and tags of ${key}`,
