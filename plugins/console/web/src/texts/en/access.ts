@@ -110,7 +110,7 @@ export const simulator = {
   title: 'Why allowed or denied',
   open: 'Try what is allowed',
   notKnown:
-    'What hangs on the tags of an object, or in access rules on the host, the method and the headers, is not known here: it is judged without them.',
+    'Tags of the object are not looked at, as if it had none. Access rules that ask for the host, the method or a header apply here if they deny, and do not if they allow.',
   openFor: (user: string) => `Try what ${user} may do`,
   user: 'User',
   userHint: 'Empty: yourself',
