@@ -109,6 +109,8 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
   job.updatedAt = new Date(now()).toISOString()
   let item: HealItem | undefined
   let value: Buffer | undefined
+  // Undefined until it is known whether a record says that it is damaged.
+  let isLeft: boolean | undefined
   try {
     value = await copyOfValue(storage, key)
     const health = await redundant.heal(key, { deep, dryRun })
@@ -119,7 +121,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
     if (health.isReadable && !(health.error !== undefined && health.after.some(needsRebuild))) return
     if (!(await redundant.isLost(key))) return
     // A shard that is missing is marked in the record by now, so that it is counted until it is healed or gone; a blob is not.
-    if (item === undefined || !health.after.some(needsRebuild)) addLeft(job, key)
+    isLeft = item === undefined || !health.after.some(needsRebuild)
     item ??= lostItem(job, place, dryRun)
     job.dangling++
     item.dangling = true
@@ -130,10 +132,11 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
   } catch (error) {
     if (!redundant.canWrite) throw error
     job.failed++
-    addLeft(job, key)
+    isLeft ??= true
     item ??= emptyItem(place)
     item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
+    if (isLeft === true && item?.removed !== true) addLeft(job, key)
     const isVersion = place.kind === 'object' && value !== undefined
     if (item !== undefined) addItem(job, { ...item, ...(isVersion && { versionId: recordedVersionId(value!) }) })
   }

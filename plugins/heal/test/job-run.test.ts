@@ -1,0 +1,57 @@
+/** What a job says that it has left: records that it could neither check nor mark, each once. */
+import type { RedundantStorage } from 'svc/plugins/erasure/api'
+import { recordRanges } from 'svc/plugins/objects/api'
+import t from 'tap'
+import type { HealRequest } from '../admin/heal-schema.ts'
+import { type JobRunOptions, newJob, runJob } from '../job-run.ts'
+
+const [[start]] = recordRanges('photos', '') as [[Buffer, Buffer]]
+const keyOf = (name: string) => Buffer.concat([start, Buffer.from(`${name}\0`)])
+const lost = { before: ['ok'], after: ['ok'], isReadable: false, error: undefined, dataBytes: 1 }
+
+interface Given {
+  readonly names: readonly string[]
+  readonly heal?: () => Promise<unknown>
+  readonly removeLostVersion?: () => Promise<string>
+  readonly tellLostVersion?: () => Promise<void>
+}
+
+/** A job over objects of the bucket `photos`, which are all lost, unless it cannot check them. */
+async function run(request: HealRequest, { names, heal, removeLostVersion, tellLostVersion }: Given) {
+  const keys = names.map(keyOf)
+  const redundant = {
+    canWrite: true,
+    drives: async () => [{ path: '/d1', state: 'online', place: { pool: 0, set: 0, slot: 0, isCurrent: true } }],
+    page: async (from: Buffer) => ({ keys: from.equals(start) ? keys : [], next: undefined }),
+    heal: heal ?? (async () => lost),
+    isLost: async () => true,
+  } as unknown as RedundantStorage
+  const objects = { removeLostVersion, tellLostVersion: tellLostVersion ?? (async () => {}) }
+  const job = newJob('1', { bucket: 'photos', recursive: true, ...request }, 'here', 0)
+  await runJob(job, {
+    redundant,
+    objects: objects as unknown as JobRunOptions['objects'],
+    storage: { get: () => ({ value: Buffer.alloc(100), body: undefined }) },
+    origin: undefined as never,
+    signal: new AbortController().signal,
+    now: () => 0,
+  })
+  return job
+}
+
+const base64 = (name: string) => keyOf(name).toString('base64')
+const fails = async () => {
+  throw new Error('The drive does not answer.')
+}
+
+t.test('what is deleted is not left, and what could not be deleted is left once', async t => {
+  const names = Array.from({ length: 203 }, (_, index) => String(index).padStart(3, '0'))
+  const deleted = await run({ remove: true }, { names, removeLostVersion: async () => 'deleted' })
+  t.match(deleted, { dangling: 203, removed: 203, left: { keys: [], more: 0 } })
+  const kept = await run({ remove: true }, { names: ['a'], removeLostVersion: async () => 'kept' })
+  t.same(kept.left, { keys: [base64('a')], more: 0 })
+  for (const given of [{ removeLostVersion: fails }, { tellLostVersion: fails }]) {
+    const job = await run({ remove: true }, { names: ['a'], ...given })
+    t.same(job.left, { keys: [base64('a')], more: 0 })
+  }
+})
