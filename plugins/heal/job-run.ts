@@ -109,7 +109,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
   job.updatedAt = new Date(now()).toISOString()
   let item: HealItem | undefined
   let value: Buffer | undefined
-  // Undefined until it is known whether a record says that it is damaged.
+  // Undefined until it is known whether a record, or the count of a dry run, says that it is damaged.
   let isLeft: boolean | undefined
   try {
     value = await copyOfValue(storage, key)
@@ -121,7 +121,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
     if (health.isReadable && !(health.error !== undefined && health.after.some(needsRebuild))) return
     if (!(await redundant.isLost(key))) return
     // A shard that is missing is marked in the record by now, so that it is counted until it is healed or gone; a blob is not.
-    isLeft = item === undefined || !health.after.some(needsRebuild)
+    isLeft = !dryRun && (item === undefined || !health.after.some(needsRebuild))
     item ??= lostItem(job, place, dryRun)
     job.dangling++
     item.dangling = true
@@ -214,8 +214,8 @@ async function addFormatItem(job: StoredHealJob, drives: Drives): Promise<void> 
   })
 }
 
-function addLeft({ left, request }: StoredHealJob, key: Buffer): void {
-  if (left === undefined || request.dryRun === true) return
+function addLeft({ left }: StoredHealJob, key: Buffer): void {
+  if (left === undefined) return
   if (left.keys.length < leftMax) left.keys.push(key.toString('base64'))
   else left.more++
 }

@@ -95,13 +95,13 @@ async function leftByJob({ left }: StoredHealJob, storage: RedundancyReadingOpti
 
 /**
  * Whether a later job takes the place of an earlier one: it has checked at least the same records, at least as deeply, on all drives that the
- * earlier one could read. A dry run has found what is damaged now. Another one has marked in the records what it could not heal, so that it
- * counts until it is healed or gone; what cannot be marked is in `left`.
+ * earlier one could read. A dry run has counted what is damaged now. Another one has marked in the records what it could not heal, so that it
+ * counts until it is healed or gone. What neither could check is in `left`.
  */
 function supersedes(later: StoredHealJob, earlier: StoredHealJob): boolean {
   const { state, request: wide, failed, dangling, removed, left } = later
   const { request } = earlier
-  const isKnownWhatIsLeft = wide.dryRun === true || left !== undefined || (failed === 0 && dangling === removed)
+  const isKnownWhatIsLeft = left !== undefined || (failed === 0 && (wide.dryRun === true || dangling === removed))
   const isAsClose = wide.deep === true || request.deep !== true
   const isAsWide =
     wide.bucket === undefined

@@ -86,8 +86,8 @@ export type HealJob = Static<typeof HealJob>
 export const StoredHealJob = Type.Object({
   ...HealJob.properties,
   /**
-   * Records that it has not healed and that no record counts as lacking a shard: it could not check them, or the set does not have their blob any
-   * more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier releases.
+   * Records that it has not healed and that neither they nor a dry run's `damaged` count as lacking a shard: it could not check them, or the set
+   * does not have their blob any more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier releases.
    */
   left: Type.Optional(Type.Object({ keys: Type.Array(Type.String()), more: Type.Integer() })),
 })

@@ -44,6 +44,14 @@ const fails = async () => {
   throw new Error('The drive does not answer.')
 }
 
+t.test('what could not be checked is left, also by a dry run', async t => {
+  for (const dryRun of [true, false]) {
+    const job = await run({ dryRun }, { names: ['a', 'b'], heal: fails })
+    t.match(job, { failed: 2, damaged: 0, left: { keys: [base64('a'), base64('b')], more: 0 } })
+  }
+  t.match(await run({ dryRun: true }, { names: ['a'] }), { damaged: 1, left: { keys: [], more: 0 } })
+})
+
 t.test('what is deleted is not left, and what could not be deleted is left once', async t => {
   const names = Array.from({ length: 203 }, (_, index) => String(index).padStart(3, '0'))
   const deleted = await run({ remove: true }, { names, removeLostVersion: async () => 'deleted' })

@@ -80,3 +80,12 @@ t.test('what a job could not check counts until it is gone, or another job has',
   t.match(await read([jobOf(everything), failed], ['lost']), { isFull: true })
   t.match(await read([jobOf(everything, { left: { keys, more: 3 } })], ['lost']), { summary: /heal 4 records/ })
 })
+
+t.test('a dry run that could not check either takes the place of nothing that was left', async t => {
+  const left = { keys: [Buffer.from('unreadable').toString('base64')], more: 2 }
+  const failed = jobOf(everything, { failed: 3, left })
+  const again: HealRequest = { ...everything, dryRun: true }
+  t.match(await read([jobOf(again, { failed: 3, left }), failed], ['unreadable']), { summary: /heal 3 records/ })
+  t.match(await read([jobOf(again, { failed: 3, left: undefined }), failed], ['unreadable']), { isFull: false })
+  t.match(await read([jobOf(again), failed], ['unreadable']), { isFull: true })
+})
