@@ -89,8 +89,17 @@ const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.
 async function leftByJob({ left }: StoredHealJob, storage: RedundancyReadingOptions['storage']): Promise<number> {
   if (left === undefined) return 0
   let count = left.more
-  for (const key of left.keys) if ((await storage.get(Buffer.from(key, 'base64'))) !== undefined) count++
+  for (const key of left.keys) if (await isStillThere(Buffer.from(key, 'base64'), storage)) count++
   return count
+}
+
+/** What cannot be read counts as there: that may be why the job could not check it. */
+async function isStillThere(key: Buffer, storage: RedundancyReadingOptions['storage']): Promise<boolean> {
+  try {
+    return (await storage.get(key)) !== undefined
+  } catch {
+    return true
+  }
 }
 
 /**

@@ -27,15 +27,18 @@ const jobOf = (request: HealRequest, given: Partial<StoredHealJob> = {}): Stored
 })
 const dryRun = jobOf({ ...everything, dryRun: true }, { damaged: 2 })
 
-/** `jobs`: newest first; `present`: keys of records. */
+/** `jobs`: newest first; `present`: keys of records. One that is called `unreadable!` is there, and reading it fails. */
 const read = (jobs: readonly StoredHealJob[], present: readonly string[] = []) =>
   readRedundancy({
     redundancy: { storage: () => whole },
     scans,
     jobs: { list: () => jobs },
     storage: {
-      get: key =>
-        present.includes(Buffer.from(key).toString()) ? { value: Buffer.alloc(0), body: undefined } : undefined,
+      get: key => {
+        const name = Buffer.from(key).toString()
+        if (name === 'unreadable!') throw new Error('The record is damaged.')
+        return present.includes(name) ? { value: Buffer.alloc(0), body: undefined } : undefined
+      },
     },
   })
 
@@ -88,4 +91,12 @@ t.test('a dry run that could not check either takes the place of nothing that wa
   t.match(await read([jobOf(again, { failed: 3, left }), failed], ['unreadable']), { summary: /heal 3 records/ })
   t.match(await read([jobOf(again, { failed: 3, left: undefined }), failed], ['unreadable']), { isFull: false })
   t.match(await read([jobOf(again), failed], ['unreadable']), { isFull: true })
+})
+
+t.test('a record that cannot be read counts as one that is there, and the others are counted', async t => {
+  const keys = ['unreadable!', 'lost', 'gone'].map(key => Buffer.from(key).toString('base64'))
+  t.match(await read([jobOf(everything, { failed: 3, left: { keys, more: 0 } })], ['lost']), {
+    isFull: false,
+    summary: /heal 2 records/,
+  })
 })
