@@ -18,11 +18,10 @@ import {
 } from 'svc/plugins/objects/api'
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
 import type { HealItem, HealRequest, StoredHealJob } from './admin/heal-schema.ts'
+import { addLeft } from './left-records.ts'
 
 /** Most items that a job lists; further ones are only counted. */
 export const itemsMax = 200
-/** Most records that it has not healed whose keys a job keeps. */
-const leftMax = 200
 
 export interface JobRunOptions {
   readonly redundant: RedundantStorage
@@ -57,7 +56,7 @@ export function newJob(id: string, request: HealRequest, node: string, nowMs: nu
     items: [],
     itemsTruncated: false,
     error: '',
-    left: { keys: [], more: 0 },
+    left: { keys: [], digests: [], more: 0 },
   }
 }
 
@@ -136,7 +135,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
     item ??= emptyItem(place)
     item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
-    if (isLeft === true && item?.removed !== true) addLeft(job, key)
+    if (isLeft === true && item?.removed !== true) addLeft(job, key, value)
     const isVersion = place.kind === 'object' && value !== undefined
     if (item !== undefined) addItem(job, { ...item, ...(isVersion && { versionId: recordedVersionId(value!) }) })
   }
@@ -212,12 +211,6 @@ async function addFormatItem(job: StoredHealJob, drives: Drives): Promise<void> 
     error: 'A drive is offline or lacks records. It rejoins the set by itself when it answers.',
     drives: drives.map((drive, slot) => ({ ...describe(drive), before: states[slot]!, after: states[slot]! })),
   })
-}
-
-function addLeft({ left }: StoredHealJob, key: Buffer): void {
-  if (left === undefined) return
-  if (left.keys.length < leftMax) left.keys.push(key.toString('base64'))
-  else left.more++
 }
 
 function addItem(job: StoredHealJob, item: HealItem): void {

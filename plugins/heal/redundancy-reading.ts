@@ -9,6 +9,7 @@ import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
 import type { HealJobs } from './jobs.ts'
+import { countLeft } from './left-records.ts'
 
 export interface RedundancyReadingOptions {
   readonly redundancy: RedundancyService
@@ -46,7 +47,7 @@ export async function readRedundancy({
   const all = jobs.list()
   const valid = all.filter((job, index) => !all.slice(0, index).some(later => supersedes(later, job)))
   const found = Math.max(0, ...valid.map(foundByDryRun))
-  const left = Math.max(0, ...(await Promise.all(valid.map(job => leftByJob(job, storage)))))
+  const left = Math.max(0, ...(await Promise.all(valid.map(job => countLeft(job, storage)))))
   if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
   if (found > 0) {
     missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)
@@ -84,23 +85,6 @@ function amountsOf({ total, below }: RedundancyReading, failingCount: number) {
 
 /** Records that a dry run has found damaged. */
 const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.dryRun === true ? damaged : 0)
-
-/** Records that a job has not healed, that no record counts as lacking a shard, and that are still there. */
-async function leftByJob({ left }: StoredHealJob, storage: RedundancyReadingOptions['storage']): Promise<number> {
-  if (left === undefined) return 0
-  let count = left.more
-  for (const key of left.keys) if (await isStillThere(Buffer.from(key, 'base64'), storage)) count++
-  return count
-}
-
-/** What cannot be read counts as there: that may be why the job could not check it. */
-async function isStillThere(key: Buffer, storage: RedundancyReadingOptions['storage']): Promise<boolean> {
-  try {
-    return (await storage.get(key)) !== undefined
-  } catch {
-    return true
-  }
-}
 
 /**
  * Whether a later job takes the place of an earlier one: it has checked at least the same records, at least as deeply, on all drives that the

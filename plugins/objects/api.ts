@@ -25,7 +25,7 @@ export {
 } from './events.ts'
 export { ExistingTags } from './existing-tags.ts'
 export { keyBytesMax, keyNormalizer, requireKeyLength } from './object-keys.ts'
-export { recordedVersionId } from './record.ts'
+export { dataIdOf, recordedVersionId } from './record.ts'
 export { type RecordFeature, recordFeatures } from './record-features.ts'
 export { placeOfRecord, type RecordPlace, recordRanges } from './record-places.ts'
 export { noTags, type Tags } from './tags.ts'

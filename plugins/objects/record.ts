@@ -339,6 +339,12 @@ export function blobIdsOf(value: Uint8Array): readonly string[] {
   return (packr.unpack(tailOf(value)) as Tail)[tailIndex.blobs].map(([id]) => id)
 }
 
+/** Names the data of a version: stays when its metadata, tags or lock change, and is never that of other data. */
+export function dataIdOf(value: Uint8Array): string {
+  const ids = blobIdsOf(value)
+  return ids.length === 0 ? versionIdOf(sequenceOf(value)) : ids.join(' ')
+}
+
 export function isReduced(value: Uint8Array): boolean {
   return storageClasses[value[34]!] === 'REDUCED_REDUNDANCY'
 }

@@ -88,8 +88,15 @@ export const StoredHealJob = Type.Object({
   /**
    * Records that it has not healed and that neither they nor a dry run's `damaged` count as lacking a shard: it could not check them, or the set
    * does not have their blob any more. `keys` (base64) of the first, and the number of further ones. Absent in jobs of earlier releases.
+   * `digests`: of what was stored at these keys, in their order; empty if that could not be read.
    */
-  left: Type.Optional(Type.Object({ keys: Type.Array(Type.String()), more: Type.Integer() })),
+  left: Type.Optional(
+    Type.Object({
+      keys: Type.Array(Type.String()),
+      digests: Type.Optional(Type.Array(Type.String())),
+      more: Type.Integer(),
+    }),
+  ),
 })
 export type StoredHealJob = Static<typeof StoredHealJob>
 

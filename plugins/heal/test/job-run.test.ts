@@ -1,23 +1,36 @@
 /** What a job says that it has left: records that it could neither check nor mark, each once. */
 import type { RedundantStorage } from 'svc/plugins/erasure/api'
-import { recordRanges } from 'svc/plugins/objects/api'
+import { noTags, recordRanges } from 'svc/plugins/objects/api'
 import t from 'tap'
+import { encodeDeleteMarker, stampVersion, withTags } from '../../objects/record.ts'
 import type { HealRequest } from '../admin/heal-schema.ts'
 import { type JobRunOptions, newJob, runJob } from '../job-run.ts'
+import { addLeft, countLeft } from '../left-records.ts'
 
 const [[start]] = recordRanges('photos', '') as [[Buffer, Buffer]]
 const keyOf = (name: string) => Buffer.concat([start, Buffer.from(`${name}\0`)])
 const lost = { before: ['ok'], after: ['ok'], isReadable: false, error: undefined, dataBytes: 1 }
 
+/** The record of an object without blobs, as the commit of this number stores it. */
+function versionOf(sequence: number, tags: ReadonlyMap<string, string> = noTags): Buffer {
+  const version = Buffer.from(withTags(encodeDeleteMarker(), tags))
+  stampVersion(version, { nowMs: 0, sequence }, false, false)
+  return version
+}
+
+/** A storage in which this value is at every key. */
+const holding = (value: Buffer | undefined) => ({ get: () => value && { value, body: undefined } })
+
 interface Given {
   readonly names: readonly string[]
   readonly heal?: () => Promise<unknown>
+  readonly value?: Buffer
   readonly removeLostVersion?: () => Promise<string>
   readonly tellLostVersion?: () => Promise<void>
 }
 
 /** A job over objects of the bucket `photos`, which are all lost, unless it cannot check them. */
-async function run(request: HealRequest, { names, heal, removeLostVersion, tellLostVersion }: Given) {
+async function run(request: HealRequest, { names, heal, value, removeLostVersion, tellLostVersion }: Given) {
   const keys = names.map(keyOf)
   const redundant = {
     canWrite: true,
@@ -31,7 +44,7 @@ async function run(request: HealRequest, { names, heal, removeLostVersion, tellL
   await runJob(job, {
     redundant,
     objects: objects as unknown as JobRunOptions['objects'],
-    storage: { get: () => ({ value: Buffer.alloc(100), body: undefined }) },
+    storage: holding(value ?? versionOf(1)),
     origin: undefined as never,
     signal: new AbortController().signal,
     now: () => 0,
@@ -57,9 +70,29 @@ t.test('what is deleted is not left, and what could not be deleted is left once'
   const deleted = await run({ remove: true }, { names, removeLostVersion: async () => 'deleted' })
   t.match(deleted, { dangling: 203, removed: 203, left: { keys: [], more: 0 } })
   const kept = await run({ remove: true }, { names: ['a'], removeLostVersion: async () => 'kept' })
-  t.same(kept.left, { keys: [base64('a')], more: 0 })
+  t.match(kept.left, { keys: [base64('a')], more: 0 })
   for (const given of [{ removeLostVersion: fails }, { tellLostVersion: fails }]) {
     const job = await run({ remove: true }, { names: ['a'], ...given })
-    t.same(job.left, { keys: [base64('a')], more: 0 })
+    t.match(job.left, { keys: [base64('a')], more: 0 })
   }
+})
+
+t.test('what is left counts while its data are those that the job has seen', async t => {
+  const left = await run({}, { names: ['a'], value: versionOf(7) })
+  t.equal(await countLeft(left, holding(versionOf(7))), 1)
+  t.equal(await countLeft(left, holding(versionOf(7, new Map([['color', 'red']])))), 1, 'also with other tags')
+  t.equal(await countLeft(left, holding(versionOf(8))), 0, 'uploaded again')
+  t.equal(await countLeft(left, holding(undefined)), 0)
+  const { digests, ...older } = left.left!
+  t.equal(digests?.length, 1)
+  t.equal(await countLeft({ ...left, left: older }, holding(versionOf(8))), 1, 'of a job that did not keep it')
+})
+
+t.test('a record that is none of an object counts while its value is the same', async t => {
+  const key = Buffer.from([0xff, 0x01]).toString('base64')
+  const job = newJob('1', {}, 'here', 0)
+  addLeft(job, Buffer.from(key, 'base64'), Buffer.from('one'))
+  t.match(job.left?.keys, [key])
+  t.equal(await countLeft(job, holding(Buffer.from('one'))), 1)
+  t.equal(await countLeft(job, holding(Buffer.from('two'))), 0)
 })
