@@ -5,7 +5,7 @@
  * | State | Next |
  * |---|---|
  * | running | all records visited: completed; canceled; it cannot go on, or the server ends: failed |
- * | completed, failed, canceled | listed for an hour, then deleted |
+ * | completed, failed, canceled | listed for an hour, then deleted; later, when another job has checked what it has found or left (`superseded.ts`) |
  */
 import { hostname } from 'node:os'
 import type { Logger, Ports } from 'svc/kernel'
@@ -18,11 +18,12 @@ import type { Collection, StoreService } from 'svc/plugins/store/api'
 import { type HealJob, type HealRequest, StoredHealJob } from './admin/heal-schema.ts'
 import { healErrors } from './errors.ts'
 import { newJob, runJob } from './job-run.ts'
+import { stillNeeded } from './superseded.ts'
 
 const runningMax = 4
 const savedEveryMs = 5000
 const listedMs = 3_600_000
-/** Most jobs that are stored; beyond it the oldest that have ended are deleted. */
+/** Most jobs that are stored; beyond it the oldest that have ended are deleted, those that are still needed last. */
 const jobsMax = 200
 
 export interface HealJobs {
@@ -88,12 +89,21 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     job.updatedAt = job.finishedAt!
   }
 
+  /** Newest first. `kept`: jobs that have not ended, whose time is not over, or that are still needed. */
+  const look = (nowMs: number) => {
+    const all = [...jobs.values()].sort((a, b) => compare(b, a))
+    const isOld = ({ finishedAt }: HealJob) => finishedAt !== undefined && nowMs - Date.parse(finishedAt) > listedMs
+    const needed = stillNeeded(all, isOld)
+    return { all, needed, kept: all.filter(job => !isOld(job) || needed.has(job)) }
+  }
+
   const deleteOld = async (nowMs: number) => {
-    const ended = [...jobs.values()].filter(({ finished }) => finished)
-    const isOld = ({ finishedAt = '' }: HealJob) => nowMs - Date.parse(finishedAt) > listedMs
-    const surplus = Math.max(0, jobs.size - jobsMax)
-    for (const [index, job] of ended.entries()) {
-      if (index >= surplus && !isOld(job)) continue
+    const { all, needed, kept } = look(nowMs)
+    const ended = all.filter(({ finished }) => finished).reverse()
+    const surplus = [...ended.filter(job => !needed.has(job)), ...ended.filter(job => needed.has(job))]
+    const deleted = new Set(surplus.slice(0, Math.max(0, jobs.size - jobsMax)))
+    for (const job of ended) {
+      if (!deleted.has(job) && kept.includes(job)) continue
       jobs.delete(job.id)
       await documents
         .delete(job.id)
@@ -157,12 +167,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
       running.set(job.id, { abort, ended })
       return { job: structuredClone(job), isNew: true }
     },
-    list() {
-      const nowMs = clock.now()
-      const isListed = ({ finishedAt }: HealJob) =>
-        finishedAt === undefined || nowMs - Date.parse(finishedAt) <= listedMs
-      return [...jobs.values()].filter(isListed).sort((a, b) => (compare(b, a) > 0 ? 1 : -1))
-    },
+    list: () => look(clock.now()).kept,
     get: find,
     async cancel(id) {
       const job = find(id)

@@ -5,11 +5,11 @@
 import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import { type SetSummary, type StorageService, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
-import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
 import type { HealJobs } from './jobs.ts'
 import { countLeft } from './left-records.ts'
+import { foundByDryRun, notSuperseded } from './superseded.ts'
 
 export interface RedundancyReadingOptions {
   readonly redundancy: RedundancyService
@@ -44,8 +44,7 @@ export async function readRedundancy({
     failingRecords: sum('failingRecords'),
   }
   const missing = shortfalls(open, summaries, total)
-  const all = jobs.list()
-  const valid = all.filter((job, index) => !all.slice(0, index).some(later => supersedes(later, job)))
+  const valid = notSuperseded(jobs.list())
   const found = Math.max(0, ...valid.map(foundByDryRun))
   const left = Math.max(0, ...(await Promise.all(valid.map(job => countLeft(job, storage)))))
   if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
@@ -81,37 +80,6 @@ function amountsOf({ total, below }: RedundancyReading, failingCount: number) {
     // What failed is remembered for some time, also of a record that has been written again since.
     failingRecords: Math.min(failingCount, below.records),
   }
-}
-
-/** Records that a dry run has found damaged. */
-const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.dryRun === true ? damaged : 0)
-
-/**
- * Whether a later job takes the place of an earlier one: it has checked at least the same records, at least as deeply, on all drives that the
- * earlier one could read. A dry run has counted what is damaged now. Another one has marked in the records what it could not heal, so that it
- * counts until it is healed or gone. What neither could check is in `left`.
- */
-function supersedes(later: StoredHealJob, earlier: StoredHealJob): boolean {
-  const { state, request: wide, failed, dangling, removed, left } = later
-  const { request } = earlier
-  const isKnownWhatIsLeft = left !== undefined || (failed === 0 && (wide.dryRun === true || dangling === removed))
-  const isAsClose = wide.deep === true || request.deep !== true
-  const isAsWide =
-    wide.bucket === undefined
-      ? wide.recursive === true || request.bucket === undefined
-      : wide.bucket === request.bucket &&
-        (request.prefix ?? '').startsWith(wide.prefix ?? '') &&
-        (wide.recursive === true || (request.recursive !== true && (wide.prefix ?? '') === (request.prefix ?? '')))
-  return state === 'completed' && isKnownWhatIsLeft && isAsClose && isAsWide && hasReadDrivesOf(later, earlier)
-}
-
-type JobDrive = StoredHealJob['drives'][number]
-
-function hasReadDrivesOf(later: StoredHealJob, earlier: StoredHealJob): boolean {
-  const isRead = ({ state, offline }: JobDrive) => state === 'online' && offline === 0
-  const placeOf = ({ pool, set, disk }: JobDrive) => `${pool} ${set} ${disk}`
-  const read = new Set(later.drives.filter(isRead).map(placeOf))
-  return earlier.drives.filter(isRead).every(drive => read.has(placeOf(drive)))
 }
 
 function shortfalls(

@@ -15,7 +15,8 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/heal',
   tag: 'server',
-  summary: 'Lists heal jobs, newest first; those that have ended for an hour.',
+  summary:
+    'Lists heal jobs, newest first; ended ones for an hour, or until another has checked what they have found or left.',
   authorize: ['admin:Heal'],
   query: Type.Object(pageParameters),
   response: pageOf(HealJob),

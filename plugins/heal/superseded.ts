@@ -1,0 +1,58 @@
+/** Which jobs still say something about what is missing: those whose place no later job has taken. */
+import type { StoredHealJob } from './admin/heal-schema.ts'
+
+/** Records that a dry run has found damaged. */
+export const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.dryRun === true ? damaged : 0)
+
+/** Whether it has found or left something that is counted nowhere else. */
+const hasFindings = (job: StoredHealJob): boolean =>
+  foundByDryRun(job) > 0 || (job.left !== undefined && job.left.keys.length + job.left.more > 0)
+
+/** `jobs`: newest first. */
+export function notSuperseded(jobs: readonly StoredHealJob[]): readonly StoredHealJob[] {
+  return jobs.filter((job, index) => !jobs.slice(0, index).some(later => supersedes(later, job)))
+}
+
+/**
+ * Those of these jobs, newest first, that must stay after their time: what they have found or left still counts, or would count again without
+ * them, because a job whose place they have taken is not old yet.
+ */
+export function stillNeeded(
+  jobs: readonly StoredHealJob[],
+  isOld: (job: StoredHealJob) => boolean,
+): ReadonlySet<StoredHealJob> {
+  const needed = new Set(notSuperseded(jobs).filter(hasFindings))
+  for (const [index, job] of jobs.entries()) {
+    const isHolding = (earlier: StoredHealJob) => hasFindings(earlier) && !isOld(earlier) && supersedes(job, earlier)
+    if (jobs.slice(index + 1).some(isHolding)) needed.add(job)
+  }
+  return needed
+}
+
+/**
+ * Whether a later job takes the place of an earlier one: it has checked at least the same records, at least as deeply, on all drives that the
+ * earlier one could read. A dry run has counted what is damaged now. Another one has marked in the records what it could not heal, so that it
+ * counts until it is healed or gone. What neither could check is in `left`.
+ */
+function supersedes(later: StoredHealJob, earlier: StoredHealJob): boolean {
+  const { state, request: wide, failed, dangling, removed, left } = later
+  const { request } = earlier
+  const isKnownWhatIsLeft = left !== undefined || (failed === 0 && (wide.dryRun === true || dangling === removed))
+  const isAsClose = wide.deep === true || request.deep !== true
+  const isAsWide =
+    wide.bucket === undefined
+      ? wide.recursive === true || request.bucket === undefined
+      : wide.bucket === request.bucket &&
+        (request.prefix ?? '').startsWith(wide.prefix ?? '') &&
+        (wide.recursive === true || (request.recursive !== true && (wide.prefix ?? '') === (request.prefix ?? '')))
+  return state === 'completed' && isKnownWhatIsLeft && isAsClose && isAsWide && hasReadDrivesOf(later, earlier)
+}
+
+type JobDrive = StoredHealJob['drives'][number]
+
+function hasReadDrivesOf(later: StoredHealJob, earlier: StoredHealJob): boolean {
+  const isRead = ({ state, offline }: JobDrive) => state === 'online' && offline === 0
+  const placeOf = ({ pool, set, disk }: JobDrive) => `${pool} ${set} ${disk}`
+  const read = new Set(later.drives.filter(isRead).map(placeOf))
+  return earlier.drives.filter(isRead).every(drive => read.has(placeOf(drive)))
+}
