@@ -111,13 +111,17 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return served
   }
 
-  /** The domains that get the certificate now, and would get none that is for them and in force with the successor, if any, in its place. */
+  /**
+   * The domains that get the certificate now, and would get none that is for them and in force with the successor, if any, in its place.
+   * Those that get it though it has expired have nothing to lose.
+   */
   async function lostBy(id: string, successor?: CertificateDocument): Promise<readonly string[]> {
     const served = (await readServed()).get(id) ?? []
     const find = await table.withReplaced(id, successor)
     const lost: string[] = []
     for (const domain of served) {
       const host = hostOf(domain)
+      if ((await table.find(host))?.isExpired === true) continue
       const found = await find(host)
       const isServed = found !== undefined && !found.isExpired
       if (!isServed && !tls.certificates().some(own => isFor(own, host))) lost.push(domain)

@@ -259,6 +259,15 @@ t.test('served by matching alone: the names keep a certificate, unless it is for
   t.equal(await find('a.x.test'), undefined)
 })
 
+t.test('one that has expired goes without force: its names have nothing to lose', async t => {
+  await call('POST', '/certificates', uploadOf('old', authority.issue(['a.x.test', '*.x.test'], { days: 100 })))
+  t.match((await call('DELETE', '/certificates/old')).json, { code: 'certificate_served' })
+  aheadMs += 200 * dayMs
+  t.match((await call('GET', '/certificates/old')).json, { state: 'expired', servedFor: ['a.x.test', '*.x.test'] })
+  t.equal((await call('DELETE', '/certificates/old')).status, 204)
+  aheadMs -= 200 * dayMs
+})
+
 t.test('of two certificates that stand in for each other, one stays where both are deleted at once', async t => {
   const ids = ['left', 'right']
   for (const id of ids) {
