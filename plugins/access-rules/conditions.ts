@@ -88,7 +88,7 @@ function valueMatches(
   if (facts === undefined) return undefined
   // A name may be that of a property that every object has.
   const value = Object.hasOwn(facts.headers, name) ? facts.headers[name] : undefined
-  if (value === undefined) return false
+  if (value === undefined) return facts.hasUnknownHeaders === true ? undefined : false
   const text = typeof value === 'string' ? value : value.join(', ')
   if (text.length > valueCharsMax) return undefined
   const changed = change(text)

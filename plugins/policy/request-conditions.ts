@@ -27,6 +27,8 @@ export interface RequestFacts {
   readonly timeMs: number
   /** Lower-case names, as in Node.js. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** True where the request may have headers beside `headers`, as in a simulation. */
+  readonly hasUnknownHeaders?: boolean
   /** Decoded parameters. */
   readonly query?: ReadonlyMap<string, string>
   /** The version that the request is about, from any part of the request. */

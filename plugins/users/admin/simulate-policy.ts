@@ -225,6 +225,7 @@ function conditionsOf(
     secure: secureTransport ?? secure,
     timeMs,
     headers: { ...(referer !== undefined && { referer }) },
+    hasUnknownHeaders: true,
     signature: 'header',
     signatureVersion: 'AWS4-HMAC-SHA256',
   })

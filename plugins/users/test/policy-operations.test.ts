@@ -124,6 +124,12 @@ t.test('access rules know the address, the time and TLS of what is simulated', a
   t.equal(await decide({ notSourceIp: ['192.0.2.7'] }), true)
   t.equal(await decide({ secureTransport: true }), true)
   t.equal(await decide({ secureTransport: true }, { secureTransport: true }), false)
+  t.equal(await decide({ headers: { 'x-from': 'elsewhere' } }), false, 'it may have the header')
+  const referer = ['https://elsewhere.test/*']
+  t.equal(await decide({ referer }), false)
+  const from = (url: string) => ({ conditions: { 'aws:Referer': [url] } })
+  t.equal(await decide({ referer }, from('https://here.test/')), true)
+  t.equal(await decide({ referer }, from('https://elsewhere.test/a')), false)
   await signed({ method: 'PUT', path, body: { rules: [] } })
 })
 
