@@ -131,14 +131,10 @@ export function createChallenges({ store, documents, clock, dns }: ChallengesOpt
 
     alpn: {
       isPending() {
-        try {
-          const found = pending.get(alpnPending)
-          if (!(found instanceof Promise)) return found !== undefined && found.value.untilMs > clock.now()
-          found.catch(() => {})
-        } catch {
-          // The storage is not open yet, or not any more.
-        }
-        // Not known without waiting, or not at all: reading the first message of a connection in vain costs little.
+        const found = pending.get(alpnPending)
+        if (!(found instanceof Promise)) return found !== undefined && found.value.untilMs > clock.now()
+        found.catch(() => {})
+        // Not known without waiting: reading the first message of a connection in vain costs little.
         return true
       },
       async find(name) {

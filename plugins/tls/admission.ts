@@ -100,7 +100,7 @@ export function createAdmission({ challenges, hasOwn, names, clock, log }: Admis
   }
 }
 
-/** A connection is no reason for the thread to end. */
+/** Not known before the storage is open, or when it has closed: a connection is no reason for the thread to end. */
 function mayBePending(challenge: TlsChallenge): boolean {
   try {
     return challenge.isPending()

@@ -45,7 +45,7 @@ export interface TlsSource {
 }
 
 export interface TlsChallenge {
-  /** False only where no challenge waits to be asked for, as of the last acknowledged change of any thread. Asked at each connection, from the start of the listeners on: before other plugins have started. */
+  /** False only where no challenge waits to be asked for, as of the last acknowledged change of any thread. Asked at each connection, from the start of the listeners on: before other plugins have started. Where it throws, one may wait. */
   isPending(): boolean
   /** The certificate with the key authorization for the name (RFC 8737, 3). */
   find(serverName: string): MaybePromise<Pick<NamedCertificate, 'certificate' | 'key'> | undefined>
