@@ -71,6 +71,8 @@ export type ConditionFacts = Partial<
 /** The resource of required actions. */
 export interface ActionTarget {
   readonly bucket?: string
+  /** Whether the request itself names the bucket: only then a refusal does. Default: whether it is that of the path, or from `authorizeRequest`. */
+  readonly isBucketNamed?: boolean
   readonly key?: string
   /** For conditions on the tags of the object, if the version is not that of the parameter `versionId`. */
   readonly versionId?: string

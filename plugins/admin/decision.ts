@@ -22,7 +22,7 @@ export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInP
   /** Parameters as texts; set after the first question. */
   query: ReadonlyMap<string, string> | undefined
   /** `access_denied`; the audit record names the rule of the bucket that denied it, the answer does not. */
-  denied(action: string, bucket?: string, key?: string, facts?: ConditionFacts): Error
+  denied(action: string, target: ActionTarget): Error
   /** Tags for the audit record of a request that a rule of the bucket denied. */
   denialTags(
     action: string,
@@ -36,7 +36,13 @@ export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInP
 
 const tagConditions = 's3:existingobjecttag/'
 
-export function createDecision(services: DecisionServices, exchange: Exchange, caller: Caller): Decision {
+/** `pathBucket`: the bucket in the path, if any. */
+export function createDecision(
+  services: DecisionServices,
+  exchange: Exchange,
+  caller: Caller,
+  pathBucket?: string,
+): Decision {
   const { policy, objects, clock } = services
   const { identity, signature } = caller
   const isRoot = identity?.isRoot === true
@@ -87,11 +93,12 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
     requireAll(actions, asked)
   }
 
-  function requireAll(actions: RequiredActions, { bucket, key, facts }: ActionTarget): void {
+  function requireAll(actions: RequiredActions, target: ActionTarget): void {
+    const { bucket, key, facts } = target
     for (const needed of actions) {
       const alternatives = typeof needed === 'string' ? [needed] : needed
       if (alternatives.some(action => decision.isAllowed(action, bucket, key, facts))) continue
-      throw decision.denied(alternatives[0]!, bucket, key, facts)
+      throw decision.denied(alternatives[0]!, target)
     }
   }
 
@@ -106,9 +113,10 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       return policy.isAllowed(asked)
     },
     denialTags: (action, bucket, key, facts) => policy.denialTags(question(action, bucket, key, facts)),
-    denied: (action, bucket, key, facts) => {
-      // The caller may have the right for other buckets.
-      const where = bucket ? ` for the bucket ${bucket}` : ''
+    denied: (action, { bucket, key, facts, isBucketNamed = bucket === pathBucket }) => {
+      // The caller may have the right for other buckets, and must not learn of buckets from what uses them.
+      const named = isBucketNamed ? `the bucket ${bucket}` : 'each bucket that this concerns'
+      const where = bucket ? ` for ${named}` : ''
       return adminErrors.access_denied(`You may not do this: it needs the right ${action}${where}.`, {
         tags: decision.denialTags(action, bucket, key, facts),
       })

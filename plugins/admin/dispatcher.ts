@@ -169,7 +169,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     const { identity } = caller
     if (identity !== undefined) await spendToken('admin_user', identity.userName ?? identity.accessKey)
     requireOwnPage(operation, exchange, caller, options)
-    const may = createDecision(options, exchange, caller)
+    const may = createDecision(options, exchange, caller, params.bucket)
     if (operation.authorizeRequest === undefined) await may.require(actionsOf(operation), { bucket: params.bucket })
     if (operation.plannedBy !== undefined) await operation.handle({} as AdminRequest)
 
@@ -223,7 +223,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       },
       isAllowedInPart: may.isAllowedInPart,
       requireAllowed(action, bucket, key, facts) {
-        if (!isAllowed(action, bucket, key, facts)) throw may.denied(action, bucket, key, facts)
+        if (!isAllowed(action, bucket, key, facts)) throw may.denied(action, { bucket, key, facts })
       },
       authorize: grants?.authorize ?? may.require,
       normalizeKey: options.normalizeKey,
@@ -234,7 +234,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       const { actions: needed, bucket = params.bucket, ...more } = operation.authorizeRequest(asked)
       if (bucket !== undefined) request.facts = { ...request.facts, bucket }
       actions = needed
-      target = { bucket, ...more }
+      target = { bucket, isBucketNamed: true, ...more }
       await may.require(actions, target)
     }
     if (operation.events !== undefined) {

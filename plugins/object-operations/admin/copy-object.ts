@@ -123,7 +123,13 @@ async function requireActions(request: Request): Promise<void> {
   const { bucket: sourceBucket, key: sourceKey, versionId } = from
   const { actions, facts, copySource } = factsOfCopy(request)
   const read = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-  const source = { bucket: sourceBucket, key: sourceKey, versionId, facts: { versionId, copySource } }
+  const source = {
+    bucket: sourceBucket,
+    isBucketNamed: true,
+    key: sourceKey,
+    versionId,
+    facts: { versionId, copySource },
+  }
   await request.authorize([read, ...(request.body.move ? ['s3:DeleteObject'] : [])], source)
   await request.authorize(['s3:PutObject', ...actions], {
     bucket,

@@ -128,6 +128,7 @@ t.test('the description of an object, depending on permissions', async t => {
   t.same([seen.isLatest, seen.tags, seen.versions], [true, undefined, undefined])
   t.equal(outcome(await stat(`key=public/1&versionId=${first}`, guest)), '403 access_denied')
   t.equal(outcome(await stat('key=a', guest)), '403 access_denied')
+  t.match((await stat('key=a', guest)).json.detail, /s3:GetObject for the bucket photos\.$/, 'the request names it')
   t.equal(outcome(await stat('key=none')), '404 object_not_found')
   t.equal(outcome(await stat(`key=a&versionId=${'0'.repeat(14)}`)), '404 version_not_found')
   await put('gone')

@@ -223,7 +223,7 @@ t.test('documents of distributions', async t => {
     t.equal((await create({ id: 'below', aliases: ['x.photos.test'] }, as('ada'))).status, 201)
     t.match((await call('GET', '/distributions/photos', undefined, as('bob'))).json, {
       code: 'access_denied',
-      detail: 'You may not do this: it needs the right admin:ManageDistributions for the bucket photos.',
+      detail: 'You may not do this: it needs the right admin:ManageDistributions for each bucket that this concerns.',
     })
     t.equal((await call('DELETE', '/distributions/photos', undefined, as('bob'))).status, 403)
     const listed = (await call('GET', '/distributions', undefined, as('bob'))).json.items

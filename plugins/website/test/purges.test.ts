@@ -164,8 +164,11 @@ t.test('purges', async t => {
     await users.putPolicy('purges', { Version: '2012-10-17', Statement })
     await users.createUser({ accessKey: 'purger', secretKey: 'a-secret-of-purger', policyNames: ['purges'] })
     const purger = server.signedBy('purger', 'a-secret-of-purger')
-    const status = async (body: object) =>
-      (await purger({ method: 'POST', path: '/api/v1/cache/invalidations', body: { ...body, dryRun: true } })).status
+    const answerTo = (body: object) =>
+      purger({ method: 'POST', path: '/api/v1/cache/invalidations', body: { ...body, dryRun: true } })
+    const status = async (body: object) => (await answerTo(body)).status
+    const { detail } = (await answerTo({ all: true })).json
+    t.equal(detail, `You may not do this: it needs the right ${action} for each bucket that this concerns.`)
     for (const denied of [
       { domain: 'secd.test', all: true },
       { domain: 'a.secret.test' },
