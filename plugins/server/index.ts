@@ -12,18 +12,21 @@ import { ServerConfig } from './config.ts'
 import init from './init.ts'
 import { followLoggerSettings } from './logger-settings.ts'
 import { declareRegion } from './region-settings.ts'
+import { createRestarts } from './restarts.ts'
 
 const server = definePlugin({
   name: 'server',
   description: 'Information about the server, restart and stop, and `svc init`.',
   requires: ['kernel', 'http', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
   optional: ['heal', 'kms', 'tracing'],
+  internal: ['restarts'],
   contributes: { 'admin.operation': [getServerInfo, listPlugins, restartService, stopService] },
   config: ServerConfig,
-  setup({ config, services, log }) {
+  setup({ config, services, ports, log }) {
     const { heal = noHeal, kms = noKms, tracing = noTracing, settings, authSigv4 } = services
     declareRegion(settings, authSigv4)
-    return { internal: { heal, kms, tracing }, ...followLoggerSettings({ ...services, config, log }) }
+    const restarts = createRestarts({ kernel: services.kernel, clock: ports.clock, log })
+    return { internal: { heal, kms, tracing, restarts }, ...followLoggerSettings({ ...services, config, log }) }
   },
 })
 

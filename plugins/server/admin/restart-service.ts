@@ -2,11 +2,10 @@ import { hostname } from 'node:os'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { serverErrors } from '../errors.ts'
+import type {} from '../restarts.ts'
 import { NodeList, requireKnownNodes } from './node-list.ts'
 
 const delaySecondsMax = 300
-
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
 export default defineAdminOperation({
   id: 'restartService',
@@ -34,22 +33,16 @@ export default defineAdminOperation({
   response: NodeList,
   isJob: true,
   errors: ['not_implemented', 'start_would_fail'],
-  uses: ['kernel', 'ports'],
-  async handle({ body: { nodes, delaySeconds = 0, force = false }, identity }, { kernel, ports: { clock } }) {
+  uses: ['kernel', 'restarts'],
+  async handle({ body: { nodes, delaySeconds = 0, force = false }, identity }, { kernel, restarts }) {
     requireKnownNodes(nodes)
     if (!kernel.canRestart) {
       throw adminErrors.not_implemented('On this system a process cannot restart itself: stop it, and start it again.')
     }
-    const problems = force ? [] : await kernel.inspectRestart()
-    if (problems.length > 0) {
-      throw serverErrors.start_would_fail(
-        `The server would end, and not start again: ${problems.map(withoutStop).join('; ')}.`,
-      )
-    }
+    const refusal = force ? undefined : await restarts.refusal()
+    if (refusal !== undefined) throw serverErrors.start_would_fail(refusal)
     // Draining waits for answers under way, and this one is.
-    const restart = () => kernel.requestRestart(`restartService, asked for by ${identity?.accessKey}`)
-    if (delaySeconds === 0) restart()
-    else clock.after(delaySeconds * 1000, restart)
+    restarts.request(`restartService, asked for by ${identity?.accessKey}`, { delayMs: delaySeconds * 1000, force })
     return { nodes: [hostname()] }
   },
 })

@@ -5,6 +5,8 @@ import { request } from 'node:http'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { definePlugin } from 'svc/kernel'
 import { startAdmin } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import { createFakeClock } from 'svc/testing'
@@ -142,4 +144,30 @@ t.test('restarting is asked for once, later on request, and by authorized caller
   t.same(asked, [['restartService, asked for by admin', true]])
   t.equal((await restart()).status, 202)
   t.equal(asked.length, 1)
+})
+
+t.test('what would refuse the start is looked at when the restart begins, too', async t => {
+  const clock = createFakeClock(Date.now())
+  const asked: string[] = []
+  let problems: string[] = []
+  const changing = definePlugin({
+    name: 'changing',
+    setup: () => ({ inspectRestart: () => ({ problems }) }),
+  })
+  const onStopRequest = (reason: string) => void asked.push(reason)
+  const server = await startAdmin({ ports: { clock }, onStopRequest, plugins: [changing] })
+  t.teardown(server.stop)
+  const lines: string[] = []
+  t.teardown(server.kernel.services.kernel.watchLog(line => lines.push(line)))
+  const restart = async (body: object) =>
+    (await server.signed({ method: 'POST', path: '/api/v1/service/restart', body })).status
+  t.equal(await restart({ delaySeconds: 60 }), 202)
+  problems = ['it is gone.']
+  t.equal(await restart({ delaySeconds: 60 }), 409)
+  await clock.advance(60_000)
+  while (!lines.some(line => line.includes('and not start again: changing: it is gone'))) await delay(10)
+  t.same(asked, [])
+  t.equal(await restart({ delaySeconds: 60, force: true }), 202)
+  await clock.advance(60_000)
+  t.same(asked, ['restartService, asked for by admin'])
 })
