@@ -2,10 +2,10 @@
 import type { RedundantStorage } from 'svc/plugins/erasure/api'
 import { noTags, recordRanges } from 'svc/plugins/objects/api'
 import t from 'tap'
-import { encodeDeleteMarker, stampVersion, withTags } from '../../objects/record.ts'
-import type { HealRequest } from '../admin/heal-schema.ts'
-import { type JobRunOptions, newJob, runJob } from '../job-run.ts'
-import { addLeft, countLeft } from '../left-records.ts'
+import type { HealRequest } from '../../plugins/heal/admin/heal-schema.ts'
+import { type JobRunOptions, newJob, runJob } from '../../plugins/heal/job-run.ts'
+import { addLeft, countLeft } from '../../plugins/heal/left-records.ts'
+import { encodeDeleteMarker, stampVersion, withTags } from '../../plugins/objects/record.ts'
 
 const [[start]] = recordRanges('photos', '') as [[Buffer, Buffer]]
 const keyOf = (name: string) => Buffer.concat([start, Buffer.from(`${name}\0`)])
