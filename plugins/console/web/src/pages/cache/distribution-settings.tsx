@@ -131,7 +131,8 @@ function Behaviors({ form, distribution }: PartProps) {
   const choose = (path: string, pattern: string) => {
     form.setFieldValue(`${path}.pathPattern.pattern`, pattern)
     const known = patterns.find(each => sameKey(each.pattern) === sameKey(pattern))
-    if (known !== undefined) form.setFieldValue(`${path}.pathPattern`, known)
+    // What is typed keeps its form of Unicode: to the server another may name something else.
+    if (known !== undefined) form.setFieldValue(`${path}.pathPattern`, { ...known, pattern })
   }
   return (
     <Levels

@@ -57,8 +57,10 @@ interface Element {
 
 const nothingShown: Element = { of: everything, level: shownNever, unknown: '', index: '' }
 
+/** Names in two forms of Unicode are the same to one server and not to another: asked about is what either opens. */
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
-  return openedIn(inKeyForm(draft), inKeyForm(stored))
+  const inOneForm = openedIn(inKeyForm(draft), inKeyForm(stored))
+  return inOneForm.length > 0 ? inOneForm : openedIn(draft, stored)
 }
 
 function openedIn(draft: Published, stored: Published): OpenEffect[] {
@@ -101,7 +103,7 @@ function openedIn(draft: Published, stored: Published): OpenEffect[] {
   ]
 }
 
-/** With all that is compared with paths in one form of Unicode, in which the server compares them (SVC_KEY_NORMALIZATION). */
+/** With all that is compared with paths in one form of Unicode, in which the server compares them unless SVC_KEY_NORMALIZATION says `none`. */
 function inKeyForm(published: Published): Published {
   const { origin, defaultBehavior, behaviors, errorPages } = published
   const shown = ({ spaFallback, indexDocument }: Shown): Shown => ({
