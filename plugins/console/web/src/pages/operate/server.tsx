@@ -60,7 +60,7 @@ function factsOf(
     [words.tls, tls.enabled ? words.tlsOn(tls.minVersion) : words.tlsOff(securePortsOf(nodes))],
     ...tls.certificates.map(({ name, domains, notAfter }): [string, string] => [
       words.certificate(name),
-      words.until(domains.join(', '), formatDate(notAfter)),
+      words.until(domains.join(', '), notAfter && formatDate(notAfter)),
     ]),
     [words.encryption, kms.configured ? kms.backend : words.noEncryption],
     [words.telemetry, telemetry.enabled ? telemetry.endpoint : words.telemetryOff],

@@ -114,7 +114,9 @@ function certificateFindings({ certificates, refusal }: ServerInfo['tls']): stri
   const ending = certificates.filter(({ daysLeft }) => daysLeft < certificateDays)
   return [
     ...(refusal === '' ? [] : [texts.server.refused(refusal)]),
-    ...ending.map(({ name, daysLeft, notAfter }) => texts.server.ends(name, daysLeft, formatDate(notAfter))),
+    ...ending.map(({ name, daysLeft, notAfter }) =>
+      texts.server.ends(name, daysLeft, notAfter && formatDate(notAfter)),
+    ),
   ]
 }
 

@@ -19,11 +19,15 @@ export const server = {
   certificate: (name: string) => `Certificate ${name}`,
   refused: (why: string) =>
     `The new certificate in SVC_CERTS_DIR is refused, and the old one stays in use: ${why}. A restart would end the server until this is mended.`,
+  /** `date`: empty where the certificate says none. */
   ends: (name: string, days: number, date: string) =>
-    days < 0
-      ? `The certificate ${name} of this server expired on ${date}: programs and browsers refuse to connect.`
-      : `The certificate ${name} of this server expires soon, on ${date}, in ${days === 0 ? 'less than a day' : counted(days, 'day')}.`,
-  until: (domains: string, date: string) => `${domains}, until ${date}`,
+    date === ''
+      ? `The end of the certificate ${name} of this server is not a date: programs and browsers refuse to connect.`
+      : days < 0
+        ? `The certificate ${name} of this server expired on ${date}: programs and browsers refuse to connect.`
+        : `The certificate ${name} of this server expires soon, on ${date}, in ${days === 0 ? 'less than a day' : counted(days, 'day')}.`,
+  until: (domains: string, date: string) =>
+    `${domains}, ${date === '' ? 'with an end that is not a date' : `until ${date}`}`,
   encryption: 'Encryption keys',
   noEncryption: 'not configured',
   telemetry: 'Traces go to',
