@@ -31,7 +31,7 @@ export function Power({ startedAt }: { startedAt: string }) {
   if (!may.restart && !may.stop) return null
   const restart = async () => {
     try {
-      await call('restartService', { body: {} })
+      await ending(() => call('restartService', { body: {} }))
     } catch (error) {
       if (!(error instanceof Problem && error.code === 'start_would_fail')) throw error
       const isWanted = await ask({
@@ -45,23 +45,13 @@ export function Power({ startedAt }: { startedAt: string }) {
         ),
       })
       if (!isWanted) return 'declined'
-      await call('restartService', { body: { force: true } })
+      await ending(() => call('restartService', { body: { force: true } }))
     }
     return undefined
   }
   const end = async (way: Way) => {
-    // Known before: the answer may come from the next server, where the browser has sent it again.
-    sessionEnd.reason = 'restarted'
-    try {
-      const outcome = way === 'restart' ? await restart() : await call('stopService', { body: {} })
-      if (outcome === 'declined') {
-        sessionEnd.reason = undefined
-        return outcome
-      }
-    } catch (error) {
-      if (!(error instanceof Problem && error.status === 401)) sessionEnd.reason = undefined
-      throw error
-    }
+    const outcome = way === 'restart' ? await restart() : await ending(() => call('stopService', { body: {} }))
+    if (outcome === 'declined') return outcome
     setEnded({ way, startedAt })
     return undefined
   }
@@ -103,6 +93,18 @@ export function Power({ startedAt }: { startedAt: string }) {
       {ended !== undefined && <Waiting {...ended} />}
     </Section>
   )
+}
+
+/** A call that ends the server, and the session with it. */
+async function ending(send: () => Promise<unknown>): Promise<undefined> {
+  // Known before: the answer may come from the next server, where the browser has sent it again.
+  sessionEnd.reason = 'restarted'
+  try {
+    await send()
+  } catch (error) {
+    if (!(error instanceof Problem && error.status === 401)) sessionEnd.reason = undefined
+    throw error
+  }
 }
 
 /** Sessions end with the server: its first answer after the next start leads to the sign-in, and from there back to this page. */
