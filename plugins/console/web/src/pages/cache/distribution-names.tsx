@@ -19,7 +19,14 @@ export function useDistributions(): readonly ListedDistribution[] {
   return data
 }
 
-export function DistributionName(props: Omit<AutocompleteProps, 'data' | 'label'>) {
-  const names = useDistributions().map(({ id }) => id)
+interface DistributionNameProps extends Omit<AutocompleteProps, 'data' | 'label'> {
+  /** Leaves out S3 endpoints, which have no cache here. */
+  readonly isCached?: boolean
+}
+
+export function DistributionName({ isCached = false, ...props }: DistributionNameProps) {
+  const names = useDistributions()
+    .filter(({ mode }) => !isCached || mode !== 's3')
+    .map(({ id }) => id)
   return <Suggestions label={texts.cache.distribution} data={names} {...props} />
 }

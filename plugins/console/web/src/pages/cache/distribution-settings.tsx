@@ -20,17 +20,24 @@ import { Webhooks } from './webhooks.tsx'
 
 const words = texts.cacheSettings
 
-export function DistributionSettings({ id }: { id: string }) {
+interface OneDistribution {
+  readonly id: string
+  /** Absent: that of the list, for whoever may see it. */
+  readonly mode?: string
+}
+
+export function DistributionSettings({ id, mode }: OneDistribution) {
   const load = (signal: AbortSignal) => callTagged('getDistributionCache', { params: { id }, signal })
   return (
     <StoredDocument queryKey={['distribution-cache', id]} load={load}>
-      {({ document, etag }, reload) => <Editor id={id} stored={document} etag={etag} reload={reload} />}
+      {({ document, etag }, reload) => <Editor id={id} mode={mode} stored={document} etag={etag} reload={reload} />}
     </StoredDocument>
   )
 }
 
 interface EditorProps {
   readonly id: string
+  readonly mode: string | undefined
   readonly stored: DistributionCache
   readonly etag: string | undefined
   readonly reload: () => Promise<void>
@@ -38,11 +45,11 @@ interface EditorProps {
 
 export type DistributionForm = ReturnType<typeof useForm<DistributionDraft>>
 
-function Editor({ id, stored, etag, reload }: EditorProps) {
+function Editor({ id, mode, stored, etag, reload }: EditorProps) {
   const form = useForm<DistributionDraft>({ initialValues: draftOf(stored), related: relatedFields })
   const distribution = useDistributions().find(each => each.id === id)
   // Caches in front may be told of its changes all the same.
-  const isCached = distribution?.mode !== 's3'
+  const isCached = (mode ?? distribution?.mode) !== 's3'
   const saving = useSaving({
     form,
     save: () => {

@@ -19,8 +19,14 @@ const refetchMs = 5000
 
 type Stats = Answer<'getCacheStats'>
 
-/** `distribution`: the only one that is of interest; absent: one may choose. */
-export function Statistics({ distribution }: { distribution?: string }) {
+interface StatisticsProps {
+  /** The only one that is of interest; absent: one may choose. */
+  readonly distribution?: string
+  /** Of it. */
+  readonly mode?: string
+}
+
+export function Statistics({ distribution, mode }: StatisticsProps) {
   const [chosen, setChosen] = useState('')
   const asked = distribution ?? chosen
   const stats = useQuery({
@@ -31,7 +37,8 @@ export function Statistics({ distribution }: { distribution?: string }) {
     placeholderData: keepPreviousData,
   })
   const { data } = stats
-  const isCached = useDistributions().find(({ id }) => id === asked)?.mode !== 's3'
+  const listed = useDistributions().find(({ id }) => id === asked)
+  const isCached = (mode ?? listed?.mode) !== 's3'
   return (
     <Stack gap="lg">
       {distribution === undefined && (
@@ -82,8 +89,9 @@ function Statuses({ distribution }: { distribution: string }) {
   return (
     <Part title={words.statuses} hint={words.statusesHint}>
       {answers.error !== null && <ProblemAlert error={answers.error} onRetry={() => answers.refetch()} />}
-      {data !== undefined && all === 0 && <Text c="dimmed">{words.noRequests}</Text>}
-      {data !== undefined && all > 0 && (
+      {data === null && <Text c="dimmed">{words.notMeasured}</Text>}
+      {data && all === 0 && <Text c="dimmed">{words.noRequests}</Text>}
+      {data && all > 0 && (
         <Table aria-label={words.statuses} verticalSpacing={4}>
           <Table.Tbody>
             {data.map(([status, count]) => (
@@ -104,8 +112,10 @@ function Statuses({ distribution }: { distribution: string }) {
   )
 }
 
-/** Counts by status, as they were measured last. Empty for all distributions. */
-async function answersOf(distribution: string, signal: AbortSignal): Promise<[status: string, count: number][]> {
+type Counts = [status: string, count: number][]
+
+/** Counts by status, as they were measured last; null where nothing was measured of late. `distribution`: empty for all. */
+async function answersOf(distribution: string, signal: AbortSignal): Promise<Counts | null> {
   const query = {
     name: 'svc_distribution_requests_total',
     agg: 'sum' as const,
@@ -114,7 +124,9 @@ async function answersOf(distribution: string, signal: AbortSignal): Promise<[st
     ...(distribution !== '' && { label: [`distribution=${distribution}`] }),
   }
   try {
-    const { series } = await call('queryMetrics', { query, signal })
+    const { series, bufferStart } = await call('queryMetrics', { query, signal })
+    const isMeasured = series.length === 0 || series.some(({ points }) => points.some(([, value]) => value !== null))
+    if (bufferStart === null || !isMeasured) return null
     return series
       .map(({ labels, points }): [string, number] => [
         labels.status ?? '',
@@ -124,7 +136,7 @@ async function answersOf(distribution: string, signal: AbortSignal): Promise<[st
       .sort(([a], [b]) => a.localeCompare(b))
   } catch (error) {
     // There is no such family before anything was counted.
-    if (error instanceof Problem && error.status === 400) return []
+    if (error instanceof Problem && error.status === 400 && error.message.includes('no family')) return []
     throw error
   }
 }

@@ -85,6 +85,7 @@ function Targets({ form, isFixed }: PartProps & { isFixed: boolean }) {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         {!isFixed && (
           <DistributionName
+            isCached
             description={words.distributionHint}
             required
             withAsterisk={false}

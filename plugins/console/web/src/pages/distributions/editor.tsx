@@ -296,7 +296,7 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
           <TestRequest of={stored} />
         </Tabs.Panel>
         <Tabs.Panel {...kept('cache')}>
-          <DistributionSettings id={id} />
+          <DistributionSettings id={id} mode={mode} />
         </Tabs.Panel>
         <Tabs.Panel {...kept('purge')}>
           <Stack>
@@ -308,7 +308,7 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
           {mode === 's3' ? <Text>{texts.cache.noneInS3}</Text> : <WarmUp distribution={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="statistics">
-          <Statistics distribution={id} />
+          <Statistics distribution={id} mode={mode} />
         </Tabs.Panel>
       </Suspense>
     </Tabs>

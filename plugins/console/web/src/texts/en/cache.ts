@@ -53,6 +53,7 @@ export const cacheStatistics = {
     BYPASS: 'not looked up',
   } as Readonly<Record<string, string>>,
   noRequests: 'No request was counted yet.',
+  notMeasured: 'Not measured yet, or not in the last minute.',
   notAsked:
     'The cache was not asked since the start of the server. It is not for requests that are refused or redirected before.',
   hosts: 'Domains',
