@@ -13,8 +13,6 @@ export function Suggestions({ value = '', onDropdownOpen, ...rest }: Autocomplet
   }
   return (
     <Autocomplete
-      // A list of nothing is not shown, and would take the Escape that is for the dialog.
-      {...((rest.data ?? []).length === 0 && { dropdownOpened: false })}
       filter={filter}
       value={value}
       onDropdownOpen={() => {

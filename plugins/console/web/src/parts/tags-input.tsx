@@ -4,8 +4,6 @@ import { Name } from './name.tsx'
 
 export const TagsInput = (props: TagsInputProps) => (
   <MantineTagsInput
-    // A list of nothing is not shown, and would take the Escape that is for the dialog.
-    {...((props.data ?? []).length === 0 && { dropdownOpened: false })}
     {...(props.error !== undefined && props.error !== null && { 'aria-invalid': true })}
     {...props}
     renderPill={({ option, onRemove, disabled = false }) => (
