@@ -97,7 +97,7 @@ export function useEventStream<Line>(
       })
     }
     open()
-    const timer = setInterval(() => {
+    const tell = () => {
       if (waiting.length === 0 && dropped === 0) return
       const [added, lost] = [waiting, dropped]
       waiting = []
@@ -107,9 +107,12 @@ export function useEventStream<Line>(
         lines: [...before.lines, ...added].slice(-keptMax),
         dropped: before.dropped + lost,
       }))
-    }, tellMs)
+    }
+    const timer = setInterval(tell, tellMs)
     return () => {
       clearInterval(timer)
+      // What came in the last moment is seen already and would not come again. Of another question it is cleared next.
+      tell()
       clearTimeout(retry)
       clearTimeout(silence)
       source.close()
