@@ -22,7 +22,7 @@ export interface ImportFormProps<Kind extends string, Result> {
   /** What the file may be; one alone is not asked for. */
   readonly kinds: Readonly<Partial<Record<Kind, string>>>
   /** What the mode means that removes things. */
-  readonly replaceText: string
+  readonly replaceText: Readonly<Record<Kind, string>>
   readonly send: (request: ImportRequest<Kind>) => Promise<Result>
   /** Resolves with whether what was looked at is to be done. */
   readonly confirm?: (result: Result) => Promise<boolean>
@@ -118,7 +118,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           onConfirm={async () => void (await sending.mutateAsync(asked))}
           onClose={() => setAsked(undefined)}
         >
-          <Text size="sm">{replaceText}</Text>
+          <Text size="sm">{replaceText[kind]}</Text>
         </ConfirmDeletion>
       )}
     </Stack>

@@ -18,9 +18,11 @@ const decidesAccess =
 /** Those of them that let in nobody once they are gone. Others may have closed something. */
 const opensAlone = /^(distribution\/|key-group\/|access-key\/|bucket\/[^/]+\/bucket-acl$)/
 /** Fields of distributions and key groups that let in nobody. */
-const closedFields: readonly string[] = ['comment', 'logging']
+const closedFields: readonly string[] = ['comment']
 /** Documents by which objects, or old versions, can be lost that stay now. */
 const decidesLoss = /^bucket\/[^/]+\/(bucket-lifecycle|versioning|object-lock)$/
+/** Those of them that keep more once they are gone. */
+const keepsAlone = /^bucket\/[^/]+\/bucket-lifecycle$/
 const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds
@@ -41,14 +43,15 @@ export function Archives() {
   const { ask, question } = useAskFirst()
   const confirm = async (result: Result): Promise<boolean> => {
     const { bucketsCreated, created = [], changed = [], fields = {}, removed } = result
-    const names = [...created, ...changed, ...removed]
     const opening = [
       ...created,
       ...changed.filter(name => mayDecide(name, fields[name] ?? [])),
       ...removed.filter(name => !opensAlone.test(name)),
     ].filter(name => decidesAccess.test(name))
-    // A new bucket has nothing to lose.
-    const losing = names.filter(name => decidesLoss.test(name) && !bucketsCreated.includes(name.split('/')[1]!))
+    // A new bucket has nothing to lose, and rules that go delete nothing any more.
+    const losing = [...created, ...changed, ...removed.filter(name => !keepsAlone.test(name))].filter(
+      name => decidesLoss.test(name) && !bucketsCreated.includes(name.split('/')[1]!),
+    )
     if (opening.length + losing.length === 0) return true
     const text = (
       <>

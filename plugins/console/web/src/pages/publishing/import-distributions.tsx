@@ -31,7 +31,7 @@ export function ImportDistributions({ onClose }: { onClose: () => void }) {
         </Text>
         <ImportForm
           kinds={{ yaml: '' }}
-          replaceText={words.replaceText}
+          replaceText={{ yaml: words.replaceText }}
           confirm={({ opened }: Result) => ask(opened.map(effectOf))}
           send={({ file, mode, dryRun }) =>
             call('importDistributions', {

@@ -291,8 +291,12 @@ export const tools = {
   documentsCreated: 'Made',
   changed: 'Changed',
   removed: 'Removed',
-  replaceText:
-    'Items that are not in the file are removed from this server. This cannot be undone: export everything first. No export has the private keys of key groups: those go for ever.',
+  replaceText: {
+    cluster:
+      'Items that are not in the file are removed from this server. This cannot be undone: export everything first. No export has the private keys of key groups: those go for ever.',
+    config:
+      'Settings that are not in the file get their defaults again, and targets that are not in it are removed. This cannot be undone: export the configuration first. Its export does not have the secrets: write them down elsewhere.',
+  },
   speedTitle: 'Speed test',
   speedHint: 'Writes and reads for some seconds; requests of clients are slower meanwhile.',
   speedKinds: { object: 'objects, as clients would', drive: 'the drives', net: 'the network between nodes' },
