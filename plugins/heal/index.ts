@@ -31,7 +31,7 @@ export default definePlugin({
     const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, locks, ports, log }) : undefined
     const heal = createHealService(
       threads,
-      jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs, storage }) },
+      jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs, storage, objects }) },
     )
     if (jobs === undefined) return { services: { heal } }
     registerRebuildFamilies(metrics, storage, log)

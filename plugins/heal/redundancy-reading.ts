@@ -2,9 +2,12 @@
  * Answers `getRedundancy`: how many records have all of their shards, by the ledger of each set, and a summary that says so only if nothing
  * is known to be missing.
  */
+import { isCatalogError } from 'svc/kernel'
 import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
 import { type SetSummary, type StorageService, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
+import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
 import type { HealJobs } from './jobs.ts'
@@ -16,6 +19,7 @@ export interface RedundancyReadingOptions {
   readonly scans: DeepScans
   readonly jobs: Pick<HealJobs, 'list'>
   readonly storage: Pick<StorageService, 'get'>
+  readonly objects: Pick<ObjectsService, 'getBucket'>
 }
 
 /** In the main thread. Throws `not_implemented` on a single drive. */
@@ -24,6 +28,7 @@ export async function readRedundancy({
   scans,
   jobs,
   storage,
+  objects,
 }: RedundancyReadingOptions): Promise<Redundancy> {
   const open = redundancy.storage()
   if (open === undefined) throw healErrors.not_implemented()
@@ -44,7 +49,8 @@ export async function readRedundancy({
     failingRecords: sum('failingRecords'),
   }
   const missing = shortfalls(open, summaries, total)
-  const valid = notSuperseded(jobs.list())
+  const valid: StoredHealJob[] = []
+  for (const job of notSuperseded(jobs.list())) if (await hasItsBucket(job, objects)) valid.push(job)
   const found = Math.max(0, ...valid.map(foundByDryRun))
   const left = Math.max(0, ...(await Promise.all(valid.map(job => countLeft(job, storage)))))
   if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
@@ -79,6 +85,17 @@ function amountsOf({ total, below }: RedundancyReading, failingCount: number) {
     belowBytes: below.bytes,
     // What failed is remembered for some time, also of a record that has been written again since.
     failingRecords: Math.min(failingCount, below.records),
+  }
+}
+
+/** Nothing is missing of a bucket that was deleted, and no job can look at it again. */
+async function hasItsBucket({ request: { bucket } }: StoredHealJob, objects: Pick<ObjectsService, 'getBucket'>) {
+  if (bucket === undefined) return true
+  try {
+    await objects.getBucket(bucket)
+    return true
+  } catch (error) {
+    return !(isCatalogError(error) && error.code === 'NoSuchBucket')
   }
 }
 

@@ -114,11 +114,13 @@ t.test('TLS of SVC_CERTS_DIR', { skip }, async t => {
   await question.getByRole('button', { name: 'Cancel' }).click()
   await page.keyboard.press('Escape')
   const info = /\/api\/v1\/info$/
-  const answered = page.waitForResponse(info)
+  await page.route(info, async route => {
+    const response = await route.fetch()
+    const { tls, ...rest } = await response.json()
+    const certificates = tls.certificates.map((one: object) => ({ ...one, notAfter: '', daysLeft: -1 }))
+    await route.fulfill({ response, json: { ...rest, tls: { ...tls, certificates } } })
+  })
   await page.goto(url)
-  const { tls, ...rest } = await (await answered).json()
-  const certificates = tls.certificates.map((one: object) => ({ ...one, notAfter: '', daysLeft: -1 }))
-  await page.route(info, route => route.fulfill({ json: { ...rest, tls: { ...tls, certificates } } }))
   await attention.getByText(/The end of the certificate .*public.crt of this server is not a date/).waitFor()
   await page.unroute(info)
   await page.goto(`${url}certificates`)

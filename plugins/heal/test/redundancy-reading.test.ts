@@ -1,4 +1,5 @@
 /** What is said to be missing after jobs: what the last thorough look has found, until it is healed or gone. */
+import { defineErrors } from 'svc/kernel'
 import type { RedundantStorage } from 'svc/plugins/erasure/api'
 import t from 'tap'
 import type { HealRequest, StoredHealJob } from '../admin/heal-schema.ts'
@@ -6,6 +7,7 @@ import type { DeepScans } from '../deep-scan.ts'
 import { newJob } from '../job-run.ts'
 import { readRedundancy } from '../redundancy-reading.ts'
 
+const noBucket = defineErrors({ NoSuchBucket: { status: 404, title: '' } })
 const whole = {
   sets: [],
   isWhole: true,
@@ -40,6 +42,12 @@ const read = (jobs: readonly StoredHealJob[], present: readonly string[] = []) =
         return present.includes(name) ? { value: Buffer.alloc(0), body: undefined } : undefined
       },
     },
+    objects: {
+      async getBucket(name) {
+        if (name === 'deleted') throw noBucket.NoSuchBucket()
+        return {} as never
+      },
+    },
   })
 
 t.test(
@@ -52,6 +60,12 @@ t.test(
     })
   },
 )
+
+t.test('what was found in a bucket counts while there is that bucket', async t => {
+  const found = (bucket: string) => jobOf({ bucket, recursive: true, dryRun: true }, { damaged: 2 })
+  t.match(await read([found('photos')]), { isFull: false, summary: /^A dry run has found 2/ })
+  t.match(await read([found('deleted')]), { isFull: true })
+})
 
 t.test('less than that does not', async t => {
   const away = [drives[0]!, { ...drives[1]!, state: 'offline' }]

@@ -59,8 +59,8 @@ const nothingShown: Element = { of: everything, level: shownNever, unknown: '', 
 
 /** Names in two forms of Unicode are the same to one server and not to another: asked about is what either opens. */
 export function openedBy(draft: Published, stored: Published): OpenEffect[] {
-  const inOneForm = openedIn(inKeyForm(draft), inKeyForm(stored))
-  return inOneForm.length > 0 ? inOneForm : openedIn(draft, stored)
+  const effects = [...openedIn(inKeyForm(draft), inKeyForm(stored)), ...openedIn(draft, stored)]
+  return [...new Map(effects.map(effect => [sameKey(JSON.stringify(effect)), effect])).values()]
 }
 
 function openedIn(draft: Published, stored: Published): OpenEffect[] {

@@ -13,7 +13,7 @@ import { useKnownRights } from '../../parts/rights.ts'
 import { texts } from '../../texts/index.ts'
 import { etagAt } from './etag-at.ts'
 import { mayBypass, protectionText } from './protection.tsx'
-import { bucketQuery } from './queries.ts'
+import { bucketQuery, versioningOf } from './queries.ts'
 
 /** Returns a function that reads all lists of the bucket's versions anew. */
 function useRefresh(bucket: string): () => Promise<unknown> {
@@ -57,14 +57,12 @@ export function useRestore(bucket: string, onQuestion: (replaced: Replaced) => v
   const queryClient = useQueryClient()
   return useChange(bucket, texts.objects.restored, async version => {
     // As it is now: it can have been suspended since the page was loaded.
-    const { versioning } = await queryClient.fetchQuery({ ...bucketQuery(bucket), staleTime: 0 }).catch(() => unknown)
+    const versioning = await versioningOf(queryClient, bucket)
     if (versioning === 'enabled') return restoreVersion(bucket, version)
     onQuestion({ versioning, etag: await etagAt(bucket, version.key) })
     return 'asked'
   })
 }
-
-const unknown = { versioning: undefined }
 
 /** Removes the delete marker that is the current version. */
 export const useUndelete = (bucket: string) =>

@@ -68,13 +68,13 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     })
   }
   /** The first of the keys behind which there is what nobody sees in a list, and would be gone. */
-  const findBehind = async (place: string, keys: readonly string[]): Promise<string | undefined> => {
+  const findBehind = async (place: string, keys: readonly string[]) => {
     const versioning = await untilItArrives(() => versioningOf(queryClient, place))
     if (versioning === 'enabled' || versioning === 'off') return undefined
     const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true)).catch(error => {
       throw inForm(error)
     })
-    return first
+    return first === undefined ? undefined : { key: first, isKnown: versioning !== undefined }
   }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const buckets = useQuery({
@@ -114,8 +114,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
             steps.map(({ to }) => to),
           ),
     ])
-    if (moved !== undefined) throw problemAt('/move', texts.objects.movedBehind(moved))
-    if (taken !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(taken))
+    if (moved !== undefined) throw problemAt('/move', texts.objects.movedBehind(moved.key, moved.isKnown))
+    if (taken !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(taken.key, taken.isKnown))
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })

@@ -6,7 +6,8 @@ import { call } from '../../api/client.ts'
 import type { ListedVersion } from '../../api/operations.ts'
 import { withRetries } from '../../api/retries.ts'
 import { sameKey } from '../same-key.ts'
-import { commonPrefix, isBefore, isRefusal, pageKeysMax, pagesFor, requestsAtOnce } from './existing.ts'
+import { commonPrefix } from './common-prefix.ts'
+import { isBefore, isRefusal, pageKeysMax, pagesFor, requestsAtOnce } from './existing.ts'
 
 /** The keys among these behind which there is such a version. Rejects when `signal` does; of keys that the caller may not look for, none. */
 export async function keysBehind(

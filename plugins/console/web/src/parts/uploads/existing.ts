@@ -3,6 +3,7 @@ import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
 import { sameKey } from '../same-key.ts'
+import { commonPrefix } from './common-prefix.ts'
 
 export const requestsAtOnce = 6
 export const pageKeysMax = 1000
@@ -78,12 +79,3 @@ async function etagOf(bucket: string, key: string, signal: AbortSignal): Promise
 }
 
 export const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status === 403
-
-/** Without the last letter: keys may go on with marks upon it, and the server keeps both as one. */
-export function commonPrefix(keys: readonly string[]): string {
-  let prefix = keys[0] ?? ''
-  for (const key of keys) {
-    while (!key.startsWith(prefix)) prefix = prefix.slice(0, -1)
-  }
-  return keys.length === 1 || prefix.endsWith('/') ? prefix : prefix.replace(/\P{M}\p{M}*$/u, '')
-}

@@ -1,6 +1,10 @@
 /** Objects, their uploads and shares. */
 import { formatCount } from '../../parts/format.ts'
 
+/** `isKnown`: that keeping versions is suspended. */
+const behind = (key: string, isKnown: boolean) =>
+  `Among the old versions of ${key} is what was stored while none were kept: ${isKnown ? '' : 'if keeping versions is suspended, which you may not see (s3:GetBucketVersioning), '}it would be gone for good`
+
 export const objects = {
   unreadable: 'You may not read this object: neither what is known of it, nor what is in it.',
   newFolder: 'New folder',
@@ -128,10 +132,9 @@ export const objects = {
   copyFailed: (count: number, first: string) => `${formatCount(count)} failed. The first: ${first}`,
   newFolderLong: 'is too long: the key of an object has at most 1024 bytes, its folders included',
   placeNotFree: (key: string) => `${key}, whose place it would take, has not gone.`,
-  movedBehind: (key: string) =>
-    `Among the old versions of ${key} is what was stored while none were kept: it would be gone for good with the object. Copy it, and delete it then, if that is meant.`,
-  keyTakenBehind: (key: string) =>
-    `Among the old versions of ${key} is what was stored while none were kept: it would be gone for good. To replace it, tick the box below.`,
+  movedBehind: (key: string, isKnown: boolean) =>
+    `${behind(key, isKnown)} with the object. Copy it, and delete it then, if that is meant.`,
+  keyTakenBehind: (key: string, isKnown: boolean) => `${behind(key, isKnown)}. To replace it, tick the box below.`,
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
   describedInPart: 'The headers and the metadata are stored, the tags are not.',
   chosenTwice: 'A folder is selected, and something in it as well: select one of them.',
@@ -178,7 +181,7 @@ export const uploads = {
       ? `Keeping old versions is suspended in ${bucket}: versions that were kept stay; what was stored while none were kept is gone once it is replaced.`
       : versioning !== undefined
         ? `${bucket} keeps no old versions: what is replaced is gone.`
-        : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone.`,
+        : `Whether ${bucket} keeps old versions you may not see (s3:GetBucketVersioning): if it keeps none, what is replaced is gone, and where that is suspended, what was stored while none were kept.`,
   replaceCancel: 'Upload nothing',
   skip: (count: number) => `Upload only the new ${count === 1 ? 'file' : formatCount(count)}`,
   replace: (count: number) => (count === 1 ? 'Replace' : 'Replace all'),
