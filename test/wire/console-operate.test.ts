@@ -247,13 +247,17 @@ if (skip !== false) {
         .getByText('not tried yet')
         .waitFor()
       // What somebody else has switched off meanwhile stays off, and what is gone is not made again.
-      await page.getByRole('button', { name: /^Edit .*new/ }).click()
+      const edit = async (comment: string) => {
+        await page.getByRole('button', { name: /^Edit .*new/ }).click()
+        await eventually('what is stored', async () => (await dialog.getByLabel('Comment').inputValue()) === comment)
+      }
+      await edit('')
       await call('PATCH', '/config/notify_webhook:new', { settings: { enable: 'off' } })
       await dialog.getByLabel('Comment').fill('mine')
       await dialog.getByRole('button', { name: 'Save' }).click()
       await dialog.waitFor({ state: 'detached' })
       t.match((await call('GET', '/config/notify_webhook:new')).settings, { enable: 'off', comment: 'mine' })
-      await page.getByRole('button', { name: /^Edit .*new/ }).click()
+      await edit('mine')
       await call('PATCH', '/config/notify_webhook:new', { settings: { comment: 'theirs', enable: 'on' } })
       await dialog.getByLabel('Comment').fill('mine again')
       await dialog.getByRole('button', { name: 'Save' }).click()
@@ -261,7 +265,7 @@ if (skip !== false) {
       await dialog.getByRole('button', { name: 'Save' }).click()
       await dialog.waitFor({ state: 'detached' })
       t.match((await call('GET', '/config/notify_webhook:new')).settings, { enable: 'on', comment: 'mine again' })
-      await page.getByRole('button', { name: /^Edit .*new/ }).click()
+      await edit('mine again')
       await call('DELETE', '/config/notify_webhook:new')
       await dialog.getByLabel('Comment').fill('gone')
       await dialog.getByRole('button', { name: 'Save' }).click()
