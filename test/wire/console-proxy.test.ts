@@ -114,12 +114,11 @@ t.test('TLS of SVC_CERTS_DIR', { skip }, async t => {
   await question.getByRole('button', { name: 'Cancel' }).click()
   await page.keyboard.press('Escape')
   const info = /\/api\/v1\/info$/
-  await page.route(info, async route => {
-    const response = await route.fetch()
-    const { tls, ...rest } = await response.json()
-    const certificates = tls.certificates.map((one: object) => ({ ...one, notAfter: '', daysLeft: -1 }))
-    await route.fulfill({ response, json: { ...rest, tls: { ...tls, certificates } } })
-  })
+  const { tls, ...rest } = (await page.evaluate(`fetch('/api/v1/info').then(answer => answer.json())`)) as {
+    tls: { certificates: object[] }
+  }
+  const certificates = tls.certificates.map(one => ({ ...one, notAfter: '', daysLeft: -1 }))
+  await page.route(info, route => route.fulfill({ json: { ...rest, tls: { ...tls, certificates } } }))
   await page.goto(url)
   await attention.getByText(/The end of the certificate .*public.crt of this server is not a date/).waitFor()
   await page.unroute(info)
