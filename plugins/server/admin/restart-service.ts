@@ -34,15 +34,18 @@ export default defineAdminOperation({
   isJob: true,
   errors: ['not_implemented', 'start_would_fail'],
   uses: ['kernel', 'restarts'],
-  async handle({ body: { nodes, delaySeconds = 0, force = false }, identity }, { kernel, restarts }) {
+  async handle({ body: { nodes, delaySeconds = 0, force = false }, identity, exchange }, { kernel, restarts }) {
     requireKnownNodes(nodes)
     if (!kernel.canRestart) {
       throw adminErrors.not_implemented('On this system a process cannot restart itself: stop it, and start it again.')
     }
     const refusal = force ? undefined : await restarts.refusal()
     if (refusal !== undefined) throw serverErrors.start_would_fail(refusal)
-    // Draining waits for answers under way, and this one is.
-    restarts.request(`restartService, asked for by ${identity?.accessKey}`, { delayMs: delaySeconds * 1000, force })
+    const request = () =>
+      restarts.request(`restartService, asked for by ${identity?.accessKey}`, { delayMs: delaySeconds * 1000, force })
+    // A start that fails ends the process at once: this answer has to be on its way by then.
+    if (exchange.response.closed) request()
+    else exchange.response.once('close', request)
     return { nodes: [hostname()] }
   },
 })

@@ -97,12 +97,7 @@ function Statuses({ distribution }: { distribution: string }) {
             {data.map(([status, count]) => (
               <Table.Tr key={status}>
                 <Table.Th scope="row">{status}</Table.Th>
-                <Table.Td ta="right" className="numbers">
-                  {formatCount(count)}
-                </Table.Td>
-                <Table.Td ta="right" className="numbers">
-                  {formatPercent(count / all)}
-                </Table.Td>
+                <Share count={count} all={all} />
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -200,6 +195,20 @@ function Part({ title, hint, children }: { title: string; hint?: string; childre
   )
 }
 
+/** The cells of a part of all. */
+function Share({ count, all }: { count: number; all: number }) {
+  return (
+    <>
+      <Table.Td ta="right" className="numbers">
+        {formatCount(count)}
+      </Table.Td>
+      <Table.Td ta="right" className="numbers">
+        {formatPercent(count / all)}
+      </Table.Td>
+    </>
+  )
+}
+
 const colours: Readonly<Record<string, string>> = {
   HIT: 'teal.8',
   REVALIDATED: 'cyan.9',
@@ -234,12 +243,7 @@ function Requests({ requests }: { requests: Readonly<Record<string, number>> }) 
                     <Table.Th scope="row">
                       <Titled name={name} note={words.results[name] ?? ''} />
                     </Table.Th>
-                    <Table.Td ta="right" className="numbers">
-                      {formatCount(count)}
-                    </Table.Td>
-                    <Table.Td ta="right" className="numbers">
-                      {formatPercent(count / all)}
-                    </Table.Td>
+                    <Share count={count} all={all} />
                   </Table.Tr>
                 ))}
             </Table.Tbody>
