@@ -1,6 +1,7 @@
 /** The entries of an archive: named objects, and the objects under folders, which are listed while the archive is written. */
 import { isCatalogError } from 'svc/kernel'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
+import { isPlaceholder } from './placeholder.ts'
 import { createNames, safeName } from './zip-names.ts'
 import type { ZipEntry } from './zip-stream.ts'
 
@@ -130,7 +131,7 @@ async function* keysUnder({ objects, bucket, isGone }: ZipContent, prefix: strin
       startAfter,
       maxKeys: pageSize,
     })
-    for (const { key } of page.objects) if (!key.endsWith('/')) yield key
+    for (const object of page.objects) if (!isPlaceholder(object)) yield object.key
     startAfter = page.next
   }
 }

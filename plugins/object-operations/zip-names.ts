@@ -4,7 +4,7 @@
  *
  * | In a key | In the archive |
  * |---|---|
- * | `.` and `..` as a folder or name, an empty folder (`//`, a leading `/`) | `_`, `__`, `_` |
+ * | `.` and `..` as a folder or name, an empty folder or name (`//`, a `/` at the beginning or end) | `_`, `__`, `_` |
  * | `\`, `:`, NUL and other control characters, and those that turn the direction of text | `_` |
  * | `<`, `>`, `"`, `|`, `?`, `*`, and a dot or space at the end of a part, which Windows refuses | `_` |
  * | devices of Windows, with any extension: `CON`, `nul.txt` | `CON_`, `nul_.txt` |

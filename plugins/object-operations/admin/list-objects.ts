@@ -7,6 +7,7 @@ import {
   pageParameters,
 } from 'svc/plugins/admin/api'
 import { type Static, Type } from 'typebox'
+import { isPlaceholder } from '../placeholder.ts'
 import { describeObject, ObjectListing } from './object-schema.ts'
 
 const ListQuery = Type.Object({
@@ -21,7 +22,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects',
   tag: 'objects',
   summary:
-    'Lists the objects and folders directly under a prefix, in UTF-8 byte order. The placeholder of the folder itself is omitted.',
+    'Lists the objects and folders directly under a prefix, in UTF-8 byte order. The placeholder of the folder itself, an empty object, is omitted unless everything below the prefix is asked for.',
   authorize: ['s3:ListBucket'],
   authorizeRequest(request) {
     const { prefix, delimiter, limit } = readListing(request)
@@ -48,9 +49,9 @@ export default defineAdminOperation({
       maxKeys: limit,
       withDetails: true,
     })
-    const placeholder = prefix.endsWith('/') ? prefix : undefined
+    const hidden = delimiter === '' ? undefined : prefix
     return {
-      objects: page.objects.filter(({ key }) => key !== placeholder).map(describeObject),
+      objects: page.objects.filter(object => object.key !== hidden || !isPlaceholder(object)).map(describeObject),
       prefixes: [...page.prefixes],
       isTruncated: page.next !== undefined,
       nextCursor: encodeCursor(page.next),

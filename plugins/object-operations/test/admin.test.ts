@@ -61,7 +61,8 @@ const remove = async (body: object, base = photos, call: AdminCaller = signed) =
 t.test('folders, their placeholders, and pages', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'photos', versioning: true } })
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'locked', objectLock: true } })
-  for (const key of ['a', 'public/', 'public/1', 'public/2', 'public/in/3', 'publications', 'ä']) await put(key)
+  await put('public/', 'photos', { Body: '' })
+  for (const key of ['a', 'public/1', 'public/2', 'public/in/3', 'publications', 'ä']) await put(key)
   const top = (await list('')).json
   t.same([keysOf(top.objects), top.prefixes], [['a', 'publications', 'ä'], ['public/']])
   t.match(top, { isTruncated: false, nextCursor: '' })
@@ -70,6 +71,10 @@ t.test('folders, their placeholders, and pages', async t => {
   const folder = (await list('prefix=public/')).json
   t.same([keysOf(folder.objects), folder.prefixes], [['public/1', 'public/2'], ['public/in/']])
   t.equal((await list('delimiter=')).json.objects.length, 7)
+  const whole = await list('prefix=public/&delimiter=')
+  t.same(keysOf(whole.json.objects), ['public/', 'public/1', 'public/2', 'public/in/3'], 'with what a copy takes along')
+  await put('public/')
+  t.same(keysOf((await list('prefix=public/')).json.objects), ['public/', 'public/1', 'public/2'], 'it has something')
   t.same(keysOf((await list(`prefix=${encodeURIComponent('a\u0308')}`)).json.objects), ['ä'], 'in the form of keys')
   const found: string[] = []
   for (let cursor = ''; ; ) {
@@ -184,7 +189,7 @@ t.test('folders are deleted, and never their neighbours', async t => {
   t.same(keysOf((await list('delimiter=')).json.objects), ['a', 'publications', 'ä'])
 
   const versions = await remove({ objects: [{ key: 'gone' }], prefixes: ['public/'], allVersions: true })
-  t.equal(versions.json.deleted.length, 2 + 6 + 4, 'versions and the markers over them')
+  t.equal(versions.json.deleted.length, 2 + 7 + 4, 'versions and the markers over them')
   t.same(versions.json.errors, [])
   t.same((await signed({ path: `${photos}/objects/versions?key=public/1` })).json.items, [])
   t.equal(outcome(await remove({ objects: [{ key: 'a' }] }, '/api/v1/buckets/missing')), '404 bucket_not_found')
