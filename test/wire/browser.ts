@@ -10,6 +10,8 @@ export const { path: wholeBrowser, skip: withoutBrowser } = requireProgram('chro
 /** The same engine without windows, where it is installed: two thirds of the CPU. It shows no PDF. */
 const headlessBrowser = findPrograms('chromium-headless-shell')[0] ?? wholeBrowser
 
+const usualSize = { width: 1280, height: 720 }
+
 /** For one step of a page, on a machine that is busy. */
 const deadlineMs = 120_000
 
@@ -21,23 +23,38 @@ export interface BrowserOptions {
 
 /** Closed when the test ends. */
 export async function startBrowser(t: Test, { more = [], program = headlessBrowser }: BrowserOptions = {}) {
-  // Root has no sandbox to offer. One process for the pages of a visitor, and none kept ready for the next: some hundredths less of CPU.
+  // Root has no sandbox to offer. One process for the pages of a visitor, and none kept ready for the next; what runs for seconds is not
+  // worth the optimising compilers: a tenth less of CPU.
   const browser = await chromium.launch({
     executablePath: program,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--renderer-process-limit=1', ...more],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--renderer-process-limit=1',
+      '--js-flags=--no-opt --no-maglev',
+      ...more,
+    ],
   })
   t.teardown(() => browser.close())
+  const spare: Page[] = []
   return {
     /**
      * A page of a visitor of its own, closed when this test ends: pages ask their servers again and again. `flaws` grows with whatever
-     * went wrong on it, but for answers that are expected. `another` opens one more of the same visitor.
+     * went wrong on it, but for answers that are expected. `another` opens one more of the same visitor. Without further options the page
+     * of a test that has passed is taken again, with nothing of that visitor but compiled scripts: a third of the CPU of a first load.
+     * What cannot be taken back, as scripts that run before those of the page, another clock or a slow line, needs `aNewVisitor`.
      */
-    async open(t: Test, options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
+    async open(t: Test, { viewport = usualSize, ...options }: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
+      const isUsual = Object.keys(options).length === 0
+      const known = isUsual ? spare.pop() : undefined
       // What moves costs CPU for each picture of it.
-      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-      t.teardown(() => context.close())
+      const context = known?.context() ?? (await browser.newContext({ viewport, reducedMotion: 'reduce', ...options }))
       t.teardown(async () => {
-        if (!t.passing()) for (const page of context.pages()) await describe(page, t.name)
+        const pages = context.pages()
+        if (!t.passing()) for (const page of pages) await describe(page, t.name)
+        if (isUsual && t.passing() && pages.length === 1 && (await forgetVisitor(pages[0]!))) spare.push(pages[0]!)
+        else await context.close()
       })
       const flaws: string[] = []
       const note = (flaw: string) => {
@@ -49,9 +66,38 @@ export async function startBrowser(t: Test, { more = [], program = headlessBrows
         watch(page, note)
         return page
       }
-      return { page: await another(), another, flaws }
+      if (known === undefined) return { page: await another(), another, flaws }
+      if (viewport !== null) await known.setViewportSize(viewport)
+      watch(known, note)
+      return { page: known, another, flaws }
     },
   }
+}
+
+/** Options of a page that no other test has had, or gets afterwards. */
+export const aNewVisitor: BrowserContextOptions = { acceptDownloads: true }
+
+/** Leaves the page as another visitor would find it. False where it cannot be left so. */
+async function forgetVisitor(page: Page): Promise<boolean> {
+  const { origin } = new URL(page.url())
+  const context = page.context()
+  page.removeAllListeners()
+  // Whoever has typed something is asked before it is lost.
+  page.on('dialog', dialog => void dialog.accept().catch(() => undefined))
+  try {
+    await page.unrouteAll()
+    await context.unrouteAll()
+    // A picture of the same origin keeps the process with what it has compiled.
+    await page.goto(`${origin}/icon.svg`, { timeout: 5_000 })
+    await page.evaluate('sessionStorage.clear()')
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' })
+    await devtools.detach()
+  } catch {
+    return false
+  }
+  page.removeAllListeners()
+  return true
 }
 
 /** What somebody would see and hear of a page on which a test has failed, into the log of the run: it may not come again. */

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startBadLine } from './bad-line.ts'
-import { withoutBrowser } from './browser.ts'
+import { aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, filesIn, openPage, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
@@ -34,7 +34,7 @@ if (withoutBrowser !== false) {
   await call('POST', '/buckets', { name: 'photos' })
   const expected =
     /no answer|401 GET|(404|412) POST .*\/objects\/(copy|upload)|404 GET .*\/stat|ERR_(CONNECTION|EMPTY|INCOMPLETE|SOCKET)|Failed to fetch/
-  const { page, another, flaws } = await browser.open(t, { acceptDownloads: true }, expected)
+  const { page, another, flaws } = await browser.open(t, aNewVisitor, expected)
   await page.goto(`http://127.0.0.1:${line.port}/buckets/photos`)
   await page.getByLabel('Access key').fill(accessKey)
   await page.locator('input[type=password]').fill(secretKey)

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { withoutBrowser } from './browser.ts'
+import { aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
 import { longestTaskMs } from './main-thread.ts'
 
@@ -55,7 +55,7 @@ if (withoutBrowser !== false) {
   await eventually('the bucket is full', async () => server.log().includes('the bucket is full'), fillMsMax)
 
   t.test(`a bucket with ${keyCount} keys opens, scrolls, goes back and filters with what is in view alone`, async t => {
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     const devtools = await page.context().newCDPSession(page)
     let listings = 0
     page.on('request', request => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { withoutBrowser } from './browser.ts'
+import { aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, retype, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
@@ -108,7 +108,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('on every page', async t => {
-    const { page, flaws } = await browser.open(t, {}, /404 GET .*(encryption|policy)/)
+    const { page, flaws } = await browser.open(t, aNewVisitor, /404 GET .*(encryption|policy)/)
     await page.addInitScript(noteBreaches)
     await signIn(page)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -152,7 +152,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in live lines, the log and the audit, of requests that anybody may send', async t => {
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/trace')
     await page.getByText('Live.').waitFor()
@@ -179,7 +179,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('in the words with which the server refuses, and in what an address of the console says', async t => {
-    const { page, flaws } = await browser.open(t, {}, /40\d (POST|PUT|GET) /)
+    const { page, flaws } = await browser.open(t, aNewVisitor, /40\d (POST|PUT|GET) /)
     await page.addInitScript(noteBreaches)
     await signIn(page, '/buckets')
     await page.getByRole('button', { name: 'Create bucket' }).click()
@@ -258,7 +258,7 @@ if (withoutBrowser !== false) {
       }
       await call('PUT', '/distributions/www.example.test/cache/settings', { webhooks: [webhook] })
 
-      const { page, flaws } = await browser.open(t, {}, /400 (PUT|POST) |404 GET .*(encryption|policy)/)
+      const { page, flaws } = await browser.open(t, aNewVisitor, /400 (PUT|POST) |404 GET .*(encryption|policy)/)
       await page.addInitScript(noteBreaches)
       await signIn(page, '/events')
       await page.getByRole('button', { name: /^Show what was given up/ }).click()

@@ -10,7 +10,7 @@ import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
 import { requireProgram } from './clients.ts'
 import { eventually, startConsole } from './console.ts'
 import { secretKey } from './server.ts'
@@ -51,7 +51,7 @@ if (skip !== false) {
   const row = (page: Page, name: RegExp) => page.getByRole('row', { name }).first()
 
   t.test('who fails to sign in too often is told how long to wait, as the seconds pass', async t => {
-    const { page, flaws } = await browser.open(t, {}, /(401|429) POST .*login/)
+    const { page, flaws } = await browser.open(t, aNewVisitor, /(401|429) POST .*login/)
     // The tests of other files and this one have the same address: only this key is guessed.
     const guess = { accessKey: 'nobody', secretKey: 'a guess' }
     for (let tries = 0; tries < 5; tries++) {

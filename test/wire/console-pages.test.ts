@@ -1,7 +1,7 @@
 /** What holds everywhere in the web console: for a keyboard, a slow machine, a connection that is slow or cut. What holds on each page: console-pictures. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { accessibilityFlaws, comesToRest, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, aNewVisitor, comesToRest, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
 import { accessKey, secretKey } from './server.ts'
 
@@ -440,7 +440,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a first load is small, and is usable on a slow machine', async t => {
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     const devtools = await page.context().newCDPSession(page)
     await devtools.send('Network.enable')
     await devtools.send('Network.setCacheDisabled', { cacheDisabled: true })
@@ -467,7 +467,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('on a slow line files go up, a preview appears and a live page lives', async t => {
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     const devtools = await page.context().newCDPSession(page)
     await devtools.send('Network.enable')
     await signIn(page, '/buckets')

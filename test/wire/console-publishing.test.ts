@@ -8,7 +8,7 @@ import { PutBucketOwnershipControlsCommand } from '@aws-sdk/client-s3'
 import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
 import { createClient } from './sdk.ts'
 
@@ -784,7 +784,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('tools: an export is looked at before it is imported, and the speed test draws its rates', async t => {
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true }, /400 POST .*config\/import/)
+    const { page, flaws } = await browser.open(t, {}, /400 POST .*config\/import/)
     await signIn(page, '/tools')
     const profile = page.getByRole('region', { name: 'Profile' })
     await profile.getByLabel('Measure').selectOption('memory (heap)')
@@ -870,7 +870,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('a certificate comes from files, chosen or dropped, of which each may have any part', async t => {
-    const { page, flaws } = await browser.open(t, {}, /409 (PUT|DELETE) .*certificates/)
+    const { page, flaws } = await browser.open(t, aNewVisitor, /409 (PUT|DELETE) .*certificates/)
     const authority = createTestAuthority(temporaryFolder(t))
     const { chain: certificate, key: issuedKey } = authority.issue(['noted.example.test'])
     await admin.call('POST', '/distributions', {

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { withoutBrowser } from './browser.ts'
+import { aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, startConsole } from './console.ts'
 
 const fileCount = process.env.TEST_LONG === undefined ? 2000 : 20_000
@@ -42,7 +42,7 @@ if (withoutBrowser !== false) {
   }
 
   t.test(`${fileCount} files arrive once each, over a reload in the middle, in a page of bounded memory`, async t => {
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     const devtools = await page.context().newCDPSession(page)
     let heapBytes = 0
     const measure = async () => {

@@ -4,7 +4,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, aNewVisitor, withoutBrowser } from './browser.ts'
 import { eventually, filesIn, keysOf, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
@@ -273,7 +273,7 @@ if (withoutBrowser !== false) {
     writeFileSync(join(dropped, 'outer.txt'), 'outer')
     writeFileSync(join(dropped, 'inner/deep.txt'), 'deep')
     writeFileSync(join(folder, 'single.txt'), 'single')
-    const { page, flaws } = await browser.open(t)
+    const { page, flaws } = await browser.open(t, aNewVisitor)
     await signIn(page, '/buckets/archive?prefix=drop/')
     await page.getByRole('button', { name: 'Upload files' }).waitFor()
     const zone = page.locator('.drop-zone')

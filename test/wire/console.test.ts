@@ -173,7 +173,7 @@ if (withoutBrowser !== false) {
     writeFileSync(join(folder, 'album/one.txt'), 'one')
     writeFileSync(join(folder, 'album/inner/two.txt'), 'two')
 
-    const { page, flaws } = await browser.open(t, { acceptDownloads: true })
+    const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
     await page.getByText('Nothing is here yet').waitFor()
     await page
