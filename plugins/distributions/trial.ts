@@ -3,6 +3,7 @@ import { adminErrors } from 'svc/plugins/admin/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { DistributionRefusal, Visit } from './api.ts'
+import { asSent } from './as-sent.ts'
 import type { Distribution } from './document.ts'
 import type { HostTable } from './host-table.ts'
 import { normalizeHost } from './hosts.ts'
@@ -87,13 +88,13 @@ function urlOf(text: string, aliases: readonly string[]): TestUrl {
   const absolute = /^(https?):\/\/([^/?#]+)(\/.*)?$/i.exec(text)
   if (absolute !== null) {
     const [, scheme, host, target = '/'] = absolute
-    return { secure: scheme.toLowerCase() === 'https', host: host.toLowerCase(), target }
+    return { secure: scheme.toLowerCase() === 'https', host: host.toLowerCase(), target: asSent(target) }
   }
   const alias = aliases.find(name => !name.startsWith('*.'))
   if (!text.startsWith('/')) throw adminErrors.invalid_argument('/url: must be absolute, or a path.')
   if (alias === undefined)
     throw adminErrors.invalid_argument('/url: must be absolute: the distribution has wildcards alone.')
-  return { secure: false, host: alias, target: text }
+  return { secure: false, host: alias, target: asSent(text) }
 }
 
 function exchangeOf({ secure, host, target }: TestUrl, { method, headers, ip }: TestRequest): Exchange {

@@ -616,11 +616,13 @@ if (withoutBrowser !== false) {
     await page.getByText('Quota: Saved.').waitFor()
     // What is typed while it is being saved stays, and can be saved.
     let goOn = () => {}
-    const mayGoOn = new Promise<void>(done => {
+    let mayGoOn = new Promise<void>(done => {
       goOn = done
     })
+    let change: (() => Promise<unknown>) | undefined
     await page.route(/\/quota$/, async route => {
       if (route.request().method() === 'PUT') await mayGoOn
+      else await change?.()
       await route.continue()
     })
     const quotaIs = async (of: number) => {
@@ -636,6 +638,21 @@ if (withoutBrowser !== false) {
     t.equal(await quota.inputValue(), '3')
     await page.getByRole('button', { name: 'Save' }).click()
     await quotaIs((first / 200) * 3)
+    // It is upon what was saved, and not upon what somebody else has stored since.
+    await quota.fill('4')
+    change = () => admin.call('PUT', '/buckets/photos/quota', { type: 'hard', size: 77 })
+    mayGoOn = new Promise(done => {
+      goOn = done
+    })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await quota.fill('5')
+    goOn()
+    await eventually('it can be saved', async () => !(await page.getByRole('button', { name: 'Save' }).isDisabled()))
+    change = undefined
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Load what is stored' }).click()
+    await eventually('that of the other', async () => (await quota.inputValue()) !== '5')
+    t.equal((await admin.call('GET', '/buckets/photos/quota')).size, 77)
     await quota.fill('')
     await page.getByRole('button', { name: 'Save' }).click()
     await quotaIs(0)

@@ -147,6 +147,10 @@ t.test('a proxy is told of writes and of purges, and its token is never told', {
   await t.test('purges that somebody requests', async t => {
     await ctl('cache', 'purge', 'home/site', '--path', '/a b.html', '--prefix', '/img/', '--wait')
     await arrives(`${alias}/a%20b.html`)
+    // As statistics and access logs have it.
+    await ctl('cache', 'purge', 'home/site', '--path', '/%C3%BC%20x.html?y=1', '--path', '/100%25%20a.html', '--wait')
+    await arrives(`${alias}/%C3%BC%20x.html`)
+    await arrives(`${alias}/100%25%20a.html`)
     await arrives(`${alias}/img/*`)
     t.match(await runCtl('cache', 'purge', 'home', '--all'), { code: 0 })
     await arrives(`${alias}/*`)

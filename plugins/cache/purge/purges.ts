@@ -8,7 +8,7 @@ import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
 import type { Invalidation, InvalidationKind } from '../api.ts'
 import { cacheErrors } from '../errors.ts'
 import { headId, idOfNumber, type PurgeDocuments, type StoredPurge } from './documents.ts'
-import { type PurgeContext, type PurgeInput, readSelection } from './selection.ts'
+import { decodedPath, type PurgeContext, type PurgeInput, readSelection } from './selection.ts'
 
 export interface PurgeFacts extends StoredPurge {
   readonly id: string
@@ -201,7 +201,14 @@ function invalidationsOf({ id, request }: PurgeFacts): readonly Invalidation[] {
   })
   const found: Invalidation[] = []
   if (all) found.push(domain === undefined ? told('all', []) : told('domain', [domain]))
-  if (paths.length > 0) found.push(told('path', paths))
+  // As keys, whichever way they were written; those with a host are URLs.
+  if (paths.length > 0)
+    found.push(
+      told(
+        'path',
+        paths.map(path => (path.startsWith('/') ? decodedPath(path) : path)),
+      ),
+    )
   for (const { type, pattern, caseInsensitive = false } of patterns) found.push(told(type, [pattern], caseInsensitive))
   if (tags.length > 0) found.push(told('tag', tags))
   return found

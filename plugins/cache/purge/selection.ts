@@ -81,7 +81,7 @@ function placesOf(
       throw invalidRequest(element, `is at no domain of the distribution ${distribution.id}`)
     path = url.pathname
   } else if (!given.startsWith('/')) throw invalidRequest(element, 'must begin with /, or be a URL')
-  const decoded = decode(path.split('?', 1)[0] as string)
+  const decoded = decodedPath(path)
   const found = new Set([decoded, decoded.normalize('NFC')])
   for (const one of [...found]) {
     if (!one.endsWith('/')) continue
@@ -91,7 +91,9 @@ function placesOf(
   return [...found].map(one => (host === undefined ? { path: one } : { path: one, host }))
 }
 
-function decode(path: string): string {
+/** Without its query. */
+export function decodedPath(target: string): string {
+  const [path = ''] = target.split('?', 1)
   try {
     return decodeURIComponent(path)
   } catch {

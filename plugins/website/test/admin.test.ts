@@ -323,6 +323,8 @@ t.test('a request that is only tried goes the way of requests', async t => {
   })
   t.match(await tested({ url: '/../x' }), { status: 400, decision: 'deny', reason: 'path' })
   t.match(await tested({ url: '/missing' }), { status: 404, decision: 'allow' })
+  const typed = { status: 404, decision: 'allow' }
+  for (const url of ['/ü x.html?y=ü', 'https://www.example.test/ü x.html']) t.match(await tested({ url }), typed, url)
   t.match(await tested({ url: '/docs/', ip: '192.0.2.9' }), {
     status: 403,
     restriction: { allowed: false, reason: 'source_ip' },

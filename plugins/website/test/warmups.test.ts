@@ -53,6 +53,7 @@ t.test('the first visitor of what was warmed has a hit, at every alias', async t
       t.equal(await ask(path, host), 'HIT', `${host}${path}`)
   }
   t.match(await warm({ paths: ['/'] }), { hits: 2, fetched: 0 }, 'a second one finds it there')
+  t.match(await warm({ paths: ['/docs/a b.html', '/docs/ä.html'] }), { hits: 2, failed: 2, errors: [{ status: 404 }] })
 })
 
 t.test('objects by pattern, a sitemap, and one alias alone', async t => {

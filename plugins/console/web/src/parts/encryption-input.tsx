@@ -1,7 +1,7 @@
 /** How new objects of a bucket are encrypted. */
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../api/client.ts'
+import { call, callTagged, type Tagged } from '../api/client.ts'
 import type { Answer } from '../api/operations.ts'
 import { useMay } from '../app/signed-in.ts'
 import { texts } from '../texts/index.ts'
@@ -56,9 +56,9 @@ export async function saveEncryption(
   bucket: string,
   { algorithm, kmsKeyId = '' }: Encryption,
   condition: { readonly ifMatch?: string; readonly ifNoneMatch?: '*' } = {},
-): Promise<unknown> {
+): Promise<Tagged<unknown>> {
   const params = { bucket }
-  if (algorithm === 'none') return call('deleteBucketEncryption', { params, ...condition })
+  if (algorithm === 'none') return callTagged('deleteBucketEncryption', { params, ...condition })
   const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
-  return call('setBucketEncryption', { params, body, ...condition })
+  return callTagged('setBucketEncryption', { params, body, ...condition })
 }

@@ -3,6 +3,7 @@ import { Button, Group, Skeleton, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import type { Tagged } from '../api/client.ts'
 import { formErrorsOf, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
@@ -19,8 +20,8 @@ export interface SettingProps<Value> {
   /** Other queries that depend on the setting. */
   readonly stale?: readonly QueryKey[]
   readonly load: (signal: AbortSignal) => Promise<Value>
-  /** Resolves with `stay` where somebody has thought better of it. */
-  readonly save: (value: Value, stored: Value) => Promise<unknown>
+  /** Resolves with `stay` where somebody has thought better of it, or with what is stored, whose ETag is that of the next change. */
+  readonly save: (value: Value, stored: Value) => Promise<Tagged<unknown> | 'stay' | undefined>
   /** Shown, and not to be changed. */
   readonly isReadOnly?: boolean
   readonly children: (
@@ -49,10 +50,11 @@ export function Setting<Value>({
     mutationFn: (value: Value) => save(value, stored.data as Value),
     async onSuccess(outcome, sent) {
       if (outcome === 'stay') return
-      const { isSuccess, data } = await stored.refetch()
-      // Else what was read before would look as if nothing were saved. What was typed meanwhile stays, upon what is stored now.
+      const { isSuccess } = await stored.refetch()
+      // Else what was read before would look as if nothing were saved. What was typed meanwhile stays, upon what was saved: somebody else
+      // may have changed it again by now.
       if (isSuccess)
-        setChanged(now => (now === undefined || now.value === sent ? undefined : { value: upon(data, now.value) }))
+        setChanged(now => (now === undefined || now.value === sent ? undefined : { value: upon(outcome, now.value) }))
       notifications.show({ color: 'teal', message: `${title}: ${texts.common.saved}` })
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
@@ -124,11 +126,9 @@ export function Setting<Value>({
   )
 }
 
-/** A value with the ETag of what is stored, if it has one. */
-function upon<Value>(stored: Value, value: Value): Value {
-  const isTagged = typeof stored === 'object' && stored !== null && 'etag' in stored
-  return isTagged ? { ...value, etag: stored.etag } : value
-}
+/** The value, to be saved upon what is stored. */
+const upon = <Value,>(stored: Tagged<unknown> | undefined, value: Value): Value =>
+  typeof value === 'object' && value !== null && 'etag' in value ? { ...value, etag: stored?.etag } : value
 
 /** Of a document with its ETag, the document. */
 const bodyOf = (value: unknown): unknown =>

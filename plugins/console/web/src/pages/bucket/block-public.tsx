@@ -31,7 +31,7 @@ export function BlockPublic({ bucket }: { bucket: string }) {
           // S3 clients set single flags of it, which close as well.
           const text = stored.flags.length > 0 && !enabled ? await openedBy(bucket) : null
           if (text !== null && !(await ask({ title: words.openTitle, action: words.confirm, text }))) return 'stay'
-          return call('setBucketBlockPublic', { params, body: { enabled }, ...asRead(etag) })
+          return callTagged('setBucketBlockPublic', { params, body: { enabled }, ...asRead(etag) })
         }}
       >
         {({ document: block, etag }, change, { document: stored }) => (

@@ -1,7 +1,7 @@
 /** Which pages of other origins may use a bucket. */
 import { Button, Fieldset, Group, Stack, Text } from '@mantine/core'
 import { IconX } from '@tabler/icons-react'
-import { asRead, call, callTagged, type Tagged } from '../../api/client.ts'
+import { asRead, callTagged, type Tagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { errorWithin } from '../../api/problem.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
@@ -41,7 +41,7 @@ export function CorsRules({ bucket }: { bucket: string }) {
       title={words.cors}
       hint={words.corsHint}
       load={signal => callTagged('getBucketCors', { params, signal })}
-      save={({ document, etag }) => call('putBucketCors', { params, body: document, ...asRead(etag) })}
+      save={({ document, etag }) => callTagged('putBucketCors', { params, body: document, ...asRead(etag) })}
     >
       {(stored, change, _, errors) => <Rules stored={stored} errors={errors} onChange={change} />}
     </BucketSetting>

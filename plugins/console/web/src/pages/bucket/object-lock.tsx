@@ -1,6 +1,6 @@
 /** Object lock of a bucket, and how long new versions are protected unless they say otherwise. */
 import { Group, NativeSelect, Stack, Switch, Text } from '@mantine/core'
-import { asRead, call, callTagged } from '../../api/client.ts'
+import { asRead, callTagged } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { atField } from '../../api/problem.ts'
 import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
@@ -26,7 +26,7 @@ export function ObjectLock({ bucket }: { bucket: string }) {
         load={signal => callTagged('getBucketObjectLock', { params, signal })}
         save={async ({ document, etag }, { document: stored }) => {
           if (bindsLonger(document, stored) && !(await ask(complianceQuestion(document)))) return 'stay'
-          return call('setBucketObjectLock', { params, body: document, ...asRead(etag) }).catch(error => {
+          return callTagged('setBucketObjectLock', { params, body: document, ...asRead(etag) }).catch(error => {
             // Of a bucket that does not keep old versions.
             throw atField(error, 'conflict', '/enabled')
           })

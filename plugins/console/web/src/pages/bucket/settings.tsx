@@ -46,7 +46,7 @@ function Versioning({ bucket }: { bucket: string }) {
       needs={['s3:PutBucketVersioning']}
       title={texts.bucket.versioning}
       load={signal => callTagged('getBucketVersioning', { params, signal })}
-      save={({ document, etag }) => call('setBucketVersioning', { params, body: document, ...asRead(etag) })}
+      save={({ document, etag }) => callTagged('setBucketVersioning', { params, body: document, ...asRead(etag) })}
     >
       {({ document: { status }, etag }, change) => (
         <Switch
@@ -77,7 +77,7 @@ function Quota({ bucket }: { bucket: string }) {
       needs={['admin:SetBucketQuota']}
       title={texts.bucket.quota}
       load={signal => callTagged('getBucketQuota', { params, signal })}
-      save={({ document, etag }) => call('setBucketQuota', { params, body: document, ...asRead(etag) })}
+      save={({ document, etag }) => callTagged('setBucketQuota', { params, body: document, ...asRead(etag) })}
     >
       {({ document: { size }, etag }, change, _, errors) => (
         <>
@@ -135,7 +135,7 @@ function Tags({ bucket }: { bucket: string }) {
         return { tags: pairsOf(document.tags), etag }
       }}
       save={({ tags, etag }) =>
-        call('setBucketTags', {
+        callTagged('setBucketTags', {
           params,
           body: { tags: objectOf(tags) },
           ...asRead(etag),

@@ -88,7 +88,9 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const { bucket: target, place, move, overwrite } = form.values
   const run = async () => {
     const steps =
-      one === undefined ? await stepsOf(bucket, entries, place, untilItArrives) : [{ ...one, from: one.id, to: place }]
+      one === undefined
+        ? await stepsOf(bucket, entries, place, untilItArrives)
+        : [{ ...one, from: one.id, to: newKeyOf(one.id, place) }]
     if (
       target === bucket &&
       steps.some(({ from, to, versionId }) => sameKey(from) === sameKey(to) && versionId === undefined)
@@ -147,7 +149,8 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       />
       <TextInput
         label={one === undefined ? texts.objects.toFolder : texts.objects.toKey}
-        {...(one === undefined ? { description: texts.objects.toFolderHint } : { required: true })}
+        description={one === undefined ? texts.objects.toFolderHint : texts.objects.toKeyHint}
+        required={one !== undefined}
         data-autofocus
         {...form.getInputProps('place')}
       />
@@ -170,6 +173,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
 /** `a/b/` of `a/b/c` and of `a/b/c/`. */
 function folderOf(id: string): string {
   return id.slice(0, id.replace(/\/$/, '').lastIndexOf('/') + 1)
+}
+
+/** What ends with a slash is a folder, and the name stays; but the object of a folder is renamed with its slash. */
+function newKeyOf(key: string, place: string): string {
+  return place.endsWith('/') && !key.endsWith('/') ? place + key.slice(folderOf(key).length) : place
 }
 
 /** Sends it until the server has got it. */

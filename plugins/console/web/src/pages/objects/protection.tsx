@@ -50,11 +50,12 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
           ...(await call('getObjectRetention', { params, query, signal })),
           bypassGovernance: false,
         })}
-        save={async (body: Retention, stored) => {
+        save={async (body: Retention, stored): Promise<'stay' | undefined> => {
           if (bindsLonger(body, stored) && !(await ask(complianceQuestion(body)))) return 'stay'
-          return call('setObjectRetention', { params, query, body }).catch(error => {
+          await call('setObjectRetention', { params, query, body }).catch(error => {
             throw atField(error, 'object_locked', '/retainUntil')
           })
+          return undefined
         }}
       >
         {(retention, change, stored, errors) => {
@@ -112,7 +113,7 @@ export function Protection({ bucket, details }: { bucket: string; details: Objec
         id={`hold ${versionId} ${key}`}
         title={texts.objects.lock}
         load={signal => call('getObjectLegalHold', { params, query, signal })}
-        save={body => call('setObjectLegalHold', { params, query, body })}
+        save={async body => void (await call('setObjectLegalHold', { params, query, body }))}
       >
         {({ enabled }, change) => (
           <Switch

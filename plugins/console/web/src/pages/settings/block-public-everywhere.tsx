@@ -1,5 +1,5 @@
 import { NativeSelect, Switch, Text } from '@mantine/core'
-import { asRead, call, callTagged } from '../../api/client.ts'
+import { asRead, callTagged } from '../../api/client.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { useAskFirst } from '../../parts/ask-first.tsx'
 import { choicesOf } from '../../parts/choices.ts'
@@ -33,7 +33,7 @@ export function BlockPublicEverywhere() {
           if (stored.enabled && !enabled && !(await ask(opensEverywhere))) return 'stay'
           const isOfMode = mode !== stored.mode
           const body = { ...((enabled !== stored.enabled || !isOfMode) && { enabled }), ...(isOfMode && { mode }) }
-          return call('setBlockPublic', { body, ...asRead(etag) })
+          return callTagged('setBlockPublic', { body, ...asRead(etag) })
         }}
       >
         {({ document: block, etag }, change, { document: stored }, errors) => (

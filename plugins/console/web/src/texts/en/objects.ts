@@ -122,6 +122,7 @@ export const objects = {
   toFolder: 'Into folder',
   toFolderHint: 'Empty: the top of the bucket. A folder that is not there yet is made.',
   toKey: 'New key',
+  toKeyHint: 'With a slash at its end: the folder that it goes into, under its own name.',
   move: 'Move: remove it here when it is there',
   overwrite: 'Replace what has the same key there',
   copied: (count: number) => `${formatCount(count)} done.`,
