@@ -22,7 +22,7 @@ export {
   type Redirect,
 } from './document.ts'
 export { distributionErrors } from './errors.ts'
-export { covers, normalizeHost } from './hosts.ts'
+export { asHost, covers, normalizeHost } from './hosts.ts'
 export { isPublicWebsite } from './log-target.ts'
 export { compilePattern, type PathMatcher } from './patterns.ts'
 export { unverifiable } from './signed-access.ts'

@@ -19,6 +19,13 @@ export function normalizeHost(host: string): string {
   return name.length <= nameCharsMax && plainName.test(name) ? name : ''
 }
 
+/** A host as somebody types it, with a port or without, as requests bring it: in lower case, letters of other scripts as A-labels. */
+export function asHost(typed: string): string {
+  const [, name = '', port = ''] = /^(.*?)(:\d*)?$/s.exec(typed) ?? []
+  // What is no name stays, to be told as it is.
+  return (domainToASCII(name) || name.toLowerCase()) + port
+}
+
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 
 /** The stored form: lower-case A-labels. Throws a sentence without subject if the text is not an alias. */

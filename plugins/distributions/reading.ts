@@ -1,6 +1,6 @@
 /** The calls by which other plugins read distributions. */
 import type { DistributionsService } from './api.ts'
-import { normalizeHost } from './hosts.ts'
+import { asHost, normalizeHost } from './hosts.ts'
 import { isPublicWebsite } from './log-target.ts'
 import type { Registry } from './registry.ts'
 import { viewOf } from './saving.ts'
@@ -17,7 +17,7 @@ export function createDistributions(
       return document && { ...document.value, id: document.id }
     },
     async find(host) {
-      const found = (await registry.table()).hosts.find(normalizeHost(host.toLowerCase()))
+      const found = (await registry.table()).hosts.find(normalizeHost(asHost(host)))
       return found && { distribution: found.value.distribution, alias: found.alias }
     },
     all: async () => (await registry.all()).map(({ id, value }) => ({ ...value, id })),

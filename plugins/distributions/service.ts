@@ -9,7 +9,7 @@ import type { DistributionCertificates, PresentedCertificate } from './certifica
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
 import { createHostTable } from './host-table.ts'
-import { covers, normalizeHost } from './hosts.ts'
+import { asHost, covers, normalizeHost } from './hosts.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
 import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
@@ -166,14 +166,15 @@ export function createDistributionsAdmin({
       return testDistribution(distribution, request, hosts, clock.now())
     },
 
-    async route(host, listener) {
+    async route(typed, listener) {
       const { hosts } = await registry.table()
-      const route = routeHost(host.toLowerCase(), listener, hosts, rules)
+      const given = asHost(typed)
+      const host = normalizeHost(given)
+      const route = routeHost(given, listener, hosts, rules)
       const found = 'found' in route ? route.found : undefined
-      const certificate = await certificates.presented(normalizeHost(host.toLowerCase()), listener)
+      const certificate = await certificates.presented(host, listener)
       const others = found === undefined ? [] : hosts.all(found.alias.startsWith('*.') ? host : found.alias)
-      const silent =
-        found === undefined ? (await registry.all()).find(hasHost(normalizeHost(host.toLowerCase()))) : undefined
+      const silent = found === undefined ? (await registry.all()).find(hasHost(host)) : undefined
       const problem =
         silent !== undefined && !isServed(silent.value.mode)
           ? `${silent.id}: ${unserved(silent.value.mode)}`

@@ -6,7 +6,7 @@ import type { DistributionRefusal, Visit } from './api.ts'
 import { asSent } from './as-sent.ts'
 import type { Distribution } from './document.ts'
 import type { HostTable } from './host-table.ts'
-import { normalizeHost } from './hosts.ts'
+import { asHost, normalizeHost } from './hosts.ts'
 import { createVisit, type Ready } from './visit.ts'
 
 export interface TestRequest {
@@ -88,7 +88,7 @@ function urlOf(text: string, aliases: readonly string[]): TestUrl {
   const absolute = /^(https?):\/\/([^/?#]+)(\/.*)?$/i.exec(text)
   if (absolute !== null) {
     const [, scheme, host, target = '/'] = absolute
-    return { secure: scheme.toLowerCase() === 'https', host: host.toLowerCase(), target: asSent(target) }
+    return { secure: scheme.toLowerCase() === 'https', host: asHost(host), target: asSent(target) }
   }
   const alias = aliases.find(name => !name.startsWith('*.'))
   if (!text.startsWith('/')) throw adminErrors.invalid_argument('/url: must be absolute, or a path.')

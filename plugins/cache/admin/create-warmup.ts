@@ -1,4 +1,5 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { asHost } from 'svc/plugins/distributions/api'
 import { cacheErrors, invalidRequest } from '../errors.ts'
 import type {} from '../service.ts'
 import { requireTargets } from '../warm/targets.ts'
@@ -27,7 +28,7 @@ export default defineAdminOperation({
     await request.authorize(invalidate, { bucket: distribution.origin.bucket })
     requireTargets(body)
     const exact = distribution.aliases.filter(alias => !alias.startsWith('*.'))
-    const hosts = body.domains ?? exact
+    const hosts = body.domains?.map(asHost) ?? exact
     const foreign = hosts.findIndex(host => !exact.includes(host))
     if (foreign >= 0) throw invalidRequest(`/domains/${foreign}`, `is no exact alias of the distribution ${params.id}`)
     if (hosts.length === 0)

@@ -1,5 +1,5 @@
 /** Turns a request to purge into selectors that answers are compared with. Throws `invalid_cache_request`. */
-import { compilePattern, type Distribution, normalizeHost } from 'svc/plugins/distributions/api'
+import { asHost, compilePattern, type Distribution, normalizeHost } from 'svc/plugins/distributions/api'
 import { invalidRequest } from '../errors.ts'
 import type { PurgePattern, StoredPurge, StoredRequest } from './documents.ts'
 
@@ -54,7 +54,7 @@ export function readSelection(
 
 function readDomain(given: string, distribution: Distribution | undefined): string {
   const isWildcard = given.startsWith('*.')
-  const name = normalizeHost((isWildcard ? given.slice(2) : given).toLowerCase())
+  const name = normalizeHost(asHost(isWildcard ? given.slice(2) : given))
   if (name === '') throw invalidRequest('/domain', 'is no host name')
   const domain = isWildcard ? `*.${name}` : name
   if (distribution !== undefined && !hasHost(distribution, domain))

@@ -1,6 +1,6 @@
 import { defineAdminOperation, type FieldProblem, invalidFields } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { normalizeHost } from '../hosts.ts'
+import { asHost, normalizeHost } from '../hosts.ts'
 import type {} from '../service.ts'
 import { manage, mayManageAs } from './distribution-request.ts'
 
@@ -71,7 +71,7 @@ export default defineAdminOperation({
     const { step, match } = route
     const base = {
       host,
-      normalizedHost: normalizeHost(host.toLowerCase()),
+      normalizedHost: normalizeHost(asHost(host)),
       listener,
       step,
       match,

@@ -1,6 +1,6 @@
 /** Patterns of paths. */
 import t from 'tap'
-import { normalizeHost } from '../hosts.ts'
+import { asHost, normalizeHost } from '../hosts.ts'
 import { compilePattern, patternWidth } from '../patterns.ts'
 
 t.test('prefix, glob and regex', async t => {
@@ -76,4 +76,17 @@ t.test('hosts that would lead elsewhere in a location are nobody\u2019s', async 
   t.equal(normalizeHost(`aa${longest}`), '', 'no name is longer than 253 characters')
   t.equal(normalizeHost('xn--bcher-kva.example'), 'xn--bcher-kva.example')
   t.equal(normalizeHost('_a.b-c.test'), '_a.b-c.test')
+})
+
+t.test('hosts as somebody types them', async t => {
+  const cases = [
+    ['B\u00fccher.example:8080', 'xn--bcher-kva.example:8080'],
+    ['Bu\u0308cher.example', 'xn--bcher-kva.example'],
+    ['WWW.Example.test.', 'www.example.test.'],
+    ['_a.test', '_a.test'],
+    ['[::1]:80', '[::1]:80'],
+    ['no name/', 'no name/'],
+    ['', ''],
+  ] as const
+  for (const [typed, host] of cases) t.equal(asHost(typed), host, typed)
 })

@@ -257,6 +257,7 @@ t.test('documents of distributions', async t => {
       distribution: 'below',
       shadowed: [{ distribution: 'photos', alias: '*.photos.test' }],
     })
+    t.match(await resolve('host=%C3%A4.photos.test:80'), { step: 'b', normalizedHost: 'xn--4ca.photos.test' })
     t.match(await resolve('host=y.photos.test&listener=web'), { step: 'b', match: 'wildcard', alias: '*.photos.test' })
     t.match(await resolve('host=photos.s3.test'), { step: 'c', match: 'bucket-domain', bucket: 'photos' })
     t.match(await resolve('host=s3.test'), { step: 'd', match: 'main' })
@@ -321,6 +322,7 @@ t.test('a request that is only tried goes the way of requests', async t => {
     status: 302,
     redirect: { location: 'https://a.wild.test/docs/' },
   })
+  t.match(await tested({ url: 'https://Ä.wild.test/docs/' }), { status: 200, host: 'xn--4ca.wild.test' })
   t.match(await tested({ url: '/../x' }), { status: 400, decision: 'deny', reason: 'path' })
   t.match(await tested({ url: '/missing' }), { status: 404, decision: 'allow' })
   const typed = { status: 404, decision: 'allow' }

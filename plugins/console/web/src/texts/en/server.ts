@@ -114,7 +114,7 @@ export const metrics = {
   token: 'Token for Prometheus',
   tokenTitle: 'A token for Prometheus',
   tokenHint:
-    'Prometheus scrapes with it as you. It is stored nowhere: it ends with its expiry, with your right to read metrics, or when your secret key changes.',
+    'Prometheus scrapes with it as you. It is stored nowhere: it ends with its expiry, with your right to read metrics, or when your secret key changes. Whoever reads it can try secret keys against it: sign in as a user of its own whose key was generated, and not as root with a password that one can remember.',
   targets: 'Endpoints',
   targetNames: { node: 'node', cluster: 'cluster', bucket: 'buckets' },
   expiry: 'It works for',
