@@ -304,8 +304,18 @@ if (withoutBrowser !== false) {
     const quota = page.getByLabel('Memory that its answers may take')
     await quota.fill('64MiB')
     await page.getByRole('tab', { name: 'General' }).click()
+    const mayGoOn = Promise.withResolvers<void>()
+    await page.route(/\/distributions\/[^/]+$/, async route => {
+      if (route.request().method() === 'PUT') await mayGoOn.promise
+      await route.continue()
+    })
     await page.getByLabel('Note').fill('mine again')
     await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('form[inert]').first().waitFor()
+    await page.getByLabel('Note').focus()
+    await page.keyboard.type(' and what would be lost')
+    t.equal(await page.getByLabel('Note').inputValue(), 'mine again', 'nothing is typed while it is on its way')
+    mayGoOn.resolve()
     await page.getByText(`${host} is saved`).waitFor()
     await eventually('nothing is left to save', () => page.getByRole('button', { name: 'Save' }).first().isDisabled())
     t.equal(await page.getByLabel('Note').inputValue(), 'mine again')

@@ -56,7 +56,8 @@ export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedF
   const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   return (
     <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
-      <Stack gap={gap}>
+      {/* What is typed while it is on its way would be gone when it is read anew. */}
+      <Stack gap={gap} inert={saving.isPending}>
         <Conflict error={unsaid} onLoad={reload} />
         {children}
         <Group className="dialog-buttons">

@@ -204,6 +204,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
           <div ref={panels}>
             <Sections
               error={saving.error}
+              isSaving={saving.isPending}
               stored={stored}
               tab={tab}
               onTab={onTab}
@@ -239,6 +240,7 @@ function Blocked({ bucket }: { bucket: string }) {
 interface SectionsProps {
   /** Of the last attempt to save. */
   readonly error: unknown
+  readonly isSaving: boolean
   readonly stored: Distribution
   readonly tab: DistributionTab
   readonly onTab: (tab: DistributionTab) => void
@@ -250,7 +252,7 @@ interface SectionsProps {
 const ofCache = ['cache', 'purge', 'warmup', 'statistics'] as const
 const isDraftTab = (tab: string): boolean => !ofCache.includes(tab as 'cache')
 
-function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProps) {
+function Sections({ error, isSaving, stored, tab, onTab, onSave, onRotated }: SectionsProps) {
   const { id, mode } = stored
   const { bucket } = stored.origin
   const rights = useRights(bucket)
@@ -285,8 +287,11 @@ function Sections({ error, stored, tab, onTab, onSave, onRotated }: SectionsProp
       <TabRow chosen={tab} tabs={shown} />
       {Object.entries(panels).map(([name, panel]) => (
         <Tabs.Panel key={name} value={name}>
-          {/* The browser knows only the fields that are open: the server looks at all. */}
-          <form key={stored.etag} noValidate onSubmit={onSave}>
+          {/*
+           * The browser knows only the fields that are open: the server looks at all. What is typed while they are on their way would be
+           * gone when they are drawn anew.
+           */}
+          <form key={stored.etag} noValidate onSubmit={onSave} inert={isSaving}>
             <Suspense fallback={<Skeleton h={240} />}>{panel}</Suspense>
           </form>
         </Tabs.Panel>
