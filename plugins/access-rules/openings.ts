@@ -18,7 +18,8 @@ export const AccessOpening = Type.Object(
       description: 'Classes (read, list, write, delete, tag), and single actions of S3.',
     }),
     keys: Type.Array(Type.String(), {
-      description: 'Patterns of keys, as they are written; empty: every key. After `(?i)` case does not matter.',
+      description:
+        'Patterns of keys, as they are written; empty: every key. After `(?i)` case does not matter. A regular expression of a distribution is one of paths, which is said before it.',
     }),
     except: Type.Array(Type.String(), {
       description:

@@ -124,7 +124,8 @@ function keysOf(pathPrefix: string, behaviors: Behaviors, isMeant: (access: Beha
   return behaviors.flatMap(({ access, pathPattern: { type, pattern, caseInsensitive = false } }) => {
     if (!isMeant(access)) return []
     const flag = caseInsensitive && pattern.toLowerCase() !== pattern.toUpperCase() ? '(?i)' : ''
-    if (type === 'regex') return [`${pathPrefix}${flag}${pattern}`]
+    // Of the path below the prefix, with its slash, and somewhere in it.
+    if (type === 'regex') return [`${pathPrefix}* with a path that matches ${flag}${pattern}`]
     const path = pattern.replace(/^\//, '')
     return [`${pathPrefix}${flag}${path}${type === 'prefix' ? '*' : ''}`]
   })

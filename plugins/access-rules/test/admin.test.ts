@@ -136,13 +136,17 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
   t.match((await call('getBucket', undefined, { bucket })).json, { published: false })
   await distribution('www', {
     origin: { bucket, pathPrefix: 'site/' },
-    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'deny' }],
+    behaviors: [
+      { pathPattern: { type: 'prefix', pattern: '/closed/' }, access: 'deny' },
+      { pathPattern: { type: 'regex', pattern: '^/private/.*\\.pdf$' }, access: 'deny' },
+    ],
   })
   await distribution('part', {
     defaultBehavior: { access: 'deny' },
     behaviors: [
       { pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' },
       { pathPattern: { type: 'glob', pattern: '/any/*.png', caseInsensitive: true }, access: 'public' },
+      { pathPattern: { type: 'regex', pattern: '^/x', caseInsensitive: true }, access: 'public' },
     ],
     restrictions: { sourceIp: { allow: ['192.0.2.0/24'] } },
   })
@@ -176,8 +180,20 @@ t.test('everything that opens a bucket to everybody is named, whoever decides', 
       domains: ['indexed.example.test'],
       versions: true,
     },
-    { ...shown, name: 'part', keys: ['open/*', '(?i)any/*.png'], limited: true, domains: ['part.example.test'] },
-    { ...shown, name: 'www', keys: ['site/*'], except: ['site/closed/*'], domains: ['www.example.test'] },
+    {
+      ...shown,
+      name: 'part',
+      keys: ['open/*', '(?i)any/*.png', '* with a path that matches (?i)^/x'],
+      limited: true,
+      domains: ['part.example.test'],
+    },
+    {
+      ...shown,
+      name: 'www',
+      keys: ['site/*'],
+      except: ['site/closed/*', 'site/* with a path that matches ^/private/.*\\.pdf$'],
+      domains: ['www.example.test'],
+    },
   ]
   t.same(await openings(), [...byRules, ...byPolicy, ...byDistributions])
 

@@ -192,7 +192,7 @@ t.test('the order of behaviors decides, and so does what a new one is put before
   const expression = { access: 'public', pathPattern: { type: 'regex', pattern: 'a$' } }
   t.same(
     objectsOf({ ...shown, behaviors: [expression, closedFolder] }, { ...shown, behaviors: [closedFolder] }),
-    ['objects whose name is “a$”'],
+    ['objects with a path that matches “a$”'],
     'what it matches is not known',
   )
 })
@@ -234,6 +234,9 @@ t.test('what a behavior shows for unknown paths counts from when it decides', as
   t.same(openedBy(of(plan), of(part, plan)), [], 'it was shown for other paths')
   t.same(openedBy(of(part, plan), of(plan)), [])
   const some = { ...docs, pathPattern: { type: 'regex', pattern: '^/docs/' } }
+  const matching = 'objects below “a/” with a path that matches “^/docs/”'
+  const below = (draft: Published): Published => ({ ...draft, origin: { bucket: 'site', pathPrefix: 'a/' } })
+  t.same(objectsOf(below(of(some)), below(of())), [matching], 'the expression is none of keys')
   t.same(openedBy(of(some, plan), of(some, plan)), [], 'what stays is not asked about')
   t.same(objectsOf(of(plan), of(some, plan)), opened, 'what is before it may be all of it')
   t.same(objectsOf(of(plan), of({ ...plan, access: 'signed' }, plan)), ['objects whose name is “docs/*”', ...opened])

@@ -304,13 +304,14 @@ const isWithin = (some: readonly string[], all: readonly string[]): boolean => s
 
 const originOf = ({ origin: { bucket, pathPrefix } }: Published): string => `${bucket}/${pathPrefix ?? ''}`
 
-function nameOf({ type, pattern }: Pattern): string {
-  if (type === 'regex') return pattern
-  return `${pattern.replace(/^\//, '')}${type === 'prefix' ? '*' : ''}`
+function namedBy(pathPrefix: string, { type, pattern }: Pattern): string {
+  // Of the path below the prefix, with its slash, and somewhere in it.
+  if (type === 'regex') return words.objectsMatching(pathPrefix, pattern)
+  return words.objectsNamed(`${pathPrefix}${pattern.replace(/^\//, '')}${type === 'prefix' ? '*' : ''}`)
 }
 
 function objectsOf(pathPrefix: string, pattern: Pattern): string {
-  const objects = words.objectsNamed(`${pathPrefix}${nameOf(pattern)}`)
+  const objects = namedBy(pathPrefix, pattern)
   return ignoresCase(pattern) && hasCase(pattern) ? words.inEitherCase(objects) : objects
 }
 

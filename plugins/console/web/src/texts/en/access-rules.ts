@@ -51,6 +51,8 @@ export const accessRules = {
     `the object “${name}” of each folder that is shown, also where its own path is closed`,
   versionsToo: 'old and deleted versions of what it shows, by the numbers of versions',
   objectsNamed: (pattern: string) => `objects whose name is “${pattern}”`,
+  objectsMatching: (prefix: string, pattern: string) =>
+    `objects${prefix === '' ? '' : ` below “${prefix}”`} with a path that matches “${pattern}”`,
   inEitherCase: (objects: string) => `${objects} (in upper or lower case)`,
   ifStatementConditions: 'Its conditions limit when and from where.',
   fromThenOn: (time: string) => `It begins at ${time}; its conditions may limit more.`,
