@@ -1,5 +1,6 @@
-/** Warnings about valid rules: public access, rules that never decide, denies that have less effect than they seem to have. */
+/** Warnings about valid rules: public access, rules that never decide, patterns of paths instead of keys, denies with less effect than it seems. */
 import type { CompiledRule } from './compiled-rule.ts'
+import { percentDecoded } from './percent-encoding.ts'
 import { type AccessRule, openTimeOf } from './rule.ts'
 import { covers, shadowOf } from './shadowing.ts'
 
@@ -23,6 +24,7 @@ export function warningsOf(
     ...shadowWarnings(one, ordered.slice(0, index)),
     ...timeWarnings(one, context),
     ...listingWarnings(one),
+    ...spellingWarnings(one),
   ])
   const warnings = [...own, ...more]
   if (warnings.length <= warningsMax) return warnings
@@ -104,6 +106,26 @@ function listingWarnings({ rule, isDeny, actions, pattern }: CompiledRule): read
   if (!isDeny || pattern.isEverything || !actions.has('s3:ListBucket')) return []
   return [
     `"${rule.id}" denies listings by the prefix that they ask for: one of a shorter prefix shows these keys all the same.`,
+  ]
+}
+
+/** Patterns as they are pasted from an address bar. Keys may really look so. */
+function spellingWarnings({ rule: { id, match } }: CompiledRule): readonly string[] {
+  if (match === undefined) return []
+  const { type, pattern } = match
+  const decoded = percentDecoded(pattern)
+  const isRooted = type === 'regex' ? /^(\^|\\A)\//.test(pattern) : pattern.startsWith('/')
+  return [
+    ...(isRooted
+      ? [
+          `"${id}" is for keys that begin with a slash: paths do, keys hardly ever. Leave out that of ${JSON.stringify(pattern)}.`,
+        ]
+      : []),
+    ...(decoded !== undefined
+      ? [
+          `"${id}" is for keys with a % in their names: its pattern ${JSON.stringify(pattern)} is percent-encoded, and keys are not. Write ${JSON.stringify(decoded)}.`,
+        ]
+      : []),
   ]
 }
 

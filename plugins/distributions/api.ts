@@ -24,7 +24,7 @@ export {
 export { distributionErrors } from './errors.ts'
 export { asHost, covers, normalizeHost } from './hosts.ts'
 export { isPublicWebsite } from './log-target.ts'
-export { compilePattern, type PathMatcher } from './patterns.ts'
+export { compilePattern, type PathMatcher, readPattern } from './patterns.ts'
 export { unverifiable } from './signed-access.ts'
 
 export interface DistributionProblem {

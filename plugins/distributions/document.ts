@@ -63,8 +63,8 @@ export const ErrorPage = Type.Object(
 
 export const Redirect = Type.Object(
   {
-    from: Type.Optional(text(1024, 'Path; `:name` is a segment, a final `*` the rest. Absent: any path.')),
-    to: Type.Optional(text(1024, 'Path; may use `:name` and `:splat`. Absent: the same path.')),
+    from: Type.Optional(text(1024, 'Decoded path; `:name` is a segment, a final `*` the rest. Absent: any path.')),
+    to: Type.Optional(text(1024, 'Percent-encoded path; may use `:name` and `:splat`. Absent: the same path.')),
     hostFrom: Type.Optional(text(253, 'Only at this one of the aliases.')),
     toHost: Type.Optional(text(260, 'Host, perhaps with a port.')),
     httpsOnly: Type.Optional(Type.Boolean({ description: 'Only requests without TLS; the target is https.' })),

@@ -1,7 +1,7 @@
 /** Patterns of paths, written by operators: each is compared in time linear in the path, by RE2 or by prefix. */
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { widthOf } from 'svc/plugins/access-rules/api'
+import { percentDecoded, widthOf } from 'svc/plugins/access-rules/api'
 import type { PathPattern } from './document.ts'
 
 export type PathMatcher = (path: string) => boolean
@@ -17,6 +17,15 @@ export function compilePattern({ type, pattern, caseInsensitive = false }: PathP
   }
   const compiled = compileRe2(type === 'glob' ? globExpression(pattern) : pattern, caseInsensitive)
   return path => compiled.test(path)
+}
+
+/** As `compilePattern`, for one that somebody gives: percent-encoded, as from an address bar, it would match nothing, and close nothing. */
+export function readPattern(given: PathPattern): PathMatcher {
+  const decoded = percentDecoded(given.pattern)
+  if (decoded === undefined) return compilePattern(given)
+  throw new TypeError(
+    `is percent-encoded, but compared with decoded paths: write ${JSON.stringify(decoded)} (a % that is part of a name is ? in a glob, [%] in a regular expression)`,
+  )
 }
 
 /** Loaded with the first glob or regular expression: most servers have none. */

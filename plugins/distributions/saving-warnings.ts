@@ -1,4 +1,5 @@
 /** Warnings about a distribution that is stored and right, and yet does not answer as it seems to. Each says what to do. */
+import { percentDecoded } from 'svc/plugins/access-rules/api'
 import type { HttpService } from 'svc/plugins/http/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
@@ -122,6 +123,7 @@ export function createSavingWarnings({
 
   return async (distribution: Distribution): Promise<readonly string[]> => [
     ...listenerWarnings(),
+    ...encodedWarnings(distribution),
     ...(await blockWarnings(distribution)),
     ...(await pathWarnings(distribution)),
     ...(await errorPageWarnings(distribution)),
@@ -129,4 +131,26 @@ export function createSavingWarnings({
     ...(await keyWarnings(distribution)),
     ...(await tlsWarnings(distribution)),
   ]
+}
+
+/** Names may have a % of their own, and double-encoded addresses may be redirected: only what closes something is refused. */
+function encodedWarnings(distribution: Distribution): readonly string[] {
+  const { origin, defaultBehavior, behaviors, errorPages, redirects } = distribution
+  const named: readonly (readonly [what: string, text: string | undefined])[] = [
+    ['The prefix of the bucket', origin.pathPrefix],
+    ...[defaultBehavior, ...behaviors].flatMap(({ indexDocument, spaFallback }) => [
+      ['The index document', indexDocument] as const,
+      ['The fallback', spaFallback] as const,
+    ]),
+    ...errorPages.map(({ status, path }) => [`The error page for ${status}`, path] as const),
+    ...redirects.map(({ from }, index) => [`The path of redirect ${index + 1}`, from] as const),
+  ]
+  const warnings = named.flatMap(([what, text = '']) => {
+    const decoded = percentDecoded(text)
+    if (decoded === undefined) return []
+    return [
+      `${what}, ${JSON.stringify(text)}, is percent-encoded, but compared with decoded paths: write ${JSON.stringify(decoded)}, unless the % is part of the name.`,
+    ]
+  })
+  return [...new Set(warnings)]
 }

@@ -160,6 +160,12 @@ if (withoutBrowser !== false) {
       1,
       'a behaviour without a path is not saved',
     )
+    const path = page.getByRole('textbox', { name: 'Path', exact: true })
+    await path.fill('/%C3%BC/')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const wrong = page.locator('.mantine-InputWrapper-error', { hasText: 'write "/ü/"' })
+    await wrong.waitFor()
+    t.equal(await path.getAttribute('aria-invalid'), 'true', 'nor one that matches nothing')
     await page.getByRole('button', { name: 'Remove behaviour 2' }).click()
     await page.getByRole('button', { name: '1. /private/' }).click()
     const part = page.getByRole('region', { name: '/private/' })

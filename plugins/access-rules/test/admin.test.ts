@@ -300,6 +300,29 @@ t.test('warnings name public access and rules that never decide', async t => {
   ])
 })
 
+t.test('warnings name patterns of paths, as they stand in URLs', async t => {
+  const warned = async (type: 'prefix' | 'glob' | 'regex', pattern: string) =>
+    (await put([rule({ id: 'no', effect: 'deny', principals: ['ada'], match: { type, pattern } })])).json.warnings
+  t.same(await warned('prefix', 'Vertr%C3%A4ge/'), [
+    '"no" is for keys with a % in their names: its pattern "Vertr%C3%A4ge/" is percent-encoded, and keys are not. Write "Verträge/".',
+  ])
+  const slash = /"no" is for keys that begin with a slash/
+  for (const [type, pattern] of [
+    ['prefix', '/Vertr'],
+    ['glob', '/site/**'],
+    ['regex', '^/site'],
+  ] as const)
+    t.match(await warned(type, pattern), [slash], pattern)
+  t.match(await warned('prefix', '/Vertr%C3%A4ge/'), [slash, /percent-encoded/])
+  for (const [type, pattern] of [
+    ['prefix', 'a/b 100%'],
+    ['glob', '**/100%'],
+    ['regex', '[%]20|/%\\d'],
+    ['prefix', 'latin-1-%E4'],
+  ] as const)
+    t.same(await warned(type, pattern), [], pattern)
+})
+
 t.test('rules that have ended, begin later or never decide make nothing public now', async t => {
   const shown = async (...rules: readonly object[]) => {
     const { json } = await put(rules)

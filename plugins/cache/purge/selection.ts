@@ -1,5 +1,5 @@
 /** Turns a request to purge into selectors that answers are compared with. Throws `invalid_cache_request`. */
-import { asHost, compilePattern, type Distribution, normalizeHost } from 'svc/plugins/distributions/api'
+import { asHost, type Distribution, normalizeHost, readPattern } from 'svc/plugins/distributions/api'
 import { invalidRequest } from '../errors.ts'
 import type { PurgePattern, StoredPurge, StoredRequest } from './documents.ts'
 
@@ -33,7 +33,7 @@ export function readSelection(
   if (isNamed && input.all === true) throw invalidRequest('/all', 'excludes paths, patterns and tags')
   for (const [index, pattern] of patterns.entries()) {
     try {
-      compilePattern(pattern)
+      readPattern(pattern)
     } catch (error) {
       throw invalidRequest(`/patterns/${index}/pattern`, (error as Error).message)
     }

@@ -10,7 +10,7 @@ import {
   type PartialPolicy,
   resolvePolicy,
 } from '../policy/policy.ts'
-import { compiled } from '../warm/targets.ts'
+import { requirePattern } from '../warm/targets.ts'
 import { patternKey } from './configuration.ts'
 import type { StoredDistributionCache, StoredPolicy, StoredSettings } from './documents.ts'
 import { type LevelFields, readLevel, readPolicy, requireOrder } from './fields.ts'
@@ -63,7 +63,7 @@ export function requireDistribution(
   }
   requireAll([
     ...value.warmOnWrite.map((pattern, index) => () => {
-      compiled({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
+      requirePattern({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
     }),
     () => requireLevels(above, find),
     ...value.domains.flatMap(({ host, cache }, index) => [

@@ -145,7 +145,7 @@ export function createOnWrite(options: OnWriteOptions): OnWrite {
 /** Undefined if another release has written patterns that this one cannot read. */
 function makeMatcher(patterns: readonly string[]): Matcher | undefined {
   try {
-    const all = patterns.map(pattern => compiled({ type: 'glob', pattern }, ''))
+    const all = patterns.map(pattern => compiled({ type: 'glob', pattern }))
     return path => all.some(match => match(path))
   } catch {
     return undefined

@@ -1,6 +1,6 @@
 /** Finds the targets of a warm-up: given paths, paths of objects, and paths of a sitemap. */
 import { isCatalogError } from 'svc/kernel'
-import { asSent, compilePattern, type Distribution } from 'svc/plugins/distributions/api'
+import { asSent, compilePattern, type Distribution, readPattern } from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { invalidRequest } from '../errors.ts'
@@ -61,16 +61,24 @@ export function requireTargets({ paths = [], patterns = [], sitemap }: WarmReque
   }
   if (sitemap !== undefined && !sitemap.startsWith('/'))
     throw invalidRequest('/sitemap', 'must be a path that begins with /')
-  for (const [index, pattern] of patterns.entries()) compiled(pattern, `/patterns/${index}/pattern`)
+  for (const [index, pattern] of patterns.entries()) requirePattern(pattern, `/patterns/${index}/pattern`)
 }
 
-/** Compiles a pattern of decoded paths; its leading slash may be left out. */
-export function compiled(
-  { type, pattern }: { readonly type: 'prefix' | 'glob'; readonly pattern: string },
-  element: string,
-): (path: string) => boolean {
+type Pattern = NonNullable<WarmRequest['patterns']>[number]
+
+/** A pattern of decoded paths; its leading slash may be left out. */
+const rooted = ({ type, pattern }: Pattern): Pattern => ({
+  type,
+  pattern: pattern.startsWith('/') ? pattern : `/${pattern}`,
+})
+
+/** Compiles a pattern that was checked. Throws for one of another release. */
+export const compiled = (pattern: Pattern): ((path: string) => boolean) => compilePattern(rooted(pattern))
+
+/** Throws `invalid_cache_request` for a pattern that cannot be compiled, or that is percent-encoded. */
+export function requirePattern(pattern: Pattern, element: string): void {
   try {
-    return compilePattern({ type, pattern: pattern.startsWith('/') ? pattern : `/${pattern}` })
+    readPattern(rooted(pattern))
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw invalidRequest(element, error.message)
@@ -86,7 +94,7 @@ async function addObjects(
   const { bucket, pathPrefix } = distribution.origin
   const indexDocuments = indexDocumentsOf([distribution])
   for (const pattern of patterns) {
-    const matches = compiled(pattern, '')
+    const matches = compiled(pattern)
     const prefix = pathPrefix + literalStart(pattern)
     for (let startAfter = ''; ; ) {
       const page = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter, maxKeys: pageSize })

@@ -1,7 +1,7 @@
 /** Patterns of paths. */
 import t from 'tap'
 import { asHost, normalizeHost } from '../hosts.ts'
-import { compilePattern, patternWidth } from '../patterns.ts'
+import { compilePattern, patternWidth, readPattern } from '../patterns.ts'
 
 t.test('prefix, glob and regex', async t => {
   const cases: [Parameters<typeof compilePattern>[0], readonly string[], readonly string[]][] = [
@@ -36,6 +36,16 @@ t.test('prefix, glob and regex', async t => {
     { type: 'prefix', pattern: `/${'ü'.repeat(512)}` },
   ]
   for (const pattern of refused) t.throws(() => compilePattern(pattern), TypeError, pattern.pattern.slice(0, 30))
+})
+
+t.test('a percent-encoded pattern is no new one, and a stored one stays as it is', async t => {
+  const encoded = { type: 'prefix', pattern: '/Vertr%c3%a4ge/' } as const
+  t.throws(() => readPattern(encoded), { message: /compared with decoded paths: write "\/Verträge\/"/ })
+  t.ok(compilePattern(encoded)('/Vertr%c3%a4ge/a'))
+  // Escapes that are no UTF-8 are answered 400, and a % alone is one.
+  for (const pattern of ['/100%/', '/%zz', '/%E4/', '/Verträge/'])
+    t.ok(readPattern({ type: 'prefix', pattern })(pattern))
+  t.throws(() => readPattern({ type: 'prefix', pattern: 'docs' }), TypeError)
 })
 
 t.test('a pattern that would make others try for ever takes its steps once', async t => {

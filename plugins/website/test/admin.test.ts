@@ -118,6 +118,49 @@ t.test('documents of distributions', async t => {
     t.equal((await call('POST', '/distributions', noBucket)).json.code, 'alias_conflict', 'before the bucket is made')
   })
 
+  await t.test('percent-encoded paths: what closes nothing is refused, what leads nowhere is told', async t => {
+    const dryRun = (more: object) =>
+      call('POST', '/distributions?dryRun=true', { ...base, id: 'c', aliases: ['c.test'], ...more })
+    for (const [type, pattern, decoded] of [
+      ['prefix', '/Vertr%C3%A4ge/', '/Verträge/'],
+      ['glob', '/a%20b/**', '/a b/**'],
+      ['regex', '^/100%25', '^/100%'],
+    ]) {
+      const refused = await dryRun({ behaviors: [{ pathPattern: { type, pattern }, access: 'deny' }] })
+      t.match(refused.json, {
+        code: 'invalid_distribution',
+        errors: [{ element: '/behaviors/0/pathPattern', message: `compared with decoded paths: write "${decoded}" (` }],
+      })
+    }
+    for (const [type, pattern] of [
+      ['prefix', '/Verträge/'],
+      ['prefix', '/100%/'],
+      ['glob', '/a?20b/**'],
+      ['regex', '^/a[%]20b'],
+    ])
+      t.equal((await dryRun({ behaviors: [{ pathPattern: { type, pattern }, access: 'deny' }] })).status, 200, pattern)
+    const told = await dryRun({
+      origin: { bucket: 'pages', pathPrefix: 'a%20b/' },
+      defaultBehavior: { spaFallback: '/%C3%BC.html', indexDocument: 'index.html' },
+      behaviors: [{ pathPattern: { type: 'prefix', pattern: '/x/' }, indexDocument: '%C3%BC.html' }],
+      errorPages: [{ status: 404, path: '/404%20.html' }],
+      redirects: [{ httpsOnly: true }, { from: '/%C3%BC/:name', to: '/%C3%BC' }],
+    })
+    t.same(
+      told.json.warnings.filter((warning: string) => warning.includes('percent-encoded')),
+      [
+        ['The prefix of the bucket', 'a%20b/', 'a b/'],
+        ['The fallback', '/%C3%BC.html', '/ü.html'],
+        ['The index document', '%C3%BC.html', 'ü.html'],
+        ['The error page for 404', '/404%20.html', '/404 .html'],
+        ['The path of redirect 2', '/%C3%BC/:name', '/ü/:name'],
+      ].map(
+        ([what, given, decoded]) =>
+          `${what}, "${given}", is percent-encoded, but compared with decoded paths: write "${decoded}", unless the % is part of the name.`,
+      ),
+    )
+  })
+
   await t.test('aliases of another distribution are refused', async t => {
     const taken = [
       'www.example.test',

@@ -137,6 +137,7 @@ t.test('purges', async t => {
       [{ all: true, tags: ['x'] }, /\/all excludes/],
       [{ paths: ['no-slash'] }, /\/paths\/0 must begin with \//],
       [{ patterns: [{ type: 'regex', pattern: '(' }] }, /\/patterns\/0\/pattern is no pattern of RE2/],
+      [{ patterns: [{ type: 'prefix', pattern: '/%C3%BC/' }] }, /\/patterns\/0\/pattern .* write "\/ü\/"/],
       [{ domain: 'elsewhere.test' }, /\/domain is no domain of the distribution site/],
       [{ paths: ['https://elsewhere.test/'] }, /\/paths\/0 is at no domain/],
     ] as const) {

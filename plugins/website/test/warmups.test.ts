@@ -124,6 +124,7 @@ t.test('requests that cannot be right are refused', async t => {
   await refused({ paths: ['docs'] }, 400, /\/paths\/0 must be a path/)
   await refused({ paths: ['/'], domains: ['other.example.test'] }, 400, /\/domains\/0 is no exact alias/)
   await refused({ patterns: [{ type: 'glob', pattern: '/{a' }] }, 400, /\/patterns\/0\/pattern/)
+  await refused({ patterns: [{ type: 'prefix', pattern: '%C3%BC/' }] }, 400, /\/patterns\/0\/pattern .* write "\/ü\/"/)
   await refused({ paths: ['/'] }, 404, /./, 'nobody')
   const unknown = await server.signed({ path: '/api/v1/distributions/site/cache/warmups/warm-0' })
   t.match(unknown.json, { code: 'warmup_not_found' })
@@ -159,7 +160,8 @@ t.test('at most four at once', async t => {
 
 t.test('warmOnWrite: what is written is in the cache again before anybody asks', async t => {
   t.equal((await settings({ warmOnWrite: ['docs/**', '/img/*.png'] })).status, 200)
-  t.equal((await settings({ warmOnWrite: ['docs/{'] })).status, 400)
+  for (const pattern of ['docs/{', '%C3%BC/*'])
+    t.equal((await settings({ warmOnWrite: [pattern] })).status, 400, pattern)
   await server.put('pages', { 'docs/new.html': 'new', 'docs/index.html': 'docs 2', 'other.html': 'other' })
   const deadlineMs = Date.now() + 20_000
   const inspect = async (path: string) =>

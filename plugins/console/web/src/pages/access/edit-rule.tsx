@@ -216,7 +216,14 @@ export function EditRule({ rule, place, bucket, within, onCheck, onSave, onClose
           data={choicesOf(words.matchTypes)}
           {...form.getInputProps('match.type')}
         />
-        {match.type !== '' && <TextInput label={words.pattern} required {...form.getInputProps('match.pattern')} />}
+        {match.type !== '' && (
+          <TextInput
+            label={words.pattern}
+            description={words.patternHint}
+            required
+            {...form.getInputProps('match.pattern')}
+          />
+        )}
       </SimpleGrid>
       {match.type !== '' && (
         <Checkbox

@@ -127,6 +127,7 @@ export const accessRules = {
     regex: 'that fit an expression (RE2)',
   },
   pattern: 'Pattern',
+  patternHint: 'As keys are written: without a slash before them, and not percent-encoded.',
   caseInsensitive: 'Ignore case',
   conditions: 'Only if',
   sourceIp: 'From addresses',
