@@ -9,7 +9,7 @@ import type { KeyGroupEditor } from 'svc/plugins/key-groups/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { Distribution, DistributionInput } from './document.ts'
 
-export { asSent } from './as-sent.ts'
+export { asSent, withPlainPercents } from './as-sent.ts'
 export {
   type Behavior,
   type Cors,

@@ -3,6 +3,7 @@ import type { MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { HttpService } from 'svc/plugins/http/api'
 import type { KeyGroupsService, Signed, ToSign } from 'svc/plugins/key-groups/api'
+import { withPlainPercents } from './as-sent.ts'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
 import { normalizeHost } from './hosts.ts'
@@ -70,11 +71,12 @@ export function createUrlSigning({ table, keyGroups, http, rules, certificates }
     // A domain that contains a slash or an at sign would name another host.
     if (!URL.canParse(origin) || !/^[^/?#@\\]+$/.test(host))
       throw invalid(`${JSON.stringify(host)} is no domain.`, '/domain')
-    return readUrl(`${origin}${path}`, '/path')
+    return readUrl(`${origin}${withPlainPercents(path)}`, '/path')
   }
 
-  return async (distribution, { url: given, path, domain, secure, ...wanted }) => {
+  return async (distribution, { url: typed, path, domain, secure, ...wanted }) => {
     const { resource } = wanted
+    const given = typed && withPlainPercents(typed)
     const url = given === undefined ? await urlOf(distribution, path, { domain, secure, resource }) : readUrl(given)
     const match = (await table()).hosts.find(normalizeHost(url.host))
     if (match?.value.distribution.id !== distribution.id) {

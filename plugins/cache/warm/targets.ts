@@ -1,6 +1,12 @@
 /** Finds the targets of a warm-up: given paths, paths of objects, and paths of a sitemap. */
 import { isCatalogError } from 'svc/kernel'
-import { asSent, compilePattern, type Distribution, readPattern } from 'svc/plugins/distributions/api'
+import {
+  asSent,
+  compilePattern,
+  type Distribution,
+  readPattern,
+  withPlainPercents,
+} from 'svc/plugins/distributions/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { NormalizeKey } from 'svc/plugins/policy/api'
 import { invalidRequest } from '../errors.ts'
@@ -44,7 +50,7 @@ export async function targetsOf(
     if (targets.size < max) targets.add(target)
     return targets.size < max
   }
-  for (const path of paths) add(asSent(path))
+  for (const path of paths) add(asSent(withPlainPercents(path)))
   if (sitemap !== undefined) await addSitemap(sitemap, distribution, objects, add, normalizeKey)
   const inKeyForm = patterns.map(one => ({ ...one, pattern: normalizeKey(one.pattern) }))
   if (patterns.length > 0) await addObjects(inKeyForm, distribution, objects, add)

@@ -40,7 +40,13 @@ const base = {
     { pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' },
   ],
 }
-await site.put('films', { 'films/a.mp4': 'a film', 'films/b.mp4': 'another', 'films/hd/1.ts': 'one', 'open/x': 'open' })
+await site.put('films', {
+  'films/a.mp4': 'a film',
+  'films/b.mp4': 'another',
+  'films/hd/1.ts': 'one',
+  'films/ü 100%.txt': 'all',
+  'open/x': 'open',
+})
 await site.publish(base)
 
 const inAnHour = () => new Date(Date.now() + 3600_000)
@@ -134,6 +140,11 @@ t.test('curl gets URLs that the server signed', async t => {
   const byPath = await sign({ path: '/films/a.mp4' })
   t.ok(byPath.json.url.startsWith(`${origin}/films/a.mp4?Expires=`), 'the first exact alias, where it is answered')
   t.equal(await curl(byPath.json.url), 'a film 200')
+  for (const typed of ['ü 100%.txt', '%C3%BC%20100%.txt', '%c3%bc 100%25.txt']) {
+    for (const body of [{ path: `/films/${typed}` }, { url: `${origin}/films/${typed}` }])
+      t.equal(await curl((await sign(body)).json.url), 'all 200', JSON.stringify(body))
+  }
+  t.equal((await curl((await sign({ path: '/films/100%ab%' })).json.url)).slice(-3), '404', 'a name, and no bad escape')
   const usual = await sign({ path: '/films/a.mp4', resource: 'http://WWW.example.test/films/*' })
   t.match(usual.json.url, /^http:\/\/www\.example\.test\/films\/a\.mp4\?/, 'at the port of the pattern')
   t.equal(await statusOf(usual.json.url.replace('http://www.example.test', ''), { host: 'www.example.test' }), 200)
