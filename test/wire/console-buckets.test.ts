@@ -536,6 +536,7 @@ if (withoutBrowser !== false) {
     t.same(await accessibilityFlaws(page), [])
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByText('printing house · ed25519').waitFor()
+    await page.getByText(`Key-Pair-Id: ${id}`).waitFor()
     const { keys } = await admin.call('GET', '/keygroups/links')
     t.match(keys, [{ id, name: 'printing house', enabled: false, hasPrivateKey: true }])
     t.same(flaws, [])

@@ -100,9 +100,14 @@ function columnsOf(setOpen: (open: Open) => void): Column<KeyGroup>[] {
           <Stack gap={4}>
             {group.keys.map(key => (
               <Group key={key.id} gap={6} wrap="nowrap">
-                <Text size="sm" className="titled">
-                  <Name>{key.name || key.id}</Name> · {key.algorithm}
-                </Text>
+                <div className="titled">
+                  <Text size="sm">
+                    <Name>{key.name || key.id}</Name> · {key.algorithm}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {words.keyPairId(key.id)}
+                  </Text>
+                </div>
                 {!key.enabled && <State text={texts.common.disabled} is="neutral" />}
                 {key.hasPrivateKey && <State text={words.canSign} is="neutral" />}
                 <Tool

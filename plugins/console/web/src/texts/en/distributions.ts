@@ -181,6 +181,7 @@ export const keyGroups = {
   create: 'Create key group',
   none: 'There is no key group. Links to paths with access “who has a signed link” are signed by the keys of one.',
   keys: 'Keys',
+  keyPairId: (id: string) => `Key-Pair-Id: ${id}`,
   addKey: 'Add key',
   addKeyTo: (id: string) => `Add a key to ${id}`,
   origin: 'Key',
