@@ -12,6 +12,7 @@ import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
 import type { HealJobs } from './jobs.ts'
 import { countLeft } from './left-records.ts'
+import { countOverScopes } from './scopes.ts'
 import { foundByDryRun, notSuperseded } from './superseded.ts'
 
 export interface RedundancyReadingOptions {
@@ -51,8 +52,10 @@ export async function readRedundancy({
   const missing = shortfalls(open, summaries, total)
   const valid: StoredHealJob[] = []
   for (const job of notSuperseded(jobs.list())) if (await hasItsBucket(job, objects)) valid.push(job)
-  const found = Math.max(0, ...valid.map(foundByDryRun))
-  const left = Math.max(0, ...(await Promise.all(valid.map(job => countLeft(job, storage)))))
+  const leftOf = new Map<StoredHealJob, number>()
+  for (const job of valid) leftOf.set(job, await countLeft(job, storage))
+  const found = countOverScopes(valid, foundByDryRun)
+  const left = countOverScopes(valid, job => leftOf.get(job)!)
   if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
   if (found > 0) {
     missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)

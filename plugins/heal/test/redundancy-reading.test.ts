@@ -67,6 +67,27 @@ t.test('what was found in a bucket counts while there is that bucket', async t =
   t.match(await read([found('deleted')]), { isFull: true })
 })
 
+t.test('what jobs have found that have no record in common adds up', async t => {
+  const found = (damaged: number, request: HealRequest) => jobOf({ ...request, dryRun: true }, { damaged })
+  const photos = found(1, { bucket: 'photos', recursive: true })
+  const videos = found(1, { bucket: 'videos', recursive: true })
+  const summaryOf = async (...jobs: StoredHealJob[]) => (await read(jobs)).summary
+  t.match(await summaryOf(photos, videos), /found 2 records/)
+  // Looked at by the records after every byte: it has found less, and does not take its place.
+  t.match(await summaryOf(photos, videos, found(3, everything)), /found 3 records/)
+  t.match(await summaryOf(photos, videos, found(1, everything)), /found 2 records/)
+  const deepPhotos = found(2, { bucket: 'photos', deep: true, recursive: true })
+  const folders = ['a/', 'b/'].map(prefix => found(2, { bucket: 'photos', prefix, recursive: true }))
+  t.match(await summaryOf(photos, deepPhotos, videos), /found 3 records/)
+  t.match(await summaryOf(...folders, deepPhotos, videos), /found 5 records/)
+  t.match(await summaryOf(found(2, { bucket: 'photos' }), ...folders), /found 6 records/)
+  t.match(await summaryOf(found(1, {}), photos), /found 2 records/)
+  const left = (bucket: string, name: string) =>
+    jobOf({ bucket, recursive: true }, { failed: 1, left: { keys: [Buffer.from(name).toString('base64')], more: 0 } })
+  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), { summary: /heal 2 records/ })
+  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), { summary: /heal 1 records/ })
+})
+
 t.test('less than that does not', async t => {
   const away = [drives[0]!, { ...drives[1]!, state: 'offline' }]
   for (const less of [
