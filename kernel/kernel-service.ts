@@ -77,8 +77,8 @@ export interface KernelService extends Build {
   /** Whether the process can be replaced by a new one of the same program in its place (`requestRestart`). */
   readonly canRestart: boolean
   /**
-   * Problems for which the start after a stop would be refused, in sentences that begin with the plugin's name: those that can be seen
-   * while everything runs. From any thread.
+   * Problems for which the start after a stop would be refused, in sentences: of the configuration, which is read again, and of what
+   * plugins can see while everything runs, with their names first. From any thread.
    */
   inspectRestart(): Promise<readonly string[]>
   /**

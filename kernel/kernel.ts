@@ -38,6 +38,14 @@ const STOP_TIMEOUT_MS = 30_000
 
 const unknownBuild: Build = { version: '0.0.0', commit: 'unknown', buildDate: 'unknown' }
 
+/** What a start after this one would read. */
+export interface NextStart {
+  /** Why it would be refused, in sentences. */
+  readonly problems: readonly string[]
+  /** The section of each plugin that it would load, by its name; those with problems are missing. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
 export interface KernelOptions {
   readonly plugins: readonly AnyPlugin[]
   /** The validated section of each plugin, by its name. */
@@ -61,6 +69,8 @@ export interface KernelOptions {
   /** Called in each thread, when a plugin changes the settings of the log. */
   readonly configureLog?: KernelService['configureLog']
   readonly watchLog?: KernelService['watchLog']
+  /** Reads the configuration again, as a restart will. Default: it starts with the same. */
+  readonly readNextStart?: () => Promise<NextStart>
 }
 
 export interface Kernel {
@@ -164,13 +174,17 @@ export function createKernel(options: KernelOptions): Kernel {
     for (const listener of reloadListeners) listener()
     tellWorkers('kernel.reload')
   }
-  const collectFindings = async (look: 'inspect' | 'inspectRestart'): Promise<Required<Findings>> => {
+  const sectionOf = ({ name }: AnyPlugin): unknown => options.config[name] ?? Object.freeze({})
+  const collectFindings = async (
+    look: (unit: Unit) => Promise<Findings> | Findings | undefined,
+  ): Promise<Required<Findings>> => {
     const problems: string[] = []
     const notLookedAt: string[] = []
     const plan: string[] = []
-    for (const { plugin, parts } of units) {
+    for (const unit of units) {
+      const { plugin } = unit
       try {
-        const found = await parts[look]?.()
+        const found = await look(unit)
         for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
         for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
         plan.push(...(found?.plan ?? []))
@@ -180,7 +194,14 @@ export function createKernel(options: KernelOptions): Kernel {
     }
     return { problems, notLookedAt, plan }
   }
-  const inspectRestart = async (): Promise<readonly string[]> => (await collectFindings('inspectRestart')).problems
+  const inspectRestart = async (): Promise<readonly string[]> => {
+    const next = await options.readNextStart?.()
+    const found = await collectFindings(({ plugin, parts }) => {
+      const section = next === undefined ? sectionOf(plugin) : next.config[plugin.name]
+      return section === undefined ? undefined : parts.inspectRestart?.(section)
+    })
+    return [...(next?.problems ?? []), ...found.problems]
+  }
   let cutOffRequests = 0
   const noteCutOff = (requests: number): void => {
     if (threads.isMain) cutOffRequests += requests
@@ -273,7 +294,7 @@ export function createKernel(options: KernelOptions): Kernel {
       if (!open) throw new Error(`"${plugin.name}" ${what} after set-up`)
     }
     const context = {
-      config: options.config[plugin.name] ?? Object.freeze({}),
+      config: sectionOf(plugin),
       log: pluginLog,
       services: given,
       ports,
@@ -326,7 +347,7 @@ export function createKernel(options: KernelOptions): Kernel {
     service,
     setup,
     reload,
-    inspect: () => collectFindings('inspect'),
+    inspect: () => collectFindings(({ parts }) => parts.inspect?.()),
     start: lifecycle.start,
     async serve() {
       await lifecycle.serve()

@@ -123,7 +123,8 @@ export interface Findings {
   readonly plan?: readonly string[]
 }
 
-export interface PluginParts<Provided extends ServiceName, Internal extends ServiceName = never> {
+// biome-ignore lint/suspicious/noExplicitAny: the section of any plugin
+export interface PluginParts<Provided extends ServiceName, Internal extends ServiceName = never, Section = any> {
   /** One implementation for each name in `provides`. */
   readonly services?: Pick<Services, Provided>
   /** For the entries of `contributes` alone: the services in `internal`, and replacements for services in `optional` that are not loaded. */
@@ -136,9 +137,10 @@ export interface PluginParts<Provided extends ServiceName, Internal extends Serv
   inspect?(): Promise<Findings> | Findings
   /**
    * Before a restart, while the plugin runs in the main thread: the checks of `inspect` that hold then as well. Ports, locks and folders
-   * that the plugin itself has taken are none of them.
+   * that the plugin itself has taken are none of them. `next` is the plugin's section as the next start will read it; where it has
+   * problems, or the plugin will not be loaded, this is not called.
    */
-  inspectRestart?(): Promise<Findings> | Findings
+  inspectRestart?(next: Section): Promise<Findings> | Findings
   /** Opens the plugin's own resources: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
   start?(): Promise<void> | void
   /** Begins to accept work from outside. Runs when every plugin of every thread has started. */
@@ -204,7 +206,7 @@ export interface PluginDefinition<
   validate?(config: ObjectOf<Schema>): readonly string[]
   setup(
     context: PluginContext<ObjectOf<Schema>, Required, Owned, Optional>,
-  ): PluginParts<Provided, Internal | Optional> | undefined | void
+  ): PluginParts<Provided, Internal | Optional, ObjectOf<Schema>> | undefined | void
 }
 
 /** A plugin of any type: the element of a list of plugins. */

@@ -65,12 +65,13 @@ async function runServerCommand(argv: readonly string[], io: CliIo): Promise<num
   const isDry = options.includes('--dry-run')
   const own = ['--help', '-h', '--dry-run']
   const flags = [...options.filter(option => !own.includes(option)), ...argv.slice(end)]
-  const loaded = await boot(flags, io.env, process.cwd(), { requireAll: !isDry })
+  const load = () => boot(flags, io.env, process.cwd(), { requireAll: !isDry })
+  const loaded = await load()
   if (asksForHelp(options)) {
     io.stdout.write(describeServer(loaded))
     return 0
   }
-  return isDry ? dryRun(loaded, io) : runServer(loaded)
+  return isDry ? dryRun(loaded, io) : runServer(loaded, load)
 }
 
 /** Accepts the arguments of `svc server`: a complete command line of a server lists its plugins. Exit code 1 if they refuse the start. */

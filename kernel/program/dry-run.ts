@@ -1,36 +1,52 @@
 /** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
 
 import { formatProblems } from '../config/index.ts'
+import type { Kernel } from '../kernel.ts'
 import type { CliIo } from '../kernel-service.ts'
+import type { Logger } from '../log.ts'
 import type { Boot } from './boot.ts'
 import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import { effectsOfDisabling } from './start-facts.ts'
 
+interface Looked {
+  readonly kernel: Kernel
+  readonly isSetUp: boolean
+  /** Of the configuration, of the selection of plugins and of their set-up, in this order. */
+  readonly configurationProblems: readonly string[]
+  readonly otherProblems: readonly string[]
+}
+
+/** Sets up what a start would, and nothing more. Plugins whose configuration has problems are left out. */
+export function setUpDry({ plugins, falling, resolved }: Boot, log: Logger): Looked {
+  const otherProblems = [...new Set(falling.values())]
+  const skip = new Set(resolved.problems.map(({ plugin }) => plugin ?? ''))
+  const able = plugins.filter(({ name }) => !falling.has(name))
+  const kernel = createHostKernel({ plugins: able, config: resolved.sections, log, skip })
+  let isSetUp = true
+  try {
+    kernel.setup()
+  } catch (error) {
+    isSetUp = false
+    otherProblems.push((error as Error).message)
+  }
+  return { kernel, isSetUp, configurationProblems: formatProblems(resolved.problems), otherProblems }
+}
+
 /** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for problems of set-up and inspection, 2 for the configuration. */
 export async function dryRun(booted: Boot, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
-  const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
-  const configurationProblems = formatProblems(resolved.problems)
-  const problems = [...configurationProblems, ...new Set(falling.values())]
   const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
-  const skip = new Set(resolved.problems.map(({ plugin }) => plugin ?? ''))
-  const kernel = createHostKernel({ plugins, config: resolved.sections, log, skip })
-  let found: Awaited<ReturnType<typeof kernel.inspect>> = { problems: [], plan: [], notLookedAt: [] }
-  try {
-    kernel.setup()
-    found = await kernel.inspect()
-  } catch (error) {
-    problems.push((error as Error).message)
-  }
-  problems.push(...found.problems)
+  const { kernel, isSetUp, configurationProblems, otherProblems } = setUpDry(booted, log)
+  const found = isSetUp ? await kernel.inspect() : { problems: [], plan: [], notLookedAt: [] }
+  const problems = [...configurationProblems, ...otherProblems, ...found.problems]
   const settingLines = [...resolved.origins].map(([key, source]) => {
     const section = resolved.sections[key.plugin] as Record<string, unknown> | undefined
     const shown = key.secret ? '(secret)' : JSON.stringify(section?.[key.property] ?? '(refused)')
     return `${key.variable} = ${shown} from ${source}`
   })
   const lines = [
-    `svc ${kernel.service.version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads`,
+    `svc ${kernel.service.version}: ${booted.plugins.length - falling.size} plugins, ${settings?.workers ?? '?'} worker threads`,
     `plugins: ${kernel.service
       .plugins()
       .map(({ name }) => name)

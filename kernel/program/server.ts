@@ -9,6 +9,7 @@ import { endWhenever, endWithin, exit, LAST_MS } from './exit.ts'
 import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink, type LogSink, setLogLevel } from './log.ts'
 import { returnMemoryAtRest } from './memory-at-rest.ts'
+import { readNextStart } from './next-start.ts'
 import { endStart } from './start-flags.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
@@ -20,9 +21,12 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
 
 /**
  * Runs until a signal or a plugin requests the end. Resolves with the exit code: 0 after a clean stop, 3 where requests were cut off, otherwise 1. After a restart it does
- * not resolve: the program begins anew in this process.
+ * not resolve: the program begins anew in this process. `load` reads again what that will find.
  */
-export async function runServer({ plugins, discovery, selection, resolved, settings }: Boot): Promise<number> {
+export async function runServer(
+  { plugins, discovery, selection, resolved, settings }: Boot,
+  load: () => Promise<Boot>,
+): Promise<number> {
   if (resolved.problems.length > 0 || settings === undefined) throw new ConfigurationError(resolved.problems)
   const {
     logLevel,
@@ -53,6 +57,7 @@ export async function runServer({ plugins, discovery, selection, resolved, setti
     threads: pool.threads,
     onStopRequest: stop,
     watchLog: sink.watch,
+    readNextStart: () => readNextStart(load),
     configureLog({ level, format }) {
       setLogLevel(sink, level)
       sink.setFormat(format)

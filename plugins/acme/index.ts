@@ -89,12 +89,12 @@ export default definePlugin({
         return 'idle'
       },
     })
-    const inspect = async () => {
-      await requireAuthorityFile(config.caCert)
+    const inspect = async ({ caCert }: AcmeConfig) => {
+      await requireAuthorityFile(caCert)
       return {}
     }
     return {
-      inspect,
+      inspect: () => inspect(config),
       inspectRestart: inspect,
       start: () => requireAuthorityFile(config.caCert),
       async stop() {

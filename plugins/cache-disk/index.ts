@@ -12,13 +12,11 @@ export default definePlugin({
   validate: validateCacheDiskConfig,
   setup({ config, threads, contribute }) {
     contribute('cache.tier', 'disk', createDiskKind(config, threads), { optional: true })
-    const inspect = async () => {
-      if (config.dir === undefined || !threads.isMain) return {}
-      const state = await checkFolder(config.dir, undefined)
-      return state === 'new'
-        ? { plan: [`a cache of ${config.size ?? sizeDefault} bytes is made in ${config.dir}`] }
-        : {}
+    const inspect = async ({ dir, size = sizeDefault }: CacheDiskConfig) => {
+      if (dir === undefined || !threads.isMain) return {}
+      const state = await checkFolder(dir, undefined)
+      return state === 'new' ? { plan: [`a cache of ${size} bytes is made in ${dir}`] } : {}
     }
-    return { inspect, inspectRestart: inspect }
+    return { inspect: () => inspect(config), inspectRestart: inspect }
   },
 })

@@ -30,6 +30,7 @@ export default definePlugin({
     return {
       services: { store: store.service },
       inspect: store.inspect,
+      inspectRestart: store.inspectRestart,
       start: store.start,
       serve: store.serve,
       stop: store.stop,

@@ -47,6 +47,8 @@ export interface Store {
   readonly derive: Derive
   /** For a dry run: whether the configured credentials open the secrets at rest. */
   inspect(): Promise<Findings>
+  /** The same of the credentials of the next start, while this store is open. */
+  inspectRestart(next: SealingCredentials): Promise<Findings>
   start(): Promise<void>
   /** Catches up with changes from before this thread was running. */
   serve(): Promise<void>
@@ -122,6 +124,27 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
 
   const hasSecrets = (): boolean => [...collections.values()].some(({ declared }) => declared.secrets.length > 0)
 
+  const isKeyNeeded = async (): Promise<boolean> => {
+    for (const name of collections.keys()) if (((await storage.counter(countKey(name)))[1] ?? 0) > 0) return true
+    return false
+  }
+
+  const inspectCredentials = async (
+    credentials: SealingCredentials,
+    read: () => Promise<{ readonly stored: Uint8Array | undefined; readonly isNeeded: boolean }>,
+  ): Promise<Findings> => {
+    if (!hasSecrets()) return {}
+    let found: Awaited<ReturnType<typeof read>>
+    try {
+      found = await read()
+    } catch (error) {
+      const why = (error as Error).message
+      return { notLookedAt: [`whether the configured credentials open the secrets at rest: ${why}`] }
+    }
+    await checkDeploymentKey(found.stored, credentials, async () => found.isNeeded)
+    return {}
+  }
+
   const openKey = async (): Promise<Buffer> => {
     const record = await storage.get(deploymentKeyKey)
     const stored = record && Buffer.from(record.value)
@@ -130,10 +153,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       stored,
       random,
       log,
-      async isNeeded() {
-        for (const name of collections.keys()) if (((await storage.counter(countKey(name)))[1] ?? 0) > 0) return true
-        return false
-      },
+      isNeeded: isKeyNeeded,
       store: after => storage.execute('store.putDeploymentKey', { before: stored, after }),
     })
   }
@@ -180,20 +200,18 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       (collection, id, record) => collections.get(collection)?.decodeAgain(id, record).problem,
     ),
 
-    async inspect() {
-      if (!hasSecrets()) return {}
-      let record: Awaited<ReturnType<StorageService['peek']>>
-      let isNeeded: boolean
-      try {
-        record = await storage.peek(deploymentKeyKey)
-        isNeeded = record === undefined && (await storage.peekScan(...allDocuments(), hasSealed)) === true
-      } catch (error) {
-        const why = (error as Error).message
-        return { notLookedAt: [`whether the configured credentials open the secrets at rest: ${why}`] }
-      }
-      await checkDeploymentKey(record?.value, credentials, async () => isNeeded)
-      return {}
-    },
+    inspect: () =>
+      inspectCredentials(credentials, async () => {
+        const record = await storage.peek(deploymentKeyKey)
+        const isNeeded = record === undefined && (await storage.peekScan(...allDocuments(), hasSealed)) === true
+        return { stored: record?.value, isNeeded }
+      }),
+
+    inspectRestart: next =>
+      inspectCredentials(next, async () => {
+        const record = await storage.get(deploymentKeyKey)
+        return { stored: record && Buffer.from(record.value), isNeeded: await isKeyNeeded() }
+      }),
 
     async start() {
       isOpen = false

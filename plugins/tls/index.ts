@@ -2,7 +2,7 @@
 import { definePlugin, type Findings } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
-import { tlsConfig } from './config.ts'
+import { type TlsConfig, tlsConfig } from './config.ts'
 import { readKeyPair } from './key-pair.ts'
 import { tlsPoints } from './points.ts'
 import { createTlsService } from './service.ts'
@@ -27,8 +27,7 @@ export default definePlugin({
       challenges: point('tls.challenge'),
     })
     let forget: (() => void) | undefined
-    const inspect = async (): Promise<Findings> => {
-      const { certsDir } = config
+    const inspect = async ({ certsDir }: TlsConfig): Promise<Findings> => {
       try {
         if (certsDir !== undefined) await readKeyPair(certsDir)
         return {}
@@ -38,7 +37,7 @@ export default definePlugin({
     }
     return {
       services: { tls },
-      inspect,
+      inspect: () => inspect(config),
       inspectRestart: inspect,
       async start() {
         await tls.start()

@@ -138,6 +138,49 @@ for (const workers of modes) {
     },
   )
 
+  t.test(`${workers} workers: a restart is refused for what the configuration says by then`, async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-configuration-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const [file, password] = [join(folder, 'svc.json'), join(folder, 'password')]
+    writeFileSync(file, '{ "logLevel": "info" }')
+    writeFileSync(password, secretKey)
+    const server = await startServer({
+      environment: {
+        SVC_WORKERS: workers,
+        SVC_CONFIG_FILE: file,
+        SVC_ROOT_PASSWORD: '',
+        SVC_ROOT_PASSWORD_FILE: password,
+      },
+    })
+    t.teardown(() => server.remove())
+    const { call } = createAdminClient(server)
+    const refused: readonly (readonly [path: string, content: string, why: string])[] = [
+      [file, '{ "logLevel": ', 'cannot be read: .*JSON'],
+      [file, '{ "logLevle": "info" }', 'logLevle .*svc\\.json.* is unknown.*logLevel'],
+      [file, '{ "logLevel": "loud" }', 'logLevel .*svc\\.json.* must be'],
+      [file, '{ "certsDir": "/nowhere-at-all" }', 'tls: SVC_CERTS_DIR: '],
+      [file, '{ "plugins": ["svc-plugin-gone"] }', 'svc-plugin-gone'],
+      [
+        file,
+        '{ "plugins": ["svc/plugins/standard", { "disable": ["store"] }] }',
+        'store.* cannot be disabled alone: .* leave out all of them\\."',
+      ],
+      [password, 'short', 'SVC_ROOT_PASSWORD_FILE .*at least 8'],
+      [password, 'another-password', 'store: Secrets at rest are sealed under another root password'],
+    ]
+    for (const [path, content, why] of refused) {
+      const before = readFileSync(path)
+      writeFileSync(path, content)
+      await t.rejects(call('POST', '/service/restart', {}), new RegExp(`409.*start_would_fail.*${why}`), content)
+      writeFileSync(path, before)
+    }
+    await call('POST', '/service/restart', {})
+    await until(
+      async () => server.log(),
+      log => log.split('"msg":"ready"').length === 3,
+    )
+  })
+
   t.test(`${workers} workers: while plugins start the ports are open and say so`, async t => {
     const { s3, console, go, child } = await startHeld(t, workers, 'after objects')
     const isThere = (address: string) => statusOf(address, '/svc/health/live').catch(() => ({ status: 0, body: '' }))

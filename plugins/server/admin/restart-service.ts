@@ -24,7 +24,7 @@ export default defineAdminOperation({
       force: Type.Boolean({
         default: false,
         description:
-          'Also where the start would be refused by what can be seen of it now, such as a certificate in SVC_CERTS_DIR whose key is another: the server stays away until that is mended and somebody starts it.',
+          'Also where the start would be refused by what can be seen of it now, such as a mistake in SVC_CONFIG_FILE or a certificate in SVC_CERTS_DIR whose key is another: the server stays away until that is mended and somebody starts it.',
       }),
     },
     { $id: 'RestartRequest' },
