@@ -112,6 +112,11 @@ if (skip !== false) {
         async () => (await call('GET', '/certificates/away')).acme.attempts > acme.attempts,
       )
       await failed.waitFor()
+      t.equal(await page.getByRole('button', { name: 'Delete away' }).count(), 0, 'it goes with its distribution')
+      await page.getByRole('link', { name: 'Overview' }).click()
+      const attention = page.getByRole('alert').filter({ hasText: 'Needs attention' })
+      await attention.getByText('The certificate away could not be ordered.').click()
+      await failed.waitFor()
 
       // None of its own: the one that is for its domain is served all the same.
       const { chain, key } = authority.issue([`plain.${zone}`])
@@ -194,6 +199,20 @@ if (skip !== false) {
       await page.getByText('Of the office').waitFor()
       await test(`www.${zone}`)
       await page.getByText(`Published, seen and removed at _acme-challenge.www.${zone}`).last().waitFor()
+      await page.keyboard.press('Escape')
+
+      await page.getByRole('link', { name: 'Distributions' }).click()
+      await page.getByRole('button', { name: 'Publish a bucket' }).click()
+      await dialog.getByRole('combobox', { name: 'Bucket' }).fill('photos')
+      await dialog.getByLabel('Domains').fill(`*.wild.${zone}`)
+      await page.keyboard.press('Enter')
+      await dialog.getByLabel('Certificate').selectOption('auto: ordered by itself (ACME)')
+      await dialog.getByLabel('DNS provider').selectOption('home')
+      await dialog.getByRole('button', { name: 'Publish' }).click()
+      await page.getByRole('button', { name: 'Yes, let everybody in' }).click()
+      await page.getByText(`wild.${zone} is published`).waitFor()
+      const { tls } = await call('GET', `/distributions/wild.${zone}`)
+      t.match(tls, { certificate: 'auto', challenge: 'dns-01', dnsProvider: 'home' })
       t.same(flaws, [])
     },
   )

@@ -447,6 +447,10 @@ if (withoutBrowser !== false) {
       ].join('\n'),
     )
     t.same(await accessibilityFlaws(page), [])
+    await page.evaluate('history.back()')
+    const question = page.getByRole('dialog', { name: 'Leave without keeping it?' })
+    await question.getByRole('button', { name: 'Stay here' }).click()
+    await question.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'I have kept it' }).click()
     const anna = await browser.open(t)
     await signIn(anna.page, '/buckets/photos', 'anna', secret)

@@ -14,6 +14,7 @@ import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
+import { refreshListsAfterUploads } from '../parts/uploads/refresh-lists.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
 import { basePath } from './base-path.ts'
 import { askToSignInAgain, InterruptedPage } from './interrupted-page.tsx'
@@ -37,6 +38,7 @@ const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+refreshListsAfterUploads(queryClient)
 /** Undefined between two users. */
 const router = createPageState<ReturnType<typeof createConsoleRouter> | undefined>(createConsoleRouter(queryClient))
 // It is read once, and changes only by sign-in and sign-out.

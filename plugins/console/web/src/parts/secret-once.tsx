@@ -9,6 +9,7 @@ import { Copyable } from './copyable.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { environmentOf } from './s3-environment.ts'
 import { saveAs } from './save-as.ts'
+import { Unsaved } from './unsaved.tsx'
 
 export interface SecretOnceProps {
   readonly accessKey: string
@@ -68,6 +69,7 @@ export function ShownOnce({ title, text, more, onClose, children }: ShownOncePro
       <Stack>
         <Alert color="orange">{text}</Alert>
         {children}
+        <Unsaved isDirty isQuiet words={{ title: texts.secrets.leaveTitle, text: texts.secrets.leaveText }} />
         <Group justify="flex-end" className="dialog-buttons">
           {more}
           <Button onClick={onClose}>{texts.secrets.kept}</Button>

@@ -17,10 +17,12 @@ export interface UnsavedProps {
   readonly isQuiet?: boolean
   /** True while the form itself leads on to another page. */
   readonly isLeaving?: () => boolean
+  /** Asked where something else than what was typed would be lost. */
+  readonly words?: { readonly title: string; readonly text: string }
 }
 
 /** Beside the form; does nothing as long as nothing is changed. */
-export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false }: UnsavedProps) {
+export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false, words }: UnsavedProps) {
   const inDialog = useContext(UnsavedInDialog)
   const staysInTabs = useContext(StaysInTabs)
   const isLost = () => isDirty && !isLeaving()
@@ -49,7 +51,7 @@ export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false }: U
           {texts.common.unsaved}
         </Text>
       )}
-      {blocker.status === 'blocked' && <LeaveQuestion onStay={blocker.reset} onLeave={blocker.proceed} />}
+      {blocker.status === 'blocked' && <LeaveQuestion {...words} onStay={blocker.reset} onLeave={blocker.proceed} />}
     </>
   )
 }

@@ -203,6 +203,11 @@ export const en = {
     beingRepaired: 'This is repaired while the drives that it needs work.',
     mayBeLost: (records: number) =>
       `${counted(records, 'version or part', 'versions and parts')} could not be repaired in the last attempt, and may be lost: a heal job lists ${records === 1 ? 'it' : 'them'}.`,
+    /** `date`: empty before there is one. */
+    certificate: (id: string, domains: string, isExpired: boolean, date: string) => {
+      const state = date === '' ? 'could not be ordered' : `${isExpired ? 'expired' : 'expires'} on ${date}`
+      return `The certificate ${id} ${state}${domains === '' ? '' : `: visitors of ${domains} get it`}.`
+    },
     chart: 'A chart of the last hour',
     counted:
       '“S3” counts requests to the S3 API, “Distributions” requests to published domains. Requests to a distribution in s3 mode count in both, those of this console in neither. The charts start anew when the server restarts.',

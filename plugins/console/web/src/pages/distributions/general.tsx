@@ -7,6 +7,7 @@ import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { texts } from '../../texts/index.ts'
 import { CertificateState } from '../publishing/certificate-state.tsx'
+import { providerNamesQuery } from '../publishing/queries.ts'
 import type { Distribution } from './draft.ts'
 import { useDraft } from './form.ts'
 
@@ -88,10 +89,6 @@ function useCertificateNames() {
         .map(({ id }) => id),
     enabled,
   })
-  const providers = useQuery({
-    queryKey: ['names', 'dns-providers'],
-    queryFn: async ({ signal }) => (await call('listDnsProviders', { signal })).items.map(({ name }) => name),
-    enabled,
-  })
+  const providers = useQuery({ ...providerNamesQuery, enabled })
   return { certificates: certificates.data ?? [], providers: providers.data ?? [] }
 }

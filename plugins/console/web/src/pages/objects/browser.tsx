@@ -2,14 +2,12 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Problem } from '../../api/problem.ts'
 import { usePageDrops } from '../../parts/drops.ts'
 import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
-import { uploadQueue } from '../../parts/uploads/queue.ts'
 import { replacing } from '../../parts/uploads/replacing.ts'
 import { texts } from '../../texts/index.ts'
 import { DetailsDrawer } from './details-drawer.tsx'
@@ -39,7 +37,6 @@ export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
   const mayListVersions = rights.has('s3:ListBucketVersions')
   const mayWrite = rights.has('s3:PutObject')
   const emptyText = mayWrite ? texts.objects.empty : texts.objects.emptyForReaders
-  useRefreshAfterUploads(bucket)
   const isDenied = listing.error instanceof Problem && listing.error.status === 403
   return (
     <DropZone bucket={bucket} prefix={prefix} isOpen={mayWrite}>
@@ -100,29 +97,6 @@ export function Browser({ bucket, prefix, find, shown, onShow }: BrowserProps) {
       {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => onShow(undefined)} />}
     </DropZone>
   )
-}
-
-const refreshMs = 2000
-
-/** At once, and then at most every other second: a folder of many files arrives one by one. */
-function useRefreshAfterUploads(bucket: string): void {
-  const queryClient = useQueryClient()
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let next = 0
-    const stop = uploadQueue.onDone(done => {
-      if (done !== bucket) return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        next = performance.now() + refreshMs
-        void queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
-      }, next - performance.now())
-    })
-    return () => {
-      stop()
-      clearTimeout(timer)
-    }
-  }, [bucket, queryClient])
 }
 
 interface DropZoneProps {

@@ -9,6 +9,7 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatBytes, formatDate } from '../../parts/format.ts'
 import { texts } from '../../texts/index.ts'
 import { problemOf } from '../keys/problem.ts'
+import { certificatesQuery } from '../publishing/queries.ts'
 import {
   auditTargetsQuery,
   kmsStatusQuery,
@@ -35,6 +36,7 @@ export function Attention() {
     enabled: [useMay('admin:GetConfig'), useMay('admin:ServerInfo')].some(may => may),
   })
   const keys = useQuery({ ...kmsStatusQuery, enabled: useMay('admin:KMSKeyStatus') })
+  const certificates = useQuery({ ...certificatesQuery, enabled: useMay('admin:ManageCertificates') })
   // That all was well is no news of a server that is not reached any more.
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
@@ -47,7 +49,8 @@ export function Attention() {
     ...(auditTargets.data ?? []).map(target => ({ ...target, words: texts.auditTargets })),
   ].filter(({ enabled, online }) => enabled && !online)
   const failing = redundancy.data?.failingRecords ?? 0
-  if (found.length === 0 && failing === 0 && keysProblem === undefined && offline.length === 0) {
+  const ending = (certificates.data ?? []).filter(needsAttention)
+  if ([found, offline, ending].every(list => list.length === 0) && failing === 0 && keysProblem === undefined) {
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
         {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
@@ -74,6 +77,19 @@ export function Attention() {
         )}
         {found.map(text => (
           <List.Item key={text}>{text}</List.Item>
+        ))}
+        {ending.map(({ id, servedFor, notAfter, state, acme }) => (
+          <List.Item key={id}>
+            <Anchor component={Link} to="/certificates" inherit>
+              {texts.overview.certificate(
+                id,
+                servedFor.join(', '),
+                state === 'expired',
+                notAfter && formatDate(notAfter),
+              )}
+            </Anchor>{' '}
+            {acme?.lastError}
+          </List.Item>
         ))}
         {offline.map(({ id, lastError, words }) => (
           <List.Item key={id}>
@@ -109,7 +125,16 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
   ]
 }
 
-/** Of the listeners. Those of distributions have a page of their own. */
+type Certificate = Answer<'listCertificates'>['items'][number]
+
+/** Of those that visitors get, or are to get. Those of the listeners are told by the server; an order is tried again before the end is near. */
+function needsAttention({ source, state, notAfter, usedBy, servedFor, acme }: Certificate): boolean {
+  if (source === 'files' || usedBy.length + servedFor.length === 0) return false
+  const daysLeft = (Date.parse(notAfter) - Date.now()) / 86_400_000
+  return state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '' || daysLeft < certificateDays
+}
+
+/** Of the listeners. */
 function certificateFindings({ certificates, refusal }: ServerInfo['tls']): string[] {
   const ending = certificates.filter(({ daysLeft }) => daysLeft < certificateDays)
   return [

@@ -1,17 +1,15 @@
 /** The certificates that visitors of a distribution get, with their states and ends, whether it names them or not. */
 import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { formatDate } from '../../parts/format.ts'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { certificatesQuery } from './queries.ts'
 import { certificateStates } from './states.ts'
 
 const words = texts.certificateState
-/** Maximum number of certificates that are read; the state of further ones is not shown, only their names. */
-const certificatesRead = 1000
 
 type Distribution = Answer<'listDistributions'>['items'][number]
 type Certificate = Answer<'listCertificates'>['items'][number]
@@ -19,9 +17,7 @@ type Certificate = Answer<'listCertificates'>['items'][number]
 /** Undefined where there is none, and for whoever may not see certificates. */
 function useCertificateOf({ id, tls }: Distribution) {
   const { data: certificates = [] } = useQuery({
-    queryKey: ['certificates', 'all'],
-    queryFn: async ({ signal }) =>
-      (await call('listCertificates', { query: { limit: certificatesRead }, signal })).items,
+    ...certificatesQuery,
     enabled: useMay('admin:ManageCertificates') && tls.certificate !== 'none',
   })
   // One that is ordered for a distribution has its name.

@@ -168,7 +168,8 @@ function columnsOf(
               onClick={() => onReplace(certificate)}
             />
           )}
-          {certificate.source !== 'files' && (
+          {/* One that is ordered for a distribution goes with it, or when that names another. */}
+          {(certificate.source === 'upload' || (certificate.source === 'acme' && certificate.usedBy.length === 0)) && (
             <Tool
               label={`${texts.common.delete} ${certificate.id}`}
               icon={IconTrash}

@@ -14,6 +14,7 @@ import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 import { openedBy } from '../distributions/opened.ts'
+import { providerNamesQuery } from './queries.ts'
 
 const words = texts.distributions
 
@@ -35,7 +36,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       aliases: [] as string[],
       access: 'public' as 'public' | 'signed' | 'authenticated',
       keyGroup: '',
-      tls: { certificate: 'none' },
+      tls: { certificate: 'none', dnsProvider: '' },
       id: '',
     },
   })
@@ -44,7 +45,9 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     queryFn: async ({ signal }) =>
       (await call('listBuckets', { query: { limit: 200 }, signal })).items.map(({ name }) => name),
   })
-  const { kind, access } = form.values
+  const { kind, access, aliases, tls } = form.values
+  const asksProvider = tls.certificate === 'auto' && aliases.some(alias => alias.startsWith('*.'))
+  const providers = useQuery({ ...providerNamesQuery, enabled: asksProvider })
   const asksKeyGroup = kind !== 's3' && access === 'signed'
   const keyGroups = useQuery({
     queryKey: ['names', 'key-groups'],
@@ -73,7 +76,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
       origin: { bucket: origin.bucket, pathPrefix: prefix === '' ? '' : `${prefix}/`, versionPinning: false },
       mode: kind === 's3' ? ('s3' as const) : ('website' as const),
       ...(kind !== 's3' && { defaultBehavior: { access, ...behavior, ...behaviors[kind] } }),
-      tls,
+      tls: asksProvider ? { ...tls, challenge: 'dns-01' as const } : { certificate: tls.certificate },
     })
     const isNewGroup = asksKeyGroup && form.getValues().keyGroup === ''
     // What the server would refuse it refuses before a question is asked or a key is made.
@@ -141,6 +144,15 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
         data={choicesOf(words.certificates)}
         {...form.getInputProps('tls.certificate')}
       />
+      {asksProvider && (
+        <NativeSelect
+          label={words.dnsProvider}
+          description={words.wildcardHint}
+          required
+          data={['', ...(providers.data ?? [])]}
+          {...form.getInputProps('tls.dnsProvider')}
+        />
+      )}
       <TextInput label={words.id} description={words.idHint} required {...form.getInputProps('id')} />
       {question}
     </FormDialog>

@@ -1,5 +1,5 @@
 /** Keys that sign links to distributions. */
-import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { IconDownload, IconPencil, IconPlus, IconTrash, IconX } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -15,6 +15,7 @@ import { ListPage } from '../../parts/list-page.tsx'
 import { Name } from '../../parts/name.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
+import { ShownOnce } from '../../parts/secret-once.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditKeyGroup } from './edit-key-group.tsx'
@@ -213,35 +214,27 @@ function AddKey({ group, onClose, onDone, onPrivateKey }: AddKeyProps) {
 
 function PrivateKey({ name, pem, onClose }: { name: string; pem: string; onClose: () => void }) {
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      // It is lost with the dialog: only whoever says that it is kept closes it.
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      withCloseButton={false}
+    <ShownOnce
       title={words.privateKey}
+      text={words.onlyNow}
+      more={
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+          onClick={() => saveAs(`${name}.pem`, pem)}
+        >
+          {texts.common.download}
+        </Button>
+      }
+      onClose={onClose}
     >
-      <Stack>
-        <Alert color="orange">{words.onlyNow}</Alert>
-        <Textarea
-          label={words.privateKey}
-          value={pem}
-          readOnly
-          autosize
-          styles={{ input: { fontFamily: 'monospace' } }}
-        />
-        <Group justify="flex-end" className="dialog-buttons">
-          <Button
-            variant="default"
-            leftSection={<IconDownload size={16} aria-hidden />}
-            onClick={() => saveAs(`${name}.pem`, pem)}
-          >
-            {texts.common.download}
-          </Button>
-          <Button onClick={onClose}>{texts.secrets.kept}</Button>
-        </Group>
-      </Stack>
-    </Modal>
+      <Textarea
+        label={words.privateKey}
+        value={pem}
+        readOnly
+        autosize
+        styles={{ input: { fontFamily: 'monospace' } }}
+      />
+    </ShownOnce>
   )
 }

@@ -104,6 +104,8 @@ export const secrets = {
   region: 'Region',
   environment: 'For the AWS CLI and SDKs',
   kept: 'I have kept it',
+  leaveTitle: 'Leave without keeping it?',
+  leaveText: 'What is shown here is shown once, and is lost when you leave.',
 }
 
 export const simulator = {

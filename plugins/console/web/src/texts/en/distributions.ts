@@ -75,6 +75,8 @@ export const distributions = {
   challenge: 'How the authority checks the domain',
   challenges: { '': 'server’s default', 'http-01': 'HTTP-01', 'tls-alpn-01': 'TLS-ALPN-01', 'dns-01': 'DNS-01' },
   dnsProvider: 'DNS provider',
+  wildcardHint:
+    'Authorities give certificates for wildcards to whoever can set a record in the DNS. Providers are added under “DNS providers”.',
   accessLog: 'Write an access log',
   logFormat: 'Format',
   logFormats: { '': 'default (json)', json: 'json', combined: 'combined' },
