@@ -3,7 +3,7 @@
  * is known to be missing.
  */
 import { isCatalogError } from 'svc/kernel'
-import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
+import type { PlacedSet, RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import { type SetSummary, type StorageService, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
@@ -36,12 +36,8 @@ export async function readRedundancy({
   // The drives first: if one fails after that, the ledger shows it.
   const summaries = summarizeSets(await open.drives())
   const readings = await Promise.all(open.sets.map(({ redundant }) => redundant.amounts()))
-  const sets = open.sets.map(({ pool, set }, index) => {
-    const { drives, online, healing, state } = summaries.find(each => each.pool === pool && each.set === set)!
-    const { failingCount } = open.sets[index]!.redundant
-    return { pool, set, drives, online, healing, state, ...amountsOf(readings[index]!, failingCount) }
-  })
-  const sum = (name: keyof ReturnType<typeof amountsOf>) => sets.reduce((total, each) => total + each[name], 0)
+  const counts = open.sets.map(({ redundant }, index) => amountsOf(readings[index]!, redundant.failingCount))
+  const sum = (name: keyof ReturnType<typeof amountsOf>) => counts.reduce((total, each) => total + each[name], 0)
   const total = {
     records: sum('records'),
     bytes: sum('bytes'),
@@ -60,6 +56,16 @@ export async function readRedundancy({
   if (found > 0) {
     missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)
   }
+  const sets = open.sets.map((placed, index) => {
+    const summary = summaries.find(({ pool, set }) => pool === placed.pool && set === placed.set)!
+    const { pool, set, drives, online, healing, state } = summary
+    // Of what a job has left nothing says in which set it is.
+    const isFull =
+      shortfalls(placed.redundant, [summary], counts[index]!).length === 0 &&
+      left === 0 &&
+      !valid.some(job => foundByDryRun(job) > 0 && hasFoundIn(placed, job))
+    return { pool, set, drives, online, healing, state, isFull, ...counts[index]! }
+  })
   const pass = await currentPass(scans)
   return {
     isFull: missing.length === 0,
@@ -102,8 +108,15 @@ async function hasItsBucket({ request: { bucket } }: StoredHealJob, objects: Pic
   }
 }
 
+/** Whether some of what it has found may be in this set. */
+function hasFoundIn({ pool, set }: Pick<PlacedSet, 'pool' | 'set'>, { drives }: StoredHealJob): boolean {
+  const damaged = drives.filter(({ missing, corrupt }) => missing + corrupt > 0)
+  return damaged.length === 0 || damaged.some(drive => drive.pool === pool && drive.set === set)
+}
+
+/** Of all sets, or of one. */
 function shortfalls(
-  open: RedundantStorage,
+  open: Pick<RedundantStorage, 'unmarkedShardCount' | 'isWhole'>,
   summaries: readonly SetSummary[],
   { records, belowRecords, failingRecords }: Pick<Redundancy, 'records' | 'belowRecords' | 'failingRecords'>,
 ): string[] {

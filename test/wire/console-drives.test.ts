@@ -25,6 +25,10 @@ if (withoutBrowser !== false) {
   const { admin, browser, signIn } = await startConsole(t, { drive: join(folder, 'drive{1...4}') })
   const drives = async (): Promise<Disk[]> => (await admin.call('GET', '/info')).nodes[0].disks
   await admin.call('POST', '/buckets', { name: 'data' })
+  const healed = async (request: object) => {
+    const job = await admin.call('POST', '/heal', { recursive: true, ...request })
+    await eventually('the job ends', async () => (await admin.call('GET', `/heal/${job.id}`)).finished)
+  }
 
   t.test('the picture of a failed drive leads to its replacement, and what is rebuilt is told in bytes', async t => {
     const { page, flaws } = await browser.open(t)
@@ -59,7 +63,34 @@ if (withoutBrowser !== false) {
       total - used - free > 0 ? 1 : 0,
     )
     t.same(await accessibilityFlaws(page), [])
+
+    // What only a dry run knows is told everywhere, also to who may start none.
+    const [blob] = globSync(join(lost!.path, 'blobs/*/*'))
+    rmSync(blob!)
+    await healed({ bucket: 'data', deep: true, dryRun: true })
+    await page.goto(new URL('/drives', page.url()).href)
+    const known = 'A dry run has found 1 records with missing or corrupt shards'
+    await page.getByText(`This set is not known to have full redundancy. ${known}`).waitFor()
+    t.equal(await page.getByText('stored with full redundancy').count(), 0)
     t.same(flaws, [])
+    const statement = { Effect: 'Allow', Action: ['admin:ServerInfo'], Resource: ['*'] }
+    await admin.call('PUT', '/policies/look', { document: { Version: '2012-10-17', Statement: [statement] } })
+    await admin.call('POST', '/users', { accessKey: 'looker', secretKey: 'looker-secret' })
+    await admin.call('POST', '/policies/attach', { user: 'looker', policyNames: ['look'] })
+    const { page: own, flaws: ownFlaws } = await browser.open(t)
+    // Folders of one disk need attention in any case.
+    await own.route('**/api/v1/info', async route => {
+      const response = await route.fetch()
+      const info = await response.json()
+      for (const disk of info.nodes[0].disks) disk.sharesFileSystem = false
+      await route.fulfill({ response, json: info })
+    })
+    await signIn(own, '/', 'looker', 'looker-secret')
+    await own.getByRole('alert').filter({ hasText: 'Needs attention' }).getByText(known).waitFor()
+    await healed({ bucket: 'data', deep: true })
+    await own.goto(new URL('/server', own.url()).href)
+    await own.getByText('Everything has all of its shards.').waitFor()
+    t.same(ownFlaws, [])
   })
 
   t.test('an object that is lost is not said to be repaired, and a heal job names it', async t => {
@@ -67,8 +98,7 @@ if (withoutBrowser !== false) {
     const kept = new Set(blobs())
     await admin.call('POST', '/buckets/data/objects/upload?key=lost.bin', 'x'.repeat(1_000_000))
     for (const blob of blobs()) if (!kept.has(blob)) rmSync(blob)
-    const deep = await admin.call('POST', '/heal', { recursive: true, deep: true })
-    await eventually('the job ends', async () => (await admin.call('GET', `/heal/${deep.id}`)).finished)
+    await healed({ deep: true })
     await admin.call('POST', '/heal', { bucket: 'data', recursive: true, dryRun: true })
 
     const { page, flaws } = await browser.open(t)

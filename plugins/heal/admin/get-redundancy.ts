@@ -39,6 +39,9 @@ export const Redundancy = Type.Object(
         online: Type.Integer(),
         healing: Type.Integer({ description: 'Drives whose records or shards are being rebuilt.' }),
         state: Type.String(),
+        isFull: Type.Boolean({
+          description: 'As above, of this set: nothing that is known says that something is missing in it.',
+        }),
         ...amounts,
       }),
     ),

@@ -29,10 +29,30 @@ const jobOf = (request: HealRequest, given: Partial<StoredHealJob> = {}): Stored
 })
 const dryRun = jobOf({ ...everything, dryRun: true }, { damaged: 2 })
 
+/** Of a drive each; `second`: what is amiss in the second one. */
+function twoSets({ belowCount = 0, isHealing = false, state = 'online', unmarkedShardCount = 0, isWhole = true }) {
+  const placeOf = (set: number) => ({ pool: 0, set, slot: 0, parityCount: 0, readQuorum: 1, writeQuorum: 1 })
+  const setOf = (set: number, given: object) => ({ pool: 0, set, redundant: { failingCount: 0, ...given } })
+  const amounts = (records: number) => async () => ({ total: { records, bytes: 0 }, below: { records, bytes: 0 } })
+  return {
+    ...whole,
+    isWhole,
+    unmarkedShardCount,
+    sets: [
+      setOf(0, { amounts: amounts(0), unmarkedShardCount: 0, isWhole: true }),
+      setOf(1, { amounts: amounts(belowCount), unmarkedShardCount, isWhole }),
+    ],
+    drives: async () => [
+      { state: 'online', place: placeOf(0) },
+      { state, place: { ...placeOf(1), isHealing } },
+    ],
+  } as unknown as RedundantStorage
+}
+
 /** `jobs`: newest first; `present`: keys of records. One that is called `unreadable!` is there, and reading it fails. */
-const read = (jobs: readonly StoredHealJob[], present: readonly string[] = []) =>
+const read = (jobs: readonly StoredHealJob[], present: readonly string[] = [], storage = whole) =>
   readRedundancy({
-    redundancy: { storage: () => whole },
+    redundancy: { storage: () => storage },
     scans,
     jobs: { list: () => jobs },
     storage: {
@@ -86,6 +106,22 @@ t.test('what jobs have found that have no record in common adds up', async t => 
     jobOf({ bucket, recursive: true }, { failed: 1, left: { keys: [Buffer.from(name).toString('base64')], more: 0 } })
   t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), { summary: /heal 2 records/ })
   t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), { summary: /heal 1 records/ })
+})
+
+t.test('a set is full only where nothing that is known says otherwise', async t => {
+  const isFull = async (jobs: readonly StoredHealJob[], present: readonly string[] = [], second = {}) =>
+    (await read(jobs, present, twoSets(second))).sets.map(set => set.isFull)
+  t.same(await isFull([]), [true, true])
+  t.same(await isFull([], [], { belowCount: 1 }), [true, false])
+  t.same(await isFull([], [], { isHealing: true }), [true, false], 'also where nothing is stored in shards')
+  t.same(await isFull([], [], { state: 'offline' }), [true, false])
+  t.same(await isFull([], [], { unmarkedShardCount: 1 }), [true, false])
+  t.same(await isFull([], [], { isWhole: false }), [true, false])
+  t.same(await isFull([{ ...dryRun, drives: [drives[0]!, { ...drives[0]!, set: 1, corrupt: 2 }] }]), [true, false])
+  t.same(await isFull([dryRun]), [false, false], 'of a dry run that does not say where')
+  const left = { keys: [Buffer.from('lost').toString('base64')], more: 0 }
+  t.same(await isFull([jobOf(everything, { left })], ['lost']), [false, false])
+  t.same(await isFull([jobOf(everything, { left })]), [true, true])
 })
 
 t.test('less than that does not', async t => {

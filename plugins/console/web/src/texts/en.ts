@@ -191,7 +191,7 @@ export const en = {
       `Set ${index + 1}: ${online} of ${drives} drives work${healing === 0 ? '' : `, ${healing} being rebuilt`}`,
     driveFree: (free: string, total: string) => `${free} of ${total} free`,
     attention: 'Needs attention',
-    allWell: 'All data is stored with full redundancy.',
+    notTold: 'All drives work. The server does not tell now whether anything lacks redundancy.',
     oneDrive:
       'All drives work. There is one drive in each set: keep a backup, because a drive that fails takes its data along.',
     driveLost: (path: string, state: string, error: string) => `${path} is ${state}${error === '' ? '' : `: ${error}`}`,

@@ -12,7 +12,7 @@ import { Section } from '../../parts/section.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { type Drive, redundancyQuery, serverInfoQuery } from '../overview/queries.ts'
-import { progressOf, Whole } from './rebuild.tsx'
+import { progressOf, redundancyOf, Whole } from './rebuild.tsx'
 import { ReplaceGuide } from './replace-guide.tsx'
 
 const words = texts.drives
@@ -28,7 +28,7 @@ export function DrivesPage() {
   const drives = data?.nodes.flatMap(node => node.disks) ?? []
   const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   const chosen = drives.find(({ path }) => path === replace)
-  const ofSet = (pool: number, set: number) => redundancy.data?.sets.find(one => one.pool === pool && one.set === set)
+  const ofSet = (pool: number, set: number) => redundancyOf(redundancy.data, pool, set)
   return (
     <Stack>
       <div>

@@ -10,19 +10,28 @@ import type { Drive } from '../overview/queries.ts'
 
 const words = texts.drives
 
-export type SetRedundancy = Answer<'getRedundancy'>['sets'][number]
+type Redundancy = Answer<'getRedundancy'>
+
+/** `summary`: of all sets. */
+export type SetRedundancy = Redundancy['sets'][number] & Pick<Redundancy, 'summary'>
+
+export function redundancyOf(all: Redundancy | undefined, pool: number, set: number): SetRedundancy | undefined {
+  const found = all?.sets.find(one => one.pool === pool && one.set === set)
+  return found && { ...found, summary: all!.summary }
+}
 
 /** How much of a set has all of its shards. */
 export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {
   const mayHeal = useMay('admin:Heal')
   if (redundancy === undefined) return null
-  const { records, bytes, belowBytes, belowRecords, failingRecords } = redundancy
-  const label =
-    records === 0
+  const { isFull, records, bytes, belowBytes, belowRecords, failingRecords, summary } = redundancy
+  const label = isFull
+    ? records === 0
       ? words.steps.empty
-      : belowRecords === 0
-        ? words.steps.whole
-        : words.steps.below(belowRecords, formatBytes(belowBytes))
+      : words.steps.whole
+    : belowRecords > 0
+      ? words.steps.below(belowRecords, formatBytes(belowBytes))
+      : words.steps.notWhole(summary)
   return (
     <Stack gap={4}>
       <Text size="sm">{label}</Text>
@@ -36,7 +45,7 @@ export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined })
         ))}
       <ProgressBar
         value={belowRecords === 0 ? 100 : bytes === 0 ? 0 : ((bytes - belowBytes) / bytes) * 100}
-        color={belowRecords === 0 ? 'teal' : 'orange'}
+        color={isFull ? 'teal' : 'orange'}
         aria-label={label}
       />
     </Stack>

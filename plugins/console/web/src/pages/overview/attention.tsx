@@ -28,7 +28,7 @@ export function Attention() {
   // One drive alone has no redundancy to tell of.
   const redundancy = useQuery({
     ...redundancyQuery,
-    enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
+    enabled: info.data !== undefined && info.data.mode !== 'snsd',
   })
   const targets = useQuery(notifyTargetsQuery)
   const auditTargets = useQuery({
@@ -41,7 +41,8 @@ export function Attention() {
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
-  if (info.data === undefined) return <Skeleton h={56} />
+  // Nor that all is redundant before it is known.
+  if (info.data === undefined || redundancy.isLoading) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = [
@@ -53,7 +54,7 @@ export function Attention() {
   if ([found, offline, ending].every(list => list.length === 0) && failing === 0 && keysProblem === undefined) {
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
-        {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
+        {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.notTold)}
       </Alert>
     )
   }
@@ -70,9 +71,13 @@ export function Attention() {
         )}
         {failing > 0 && (
           <List.Item>
-            <Anchor component={Link} to="/healing" inherit>
-              {texts.overview.mayBeLost(failing)}
-            </Anchor>
+            {mayHeal ? (
+              <Anchor component={Link} to="/healing" inherit>
+                {texts.overview.mayBeLost(failing)}
+              </Anchor>
+            ) : (
+              texts.overview.mayBeLost(failing)
+            )}
           </List.Item>
         )}
         {found.map(text => (
@@ -112,16 +117,15 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
   )
   const drives = info.nodes.flatMap(node => node.disks)
   const lost = drives.filter(({ state }) => state !== 'online')
-  const below =
-    redundancy === undefined || redundancy.isFull || redundancy.belowRecords === 0 ? [] : [belowOf(redundancy)]
+  const rebuilt = drives.filter(({ healing }) => healing)
   const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   return [
     ...sets,
     ...lost.map(({ path, state, error }) => texts.overview.driveLost(path, state, error)),
     ...certificateFindings(info.tls),
-    ...below,
+    ...redundancyFindings(redundancy, lost.length + rebuilt.length > 0),
     ...(shared.length > 0 ? [texts.drives.sharedFileSystem(shared.join(', '))] : []),
-    ...drives.filter(({ healing }) => healing).map(({ path }) => texts.overview.healing(path)),
+    ...rebuilt.map(({ path }) => texts.overview.healing(path)),
   ]
 }
 
@@ -132,6 +136,13 @@ function needsAttention({ source, state, notAfter, usedBy, servedFor, acme }: Ce
   if (source === 'files' || usedBy.length + servedFor.length === 0) return false
   const daysLeft = (Date.parse(notAfter) - Date.now()) / 86_400_000
   return state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '' || daysLeft < certificateDays
+}
+
+/** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
+function redundancyFindings(redundancy: Answer<'getRedundancy'> | undefined, isTold: boolean): string[] {
+  if (redundancy === undefined || redundancy.isFull) return []
+  if (redundancy.belowRecords > 0) return [belowOf(redundancy)]
+  return isTold ? [] : [redundancy.summary]
 }
 
 /** Of the listeners. */

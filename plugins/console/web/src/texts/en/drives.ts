@@ -49,6 +49,7 @@ export const drives = {
     waitNow: 'The server sees the new drive within seconds, and rebuilds it from the others.',
     waitRunning: (done: string) => `Rebuilt so far: ${done}.`,
     whole: 'Everything in this set is stored with full redundancy.',
+    notWhole: (summary: string) => `This set is not known to have full redundancy. ${summary}`,
     empty: 'Nothing in this set is stored in shards: objects of up to 512 bytes lie whole on every drive.',
     below: (records: number, bytes: string) =>
       `Still missing: shards of ${counted(records, 'version or part', 'versions and parts')} (${bytes}).`,
