@@ -54,6 +54,27 @@ if (withoutBrowser !== false) {
     await guide.getByText('Everything in this set is stored with full redundancy.').waitFor()
     await page.keyboard.press('Escape')
     await guide.waitFor({ state: 'detached' })
+
+    // As many as it has parity are away: what is stored can be read, as long as no working one is taken out.
+    const all = await drives()
+    for (const { path } of all.slice(2)) renameSync(path, `${path}-away`)
+    await eventually(
+      'two are away',
+      async () => (await drives()).filter(({ state }) => state === 'offline').length === 2,
+    )
+    await page.goto(new URL(`/drives?replace=${all[0]!.path}`, page.url()).href)
+    const first = page.getByRole('dialog', { name: `Replace ${all[0]!.path}` })
+    await first
+      .getByText('Nothing in this set can be read without this drive: as many others are offline or being rebuilt')
+      .waitFor()
+    await first.getByText('The set takes no writes until another drive is back or rebuilt.').waitFor()
+    t.equal(await first.getByText('than it has parity').count(), 0)
+    t.same(await accessibilityFlaws(page), [])
+    for (const { path } of all.slice(2)) renameSync(`${path}-away`, path)
+    await eventually('they are back', async () => (await drives()).every(({ state }) => state === 'online'))
+    await first.getByText('Everything in this set is stored with full redundancy.').waitFor()
+    await page.keyboard.press('Escape')
+    await first.waitFor({ state: 'detached' })
     const row = page.getByRole('row', { name: new RegExp(`^${lost!.path} `) })
     await row.getByText('online').waitFor()
     // Used and free are the whole, but for what a file system keeps for root; this one may keep nothing.

@@ -16,11 +16,12 @@ export interface ReplaceGuideProps {
 
 export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideProps) {
   const { path, error, setIdx, state, healing } = drive
-  const { offline, healing: rebuilding } = pool.erasureSets.find(({ index }) => index === setIdx)!
+  const { offline, healing: rebuilding, state: setState } = pool.erasureSets.find(({ index }) => index === setIdx)!
   const progress = progressOf(drive)
   // The one to be replaced is one of those that are missing, now or soon.
   const isMissing = state !== 'online' || healing
-  const spare = pool.parity - offline - rebuilding - (isMissing ? 0 : 1)
+  const left = pool.parity - offline - rebuilding
+  const spare = left - (isMissing ? 0 : 1)
   return (
     <Drawer
       opened
@@ -36,10 +37,13 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
           <Alert color="orange">{words.alone}</Alert>
         ) : (
           <Alert color={spare > 0 ? 'blue' : spare === 0 ? 'orange' : 'red'}>
-            {spare < 0 ? words.outOfReach : words.maySpare(spare)}
+            {left < 0 ? words.outOfReach : spare < 0 ? words.needed : words.maySpare(spare)}
+            {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}
-        {!isMissing && <Alert color="orange">{offline > 0 ? words.worksOthersFailed(offline) : words.works}</Alert>}
+        {!isMissing && (spare >= 0 || pool.parity === 0) && (
+          <Alert color="orange">{offline > 0 ? words.worksOthersFailed(offline) : words.works}</Alert>
+        )}
         <List type="ordered" spacing="md" size="sm">
           <Step title={steps.find}>{steps.findText(path, error)}</Step>
           <Step title={steps.swap}>{steps.swapText}</Step>

@@ -28,7 +28,10 @@ export const drives = {
       ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
       : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
   outOfReach:
-    'More drives of this set have failed than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
+    'More drives of this set are offline or being rebuilt than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
+  needed:
+    'Nothing in this set can be read without this drive: as many others are offline or being rebuilt as the set has parity. Bring those back, or replace them, and wait until they are rebuilt.',
+  takesNoWrites: 'The set takes no writes until another drive is back or rebuilt.',
   works:
     'This drive works. Replace it while you can still choose when: until the new one is rebuilt the set has less redundancy.',
   worksOthersFailed: (count: number) =>
