@@ -83,7 +83,13 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
       // The storage thread may be closing the drive already.
       threads.call<void>(main, message.indexLost, reason).catch(() => undefined)
     }
-    drive = new AttachedDrive(options, attachment, index)
+    const attached = new AttachedDrive(options, attachment, index)
+    if (attached.isDetached) {
+      // The storage thread has closed it meanwhile, and its order to release may have come before there was anything to close.
+      await attached.close()
+      throw storageErrors.unavailable('The drive is not open.')
+    }
+    drive = attached
   }
   /** As `open`, but a drive that alone has its data is waited for while the storage thread opens it again. */
   const whenOpen = <T>(use: (opened: AttachedDrive) => MaybePromise<T>): MaybePromise<T> => {

@@ -33,7 +33,7 @@ export function createDrives(
     const ports = { ...options.ports, disk: meteredDisk(options.disk ?? disk, meterOf(options.path)) }
     if (threads.isMain) return createOwnedDrive({ ...options, threads, ports }, share, open)
     // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
-    const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true, lossOf })
+    const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true, isShared: true, lossOf })
     const { log, isAlone } = options
     return createAttachedDrive({ threads, config: share, ports, log, isAlone, openIndex })
   }

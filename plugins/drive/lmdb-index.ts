@@ -9,7 +9,7 @@
  * environment. Nothing is committed after that: the package would keep its lock on writers for ever, and its `close` and its handler of
  * the end of the process would wait for it.
  */
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { getSystemErrorMap } from 'node:util'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -51,17 +51,22 @@ type Table = Database<Buffer, Uint8Array> & { lastSize: number; getBinaryFast(ke
 
 export interface LmdbIndexOptions {
   readonly readOnly?: boolean
+  /** Another thread of this process has it open. */
+  readonly isShared?: boolean
   /** Makes the error of an index that is lost. The process that checks an index knows no catalogues of errors. */
   lossOf?(message: string, cause: unknown): Error
 }
 
 export function openLmdbIndex(
   path: string,
-  { readOnly = false, lossOf = plainLoss }: LmdbIndexOptions = {},
+  { readOnly = false, isShared = false, lossOf = plainLoss }: LmdbIndexOptions = {},
 ): IndexStore {
   // The package creates the folder even for a reader. At an unmounted drive, the next mount would then find its mount point not
   // empty.
   if (readOnly) statSync(join(path, 'data.mdb'))
+  // On a file system that has become read-only the package does not find the environment of the other thread, by its lock file: it opens one of
+  // its own without a lock, and never closes it.
+  if (isShared) accessSync(join(path, 'lock.mdb'), constants.W_OK)
   const environment = openEnvironment(path, readOnly)
   let tables: Record<IndexTable, Table>
   try {
@@ -146,9 +151,10 @@ export function openLmdbIndex(
     async close() {
       if (closed) return
       closed = true
-      // Committed data is in the file, and the journal has the rest. A lost index must be closed, so that it can be opened again.
-      if (store.loss !== undefined) await closeNow(environment)
-      else if (lastFailure === undefined) await environment.close()
+      // Committed data is in the file, and the journal has the rest. What stays open keeps the file system from being unmounted, and a lost
+      // index from being opened again.
+      if (store.loss === undefined && lastFailure === undefined) await environment.close()
+      else await closeNow(environment)
     },
   }
   return store

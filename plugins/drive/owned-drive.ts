@@ -105,7 +105,7 @@ export function createOwnedDrive(
     opened = undefined
     open.delete(closing)
     host.close()
-    if (closing.drive.state.index.loss !== undefined) await host.release()
+    await host.release()
     await closing.endWork()
     await closing.drive.close()
   }

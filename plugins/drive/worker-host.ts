@@ -27,7 +27,10 @@ export interface WorkerHost {
   open(drive: Drive): void
   /** Refuses the attached workers until they attach again, even if the drive is opened again meanwhile. */
   close(): void
-  /** After `close`: the workers close what they have open. An index that is lost can be opened when all threads have closed it. */
+  /**
+   * After `close`: the workers close what they have open. Until all threads have done so, an index that is lost cannot be opened again, and
+   * the file system of a drive that has failed cannot be unmounted.
+   */
   release(): Promise<void>
 }
 

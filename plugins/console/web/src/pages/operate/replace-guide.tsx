@@ -50,7 +50,7 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
           <Step title={steps.prepare}>
             {steps.prepareText}
             <Code block mt={4} tabIndex={0} aria-label={words.command}>
-              {`umount ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
+              {`umount -l ${path}\nmkfs.xfs /dev/DISK\nmount /dev/DISK ${path}\nchown USER: ${path}`}
             </Code>
             <Text size="sm" mt={4}>
               {steps.plain}

@@ -42,7 +42,7 @@ export const drives = {
       `Its folder is ${path}; “findmnt -T ${path}” says which disk that is on.${error === '' ? '' : ` The server says: ${error.replace(/\.$/, '')}.`} Look at the kernel’s messages (dmesg) and its state (smartctl). A cable or a mount that is missing is mended without a new disk: the drive comes back by itself.`,
     swap: 'Replace the disk',
     swapText:
-      'The server need not be stopped. Unmount the old file system first, where it still is mounted, and put in a disk that is at least as large.',
+      'The server need not be stopped. Unmount the old file system first, where it still is mounted, with “umount -l”: the server has files of a working drive open, and closes them within seconds once it is unmounted. Only those of a drive that hangs stay open until it answers or the server is restarted. Then put in a disk that is at least as large.',
     prepare: 'Make an empty file system at the same path',
     prepareText:
       'Only an empty file system becomes a new drive: into an empty folder below which nothing is mounted the server writes nothing. USER is the user that the server runs as.',
