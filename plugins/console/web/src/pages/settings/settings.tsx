@@ -9,6 +9,7 @@ import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { AddInstance } from '../../parts/add-instance.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { State } from '../../parts/names.tsx'
 import { Prose } from '../../parts/prose.tsx'
 import { texts } from '../../texts/index.ts'
 import { BlockPublicEverywhere } from './block-public-everywhere.tsx'
@@ -80,6 +81,9 @@ export function Settings() {
                 <Accordion.Control>
                   <Group gap="xs">
                     <Text fw={600}>{name}</Text>
+                    {name.includes(':') && values[name]?.enable === 'off' && (
+                      <State text={texts.common.disabled} is="neutral" />
+                    )}
                     <Text size="sm" c="dimmed">
                       <Prose text={subsystem.description} />
                     </Text>

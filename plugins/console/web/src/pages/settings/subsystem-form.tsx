@@ -43,7 +43,12 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   const { ask, question } = useAskFirst()
   const refresh = () =>
     Promise.all([['config'], ['block-public']].map(queryKey => queryClient.invalidateQueries({ queryKey })))
-  const stored = Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? key.default]))
+  const isNamed = name.includes(':')
+  const isNew = isNamed && values === undefined
+  const defaults = Object.fromEntries(keys.map(key => [key.name, key.default]))
+  // What somebody adds is to work, whatever the server takes for a target of which it is not said.
+  const offered = isNew && defaults.enable !== undefined ? { ...defaults, enable: 'on' } : defaults
+  const stored = Object.fromEntries(keys.map(key => [key.name, values?.[key.name] ?? offered[key.name]!]))
   const form = useForm<Record<string, string>>({ initialValues: stored })
   const [shown, setShown] = useState(values)
   // Others have stored something else meanwhile: what is typed here and not saved stays.
@@ -58,8 +63,9 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   })
   const saving = useMutation({
     async mutationFn() {
-      const changed = changesOf(form)
-      const unseen = setMeanwhile(keys, changed, form.getInitialValues(), (await storedNow(name)) ?? {})
+      const before = isNew ? defaults : form.getInitialValues()
+      const changed = changesOf(form, before)
+      const unseen = setMeanwhile(keys, changed, before, (await storedNow(name)) ?? {})
       if (unseen !== undefined) {
         // Saved again, it is replaced.
         await refresh()
@@ -83,7 +89,6 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
     onError: error => form.setErrors(keyErrorsOf(error)),
   })
   const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
-  const isNamed = name.includes(':')
   const reset = async () => {
     // What the question said is of what was read.
     if (JSON.stringify(await storedNow(name)) !== JSON.stringify(values)) {
@@ -141,8 +146,8 @@ export function SubsystemForm({ name, keys, values, onRemoved }: SubsystemFormPr
   )
 }
 
-const changesOf = (form: UseFormReturnType<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(form.getValues()).filter(([key, value]) => value !== form.getInitialValues()[key]))
+const changesOf = (form: UseFormReturnType<Record<string, string>>, before: Values = form.getInitialValues()) =>
+  Object.fromEntries(Object.entries(form.getValues()).filter(([key, value]) => value !== before[key]))
 
 /** The server names a key by its path in the body; the form has the keys alone. */
 const keyErrorsOf = (error: unknown) =>
