@@ -27,7 +27,10 @@ export async function measureDrive(
   if (state !== 'online') return { ...none, error: error ?? `the drive is ${state}` }
   // The other half is for concurrent writes of clients.
   if (freeBytes < 2 * sizeBytes) {
-    return { ...none, error: `the drive has ${freeBytes} bytes free, and the test needs ${2 * sizeBytes}` }
+    return {
+      ...none,
+      error: `the drive has ${freeBytes} bytes free, and the test needs ${2 * sizeBytes}: ask for a smaller size`,
+    }
   }
   try {
     const file = join(path, fileName)

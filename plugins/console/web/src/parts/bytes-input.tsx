@@ -75,7 +75,7 @@ export function BytesInput<None extends 0 | '' = 0>(props: BytesInputProps<None>
 }
 
 /** The server counts in bytes: its words, and what its numbers are. */
-const withSizes = (words: string): string =>
+export const withSizes = (words: string): string =>
   [words, ...(words.match(/\b\d{4,}\b/g) ?? []).map(bytes => `${bytes} bytes are ${formatBytes(Number(bytes))}.`)].join(
     ' ',
   )

@@ -1,9 +1,10 @@
 /** Something that the server does for some seconds when it is asked to. */
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
-import { Problem } from '../api/problem.ts'
+import { type ReactNode, useRef, useState } from 'react'
+import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
+import { useUnsaid } from './beside-fields.ts'
 import { choicesOf } from './choices.ts'
 import { ProblemAlert } from './failure.tsx'
 import { NumberInput } from './number-input.tsx'
@@ -15,6 +16,8 @@ export interface MeasurementProps<Kind extends string, Result> {
   readonly kinds: Readonly<Record<Kind, string>>
   /** What to know of the kind before. */
   readonly hintOf?: (kind: Kind) => string
+  /** What more can be chosen of the kind. `errors` by the name of the field, for all until one of them `changed`. */
+  readonly fieldsOf?: (kind: Kind, errors: Readonly<Record<string, string>>, changed: () => void) => ReactNode
   readonly submit: string
   readonly icon?: ReactNode
   readonly run: (kind: Kind, seconds: number) => Promise<Result>
@@ -22,20 +25,30 @@ export interface MeasurementProps<Kind extends string, Result> {
 }
 
 export function Measurement<Kind extends string, Result>(props: MeasurementProps<Kind, Result>) {
-  const { kinds, hintOf, submit, icon, run, children } = props
+  const { kinds, hintOf, fieldsOf, submit, icon, run, children } = props
   const [kind, setKind] = useState(Object.keys(kinds)[0] as Kind)
   const [seconds, setSeconds] = useState<number | string>(10)
   const measuring = useMutation({ mutationFn: () => run(kind, Number(seconds)) })
-  // It has one field that may be wrong.
-  const flaw = measuring.error instanceof Problem ? measuring.error.fields[0]?.message : undefined
+  const ref = useRef<HTMLDivElement>(null)
+  const unsaid = useUnsaid(ref, measuring.error)
+  const errors = formErrorsOf(measuring.error)
+  const flaw = errors.durationSeconds ?? errors.seconds
+  const button = (
+    <Button leftSection={icon} loading={measuring.isPending} onClick={() => measuring.mutate()}>
+      {submit}
+    </Button>
+  )
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" ref={ref}>
       <Group align={flaw === undefined ? 'flex-end' : 'center'}>
         <NativeSelect
           label={words.measure}
           data={choicesOf(kinds)}
           value={kind}
-          onChange={event => setKind(event.currentTarget.value as Kind)}
+          onChange={event => {
+            setKind(event.currentTarget.value as Kind)
+            measuring.reset()
+          }}
         />
         <NumberInput
           label={words.seconds}
@@ -49,16 +62,20 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
             measuring.reset()
           }}
         />
-        <Button leftSection={icon} loading={measuring.isPending} onClick={() => measuring.mutate()}>
-          {submit}
-        </Button>
+        {fieldsOf === undefined && button}
       </Group>
+      {fieldsOf !== undefined && (
+        <>
+          <Group align="flex-start">{fieldsOf(kind, errors, measuring.reset)}</Group>
+          <Group>{button}</Group>
+        </>
+      )}
       {hintOf !== undefined && (
         <Text size="xs" c="dimmed">
           {hintOf(kind)}
         </Text>
       )}
-      {measuring.error !== null && flaw === undefined && <ProblemAlert error={measuring.error} />}
+      {unsaid !== null && <ProblemAlert error={unsaid} />}
       {measuring.data !== undefined && children?.(measuring.data)}
     </Stack>
   )

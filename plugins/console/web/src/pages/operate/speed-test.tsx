@@ -1,19 +1,67 @@
 import { Group, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
+import { BytesInput, withSizes } from '../../parts/bytes-input.tsx'
 import { formatBytes } from '../../parts/format.ts'
 import { Measurement } from '../../parts/measurement.tsx'
+import { NumberInput } from '../../parts/number-input.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.tools
 
+type Kind = keyof typeof words.speedKinds
+
 export function SpeedTest() {
+  // Empty: the server's defaults, which differ by the kind.
+  const [size, setSize] = useState<number | ''>('')
+  const [concurrency, setConcurrency] = useState<number | string>('')
+  const run = (kind: Kind, durationSeconds: number) =>
+    call('runSpeedtest', {
+      params: { kind },
+      body: {
+        durationSeconds,
+        ...(kind !== 'net' && size !== '' && { size }),
+        ...(kind === 'object' && concurrency !== '' && { concurrency: Number(concurrency) }),
+      },
+    })
   return (
     <Measurement
       kinds={words.speedKinds}
       submit={words.run}
-      run={(kind, durationSeconds) => call('runSpeedtest', { params: { kind }, body: { durationSeconds } })}
+      run={run}
+      fieldsOf={(kind, errors, changed) =>
+        kind !== 'net' && (
+          <>
+            <BytesInput
+              label={words.size}
+              description={words.sizeHints[kind]}
+              none=""
+              usualUnit="MiB"
+              value={size}
+              error={errors.size}
+              onChange={bytes => {
+                setSize(bytes)
+                changed()
+              }}
+            />
+            {kind === 'object' && (
+              <NumberInput
+                label={words.concurrency}
+                description={words.concurrencyHint}
+                min={1}
+                value={concurrency}
+                error={errors.concurrency}
+                onChange={value => {
+                  setConcurrency(value)
+                  changed()
+                }}
+              />
+            )}
+          </>
+        )
+      }
     >
       {result => <Bars bars={barsOf(result)} />}
     </Measurement>
@@ -22,15 +70,20 @@ export function SpeedTest() {
 
 interface Bar {
   readonly label: string
-  readonly bytesPerSecond: number
+  /** Undefined where nothing was measured; the note says why. */
+  readonly bytesPerSecond: number | undefined
   readonly note: string
 }
 
 function barsOf({ drive, object }: Answer<'runSpeedtest'>): Bar[] {
   const bars: Bar[] = []
   for (const { path, writeBytesPerSecond, readBytesPerSecond, error } of drive?.drives ?? []) {
-    bars.push({ label: `${path}, ${words.write}`, bytesPerSecond: writeBytesPerSecond, note: error })
-    bars.push({ label: `${path}, ${words.read}`, bytesPerSecond: readBytesPerSecond, note: error })
+    if (error !== '') {
+      bars.push({ label: path, bytesPerSecond: undefined, note: withSizes(error) })
+      continue
+    }
+    bars.push({ label: `${path}, ${words.write}`, bytesPerSecond: writeBytesPerSecond, note: '' })
+    bars.push({ label: `${path}, ${words.read}`, bytesPerSecond: readBytesPerSecond, note: '' })
   }
   if (object !== undefined) {
     for (const [label, { bytesPerSecond, latencyMs }] of [
@@ -45,7 +98,7 @@ function barsOf({ drive, object }: Answer<'runSpeedtest'>): Bar[] {
 
 /** All on one scale. */
 function Bars({ bars }: { bars: readonly Bar[] }) {
-  const most = Math.max(1, ...bars.map(({ bytesPerSecond }) => bytesPerSecond))
+  const most = Math.max(1, ...bars.map(({ bytesPerSecond = 0 }) => bytesPerSecond))
   return (
     <Stack gap="xs" role="group" aria-label={words.chart}>
       {bars.map(({ label, bytesPerSecond, note }) => (
@@ -55,10 +108,12 @@ function Bars({ bars }: { bars: readonly Bar[] }) {
               {label}
             </Text>
             <Text size="sm" className="numbers" style={{ whiteSpace: 'nowrap' }}>
-              {words.rate(formatBytes(bytesPerSecond))}
+              {bytesPerSecond === undefined ? words.notMeasured : words.rate(formatBytes(bytesPerSecond))}
             </Text>
           </Group>
-          <ProgressBar value={(bytesPerSecond / most) * 100} aria-label={`${label} ${formatBytes(bytesPerSecond)}`} />
+          {bytesPerSecond !== undefined && (
+            <ProgressBar value={(bytesPerSecond / most) * 100} aria-label={`${label} ${formatBytes(bytesPerSecond)}`} />
+          )}
           {note !== '' && (
             <Text size="xs" c="dimmed">
               {note}
