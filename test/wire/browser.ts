@@ -79,16 +79,17 @@ export const aNewVisitor: BrowserContextOptions = { acceptDownloads: true }
 
 /** Leaves the page as another visitor would find it. False where it cannot be left so. */
 async function forgetVisitor(page: Page): Promise<boolean> {
-  const { origin } = new URL(page.url())
   const context = page.context()
   page.removeAllListeners()
   // Whoever has typed something is asked before it is lost.
   page.on('dialog', dialog => void dialog.accept().catch(() => undefined))
   try {
+    // A picture of the same origin keeps the process with what it has compiled. Pages without one are not taken again.
+    const icon = await page.evaluate(`document.querySelector('link[rel=icon]')?.href`)
+    if (typeof icon !== 'string') return false
     await page.unrouteAll()
     await context.unrouteAll()
-    // A picture of the same origin keeps the process with what it has compiled.
-    await page.goto(`${origin}/icon.svg`, { timeout: 5_000 })
+    await page.goto(icon, { timeout: 5_000 })
     await page.evaluate('sessionStorage.clear()')
     const devtools = await context.newCDPSession(page)
     await devtools.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' })

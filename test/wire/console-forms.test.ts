@@ -288,6 +288,29 @@ if (withoutBrowser !== false) {
     t.same(flaws, [])
   })
 
+  t.test('a deletion that is closed while it is under way tells its failure', async t => {
+    await admin.call('POST', '/users', { accessKey: 'going', secretKey: 'going-secret-1' })
+    const { page } = await browser.open(t, {}, /404 DELETE/)
+    await signIn(page, '/users')
+    const released = Promise.withResolvers<void>()
+    await page.route(/\/users\/going$/, async route => {
+      if (route.request().method() === 'DELETE') await released.promise
+      await route.continue()
+    })
+    await page
+      .getByRole('row', { name: 'going' })
+      .getByRole('button', { name: /^Delete/ })
+      .click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    // What is under way is not cancelled.
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await dialog.waitFor({ state: 'detached' })
+    await admin.call('DELETE', '/users/going')
+    released.resolve()
+    await page.getByText('There is no user').waitFor()
+  })
+
   t.test('a new secret key that is mended in either field', async t => {
     const { page } = await browser.open(t, {}, /40\d/)
     await signIn(page, '/account', 'anna', 'anna-secret-1')

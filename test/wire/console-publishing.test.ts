@@ -817,6 +817,13 @@ if (withoutBrowser !== false) {
     await page.locator('input[type=file]').setInputFiles(wrong)
     await page.getByRole('button', { name: 'What would change' }).click()
     await page.locator('.mantine-InputWrapper-error', { hasText: /^line 1 must have keys/ }).waitFor()
+    // Mended where it is, it is another file for the browser.
+    const mended = join(temporaryFolder(t), 'mended.txt')
+    writeFileSync(mended, 'ratelimit =\n')
+    await page.locator('input[type=file]').setInputFiles(mended)
+    writeFileSync(mended, 'ratelimit requests_per_second=0 and more\n')
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('The file has changed, or is gone, since it was chosen').waitFor()
     await page.getByLabel('Type of file').selectOption({ index: 0 })
     const archived = { id: 'archived', aliases: ['archived.example.test'], origin: { bucket: 'site' } }
     await admin.call('POST', '/distributions', archived)

@@ -433,6 +433,20 @@ if (withoutBrowser !== false) {
       })
       await filesIn(page).setInputFiles(join(folder, 'paused.bin'))
       await eventually('three parts are under way', async () => begun.length === 3)
+      // Nothing is left for an archive: nobody is asked whether to leave.
+      const asked: string[] = []
+      page.on('dialog', dialog => {
+        asked.push(dialog.type())
+        void dialog.accept()
+      })
+      await page.getByLabel('Select 10', { exact: true }).check()
+      const [archive] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download as ZIP' }).click(),
+      ])
+      t.ok((await archive.createReadStream()).readable)
+      t.same(asked, [])
+      await page.getByLabel('Select 10', { exact: true }).uncheck()
       await page.getByRole('button', { name: 'Pause rows/paused.bin' }).click()
       await page.getByText('pausing: parts arrive').waitFor()
 

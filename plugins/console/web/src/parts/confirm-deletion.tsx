@@ -1,7 +1,7 @@
 /** Asks before something is deleted, and stays open with the server's words where that fails. */
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
@@ -27,6 +27,14 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
   const { onConfirm, onDone } = props
   const [text, setText] = useState('')
   useFocusBack()
+  // It may be closed while it is done, which stops nothing.
+  const isClosed = useRef(false)
+  useEffect(() => {
+    isClosed.current = false
+    return () => {
+      isClosed.current = true
+    }
+  }, [])
   const deletion = useMutation({
     async mutationFn() {
       const outcome = await onConfirm()
@@ -34,7 +42,10 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
       return outcome
     },
     onSuccess: outcome => {
-      if (outcome !== 'stay' && outcome !== 'declined') onClose()
+      if (outcome !== 'stay' && outcome !== 'declined' && !isClosed.current) onClose()
+    },
+    onError(error) {
+      if (isClosed.current) notifyFailure(error, title)
     },
   })
   return (
@@ -61,7 +72,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
           )}
           <Group justify="flex-end" className="dialog-buttons">
             <Button variant="default" onClick={onClose}>
-              {texts.common.cancel}
+              {deletion.isPending ? texts.common.close : texts.common.cancel}
             </Button>
             <Button
               type="submit"

@@ -72,3 +72,13 @@ const isPairs = (value: unknown): value is readonly (readonly [string, string])[
   Array.isArray(value) &&
   value.length > 0 &&
   value.every(one => Array.isArray(one) && one.length === 2 && one.every(part => typeof part === 'string'))
+
+/** The answer to what stands in the form; undefined where something else stands there by then. */
+export async function answerTo<Answer>(
+  form: { getValues(): unknown },
+  ask: () => Promise<Answer>,
+): Promise<Answer | undefined> {
+  const asked = JSON.stringify(form.getValues())
+  const answer = await ask()
+  return JSON.stringify(form.getValues()) === asked ? answer : undefined
+}

@@ -43,6 +43,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
   const sending = useMutation({
     /** `agreed`: what was looked at and is to be done; absent: to look. */
     async mutationFn(agreed?: Result) {
+      await requireReadable(file!)
       const request = { file: file!, kind, mode }
       const looked = await send({ ...request, dryRun: true })
       if (agreed === undefined) return { result: looked, isOther: false }
@@ -123,6 +124,15 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       )}
     </Stack>
   )
+}
+
+/** Browsers read a file as it was when it was chosen, or not at all: sent, it would look as if the server could not be reached. */
+async function requireReadable(file: File): Promise<void> {
+  try {
+    await file.slice(0, 1).arrayBuffer()
+  } catch {
+    throw new Error(words.fileChanged)
+  }
 }
 
 const placesShownMax = 20

@@ -2,7 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { expiries } from '../../parts/expiries.ts'
-import { useForm } from '../../parts/form.ts'
+import { answerTo, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { MadeText } from '../../parts/made-text.tsx'
 import { texts } from '../../texts/index.ts'
@@ -43,7 +43,7 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
       expiresInSeconds: Number(expiresInSeconds),
       ...(ip !== '' && { ip }),
     }
-    setUrl((await call('signDistributionUrl', { params: { id: of.id }, body })).url)
+    setUrl((await answerTo(form, () => call('signDistributionUrl', { params: { id: of.id }, body })))?.url)
     return 'stay' as const
   }
   const isWhole = isAddress(form.values.path)

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react'
 import { call, idempotencyKey, newKey } from '../../api/client.ts'
 import { atField, Problem, problemAt, problemOfNetwork } from '../../api/problem.ts'
 import { withRetries } from '../../api/retries.ts'
+import { useAskFirst } from '../../parts/ask-first.tsx'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
@@ -16,7 +17,7 @@ import { keysBehind } from '../../parts/uploads/behind.ts'
 import { existingKeys } from '../../parts/uploads/existing.ts'
 import { texts } from '../../texts/index.ts'
 import { etagAt } from './etag-at.ts'
-import { versioningOf } from './queries.ts'
+import { bucketQuery, versioningOf } from './queries.ts'
 
 const atOnce = 4
 
@@ -77,11 +78,13 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     return first === undefined ? undefined : { key: first, isKnown: versioning !== undefined }
   }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
+  const isLocked = useQuery(bucketQuery(bucket)).data?.objectLockEnabled === true
   const buckets = useQuery({
     queryKey: ['buckets', 'names'],
     queryFn: async ({ signal }) =>
       (await call('listBuckets', { query: { limit: 200 }, signal })).items.map(({ name }) => name),
   })
+  const { ask, question } = useAskFirst()
   const form = useForm({
     initialValues: { bucket, place: one?.id ?? folderOf(entries[0]?.id ?? ''), move: false, overwrite: false },
   })
@@ -109,15 +112,16 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
             steps.map(({ from }) => from),
           )
         : undefined,
-      overwrite
-        ? undefined
-        : findBehind(
-            target,
-            steps.map(({ to }) => to),
-          ),
+      findBehind(
+        target,
+        steps.map(({ to }) => to),
+      ),
     ])
     if (moved !== undefined) throw problemAt('/move', texts.objects.movedBehind(moved.key, moved.isKnown))
-    if (taken !== undefined) throw problemAt('/place', texts.objects.keyTakenBehind(taken.key, taken.isKnown))
+    if (taken !== undefined && !overwrite)
+      throw problemAt('/place', texts.objects.keyTakenBehind(taken.key, taken.isKnown))
+    // The box is ticked for what the list shows.
+    if (taken !== undefined && !(await ask(questionOf(taken)))) return 'declined' as const
     try {
       const onStep = (done: number) => setProgress([done, steps.length])
       await copyAll({ bucket, target, move, overwrite, steps, onStep, untilItArrives, presentIn })
@@ -128,6 +132,7 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
     }
     notifications.show({ color: 'teal', message: texts.objects.copied(steps.length) })
     if (move) onMoved()
+    return undefined
   }
   return (
     <FormDialog
@@ -154,7 +159,13 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
         data-autofocus
         {...form.getInputProps('place')}
       />
-      {mayMove && <Checkbox label={texts.objects.move} {...form.getInputProps('move', { type: 'checkbox' })} />}
+      {mayMove && (
+        <Checkbox
+          label={texts.objects.move}
+          description={isLocked ? texts.objects.moveLocked : undefined}
+          {...form.getInputProps('move', { type: 'checkbox' })}
+        />
+      )}
       <Checkbox label={texts.objects.overwrite} {...form.getInputProps('overwrite', { type: 'checkbox' })} />
       {progress !== undefined && (
         <Stack gap={4} aria-live="polite">
@@ -166,9 +177,22 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
         </Stack>
       )}
       <div aria-live="polite">{isCut && <Text size="sm">{texts.objects.copyCut}</Text>}</div>
+      {question}
     </FormDialog>
   )
 }
+
+interface Behind {
+  readonly key: string
+  /** That keeping versions is suspended. */
+  readonly isKnown: boolean
+}
+
+const questionOf = ({ key, isKnown }: Behind) => ({
+  title: texts.objects.replaceBehindTitle,
+  action: texts.objects.replaceBehind,
+  text: <Text size="sm">{texts.objects.takenBehind(key, isKnown)}</Text>,
+})
 
 /** `a/b/` of `a/b/c` and of `a/b/c/`. */
 function folderOf(id: string): string {

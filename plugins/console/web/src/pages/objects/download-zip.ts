@@ -1,5 +1,6 @@
 import { exchange, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { noteDownload } from '../../parts/leaving.ts'
 import { texts } from '../../texts/index.ts'
 
 /**
@@ -29,6 +30,7 @@ export async function downloadZip(
   field.value = JSON.stringify(request)
   form.append(field)
   document.body.append(form)
+  noteDownload()
   form.submit()
   form.remove()
 }

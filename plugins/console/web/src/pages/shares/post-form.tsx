@@ -8,7 +8,7 @@ import { type AskedFirst, useAskFirst } from '../../parts/ask-first.tsx'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { expiries } from '../../parts/expiries.ts'
-import { useForm } from '../../parts/form.ts'
+import { answerTo, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
@@ -58,7 +58,7 @@ export function PostForm({ bucket, prefix, onClose }: PostFormProps) {
       ...typeOf(contentType.trim()),
       ...(successActionRedirect !== '' && { successActionRedirect }),
     }
-    setMade(await call('createPostPolicy', { body }))
+    setMade(await answerTo(form, () => call('createPostPolicy', { body })))
     return 'stay' as const
   }
   const dialog = (

@@ -6,7 +6,7 @@ import type { Answer } from '../../api/operations.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { Copyable } from '../../parts/copyable.tsx'
 import { ExpiryInput, secondsOf } from '../../parts/expiry-input.tsx'
-import { useForm } from '../../parts/form.ts'
+import { answerTo, useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
@@ -56,7 +56,7 @@ export function PresignUrl({ bucket, objectKey, versionId, isReadable = true, on
       ...(isOfVersion && { versionId }),
       ...(method === 'GET' && fileName !== '' && { responseHeaders: { contentDisposition: attachment(fileName) } }),
     }
-    setMade(await call('presignUrl', { body }))
+    setMade(await answerTo(form, () => call('presignUrl', { body })))
     return 'stay' as const
   }
   const { method } = form.values

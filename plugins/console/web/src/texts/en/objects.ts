@@ -124,6 +124,8 @@ export const objects = {
   toKey: 'New key',
   toKeyHint: 'With a slash at its end: the folder that it goes into, under its own name.',
   move: 'Move: remove it here when it is there',
+  moveLocked:
+    'A legal hold or retention stays with the version here, behind a delete marker. The one that is made has that of the bucket, if any.',
   overwrite: 'Replace what has the same key there',
   copied: (count: number) => `${formatCount(count)} done.`,
   copyCut: 'There is no connection to the server. It goes on when there is one.',
@@ -136,6 +138,9 @@ export const objects = {
   movedBehind: (key: string, isKnown: boolean) =>
     `${behind(key, isKnown)} with the object. Copy it, and delete it then, if that is meant.`,
   keyTakenBehind: (key: string, isKnown: boolean) => `${behind(key, isKnown)}. To replace it, tick the box below.`,
+  takenBehind: (key: string, isKnown: boolean) => `${behind(key, isKnown)}.`,
+  replaceBehindTitle: 'Replace what no list shows?',
+  replaceBehind: 'Replace it',
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
   describedInPart: 'The headers and the metadata are stored, the tags are not.',
   chosenTwice: 'A folder is selected, and something in it as well: select one of them.',

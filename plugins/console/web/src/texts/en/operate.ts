@@ -262,6 +262,7 @@ export const tools = {
   importTitle: 'Import',
   isOther: 'Nothing is imported yet: something has changed meanwhile. Look at what would change now.',
   file: 'File',
+  fileChanged: 'The file has changed, or is gone, since it was chosen: choose it again.',
   kind: 'Type of file',
   kinds: { cluster: 'an export of everything (ZIP)', config: 'an export of the configuration (JSON or text)' },
   mode: 'Items that are not in the file',
