@@ -7,7 +7,8 @@ export function securityHeaders(styleNonce: string): Readonly<Record<string, str
     `style-src 'self' 'nonce-${styleNonce}'`,
     "img-src 'self' data: blob:",
     "media-src 'self' blob:",
-    "frame-src 'none'",
+    // Archives are fetched in one.
+    "frame-src 'self'",
     "object-src 'none'",
     "worker-src 'none'",
     "base-uri 'self'",

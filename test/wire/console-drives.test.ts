@@ -65,7 +65,7 @@ if (withoutBrowser !== false) {
     await page.goto(new URL(`/drives?replace=${all[0]!.path}`, page.url()).href)
     const first = page.getByRole('dialog', { name: `Replace ${all[0]!.path}` })
     await first
-      .getByText('Nothing in this set can be read without this drive: as many others are offline or being rebuilt')
+      .getByText('Most of this set cannot be read without this drive: as many others are offline or being rebuilt')
       .waitFor()
     await first.getByText('The set takes no writes until another drive is back or rebuilt.').waitFor()
     t.equal(await first.getByText('than it has parity').count(), 0)

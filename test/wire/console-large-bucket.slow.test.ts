@@ -49,9 +49,8 @@ if (withoutBrowser !== false) {
 } else {
   const plugin = join(temporaryFolder(t), 'filler.mjs')
   writeFileSync(plugin, filler)
-  const { server, browser, signIn } = await startConsole(t, {
-    environment: { SVC_PLUGINS: `svc/plugins/standard,${plugin}` },
-  })
+  const environment = { SVC_PLUGINS: `svc/plugins/standard,${plugin}` }
+  const { server, browser, signIn } = await startConsole(t, { environment }, { isTimed: true })
   await eventually('the bucket is full', async () => server.log().includes('the bucket is full'), fillMsMax)
 
   t.test(`a bucket with ${keyCount} keys opens, scrolls, goes back and filters with what is in view alone`, async t => {

@@ -43,7 +43,7 @@ if (withoutBrowser !== false) {
   t.comment(withoutBrowser)
   t.end()
 } else {
-  const { server, url: console, admin, browser, signIn } = await startConsole(t)
+  const { server, url: console, admin, browser, signIn } = await startConsole(t, {}, { isTimed: true })
   await admin.call('POST', '/buckets', { name: 'photos' })
   await admin.call('POST', '/buckets/photos/objects/upload?key=big.bin', 'not so big')
 

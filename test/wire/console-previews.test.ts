@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { accessibilityFlaws, wholeBrowser, withoutBrowser } from './browser.ts'
+import { accessibilityFlaws, aNewVisitor, wholeBrowser, withoutBrowser } from './browser.ts'
 import { eventually, filesIn, noticeScripts, startConsole } from './console.ts'
 
 // Only a page that hangs takes so long.
@@ -191,7 +191,7 @@ if (withoutBrowser !== false) {
   })
 
   t.test('films and sound are played, from their middle too', async t => {
-    const blank = await browser.open(t)
+    const blank = await browser.open(t, aNewVisitor)
     const film = Buffer.from((await blank.page.evaluate(recordFilm)) as string, 'base64')
     for (const [key, type, body] of [
       ['film.webm', 'video/webm', film],

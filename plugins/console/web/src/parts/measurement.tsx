@@ -29,6 +29,10 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
   const [kind, setKind] = useState(Object.keys(kinds)[0] as Kind)
   const [seconds, setSeconds] = useState<number | string>(10)
   const measuring = useMutation({ mutationFn: () => run(kind, Number(seconds)) })
+  // What is under way is of the values before, and is waited for.
+  const forget = () => {
+    if (!measuring.isPending) measuring.reset()
+  }
   const ref = useRef<HTMLDivElement>(null)
   const unsaid = useUnsaid(ref, measuring.error)
   const errors = formErrorsOf(measuring.error)
@@ -47,7 +51,7 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
           value={kind}
           onChange={event => {
             setKind(event.currentTarget.value as Kind)
-            measuring.reset()
+            forget()
           }}
         />
         <NumberInput
@@ -59,14 +63,14 @@ export function Measurement<Kind extends string, Result>(props: MeasurementProps
           error={flaw}
           onChange={value => {
             setSeconds(value)
-            measuring.reset()
+            forget()
           }}
         />
         {fieldsOf === undefined && button}
       </Group>
       {fieldsOf !== undefined && (
         <>
-          <Group align="flex-start">{fieldsOf(kind, errors, measuring.reset)}</Group>
+          <Group align="flex-start">{fieldsOf(kind, errors, forget)}</Group>
           <Group>{button}</Group>
         </>
       )}

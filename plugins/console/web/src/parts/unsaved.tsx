@@ -3,7 +3,6 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { createContext, useContext, useEffect } from 'react'
 import { texts } from '../texts/index.ts'
-import { isDownload } from './leaving.ts'
 import { addUnsaved } from './unsaved-forms.ts'
 
 /** Forms with something unsaved in the dialog around them. */
@@ -31,7 +30,7 @@ export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false, wor
     // Whose session has ended has to sign in, whatever is not saved.
     shouldBlockFn: ({ current, next }) =>
       isLost() && !next.pathname.endsWith('/sign-in') && !(staysInTabs && next.pathname === current.pathname),
-    enableBeforeUnload: () => isLost() && !isDownload(),
+    enableBeforeUnload: isLost,
     withResolver: true,
   })
   useEffect(() => {

@@ -4,15 +4,7 @@ import { accessKeys, groups, policies, secrets, simulator, users } from './en/ac
 import { accessRules } from './en/access-rules.ts'
 import { bucket } from './en/bucket.ts'
 import { bucketUploads, bucketVersions, postForm, simpleAccess } from './en/bucket-more.ts'
-import {
-  cache,
-  cacheInspect,
-  cachePolicies,
-  cachePurge,
-  cacheSettings,
-  cacheStatistics,
-  cacheWarmup,
-} from './en/cache.ts'
+import { cache } from './en/cache.ts'
 import { distributions, keyGroups } from './en/distributions.ts'
 import { drives } from './en/drives.ts'
 import { lifecycle } from './en/lifecycle.ts'
@@ -271,12 +263,6 @@ export const en = {
   distributions,
   keyGroups,
   cache,
-  cacheInspect,
-  cachePolicies,
-  cachePurge,
-  cacheSettings,
-  cacheStatistics,
-  cacheWarmup,
   operate,
   server,
   drives,

@@ -8,7 +8,7 @@ const shown = (given: unknown): unknown =>
   typeof given === 'string' ? shownText(given) : Array.isArray(given) ? given.map(shown) : given
 
 /** What a sentence is given may be a name that somebody else has chosen, which must not turn the sentence around. */
-function withShownNames<Part extends object>(part: Part): Part {
+export function withShownNames<Part extends object>(part: Part): Part {
   const entries = Object.entries(part).map(([name, value]: [string, unknown]) => {
     if (typeof value === 'function') return [name, (...given: unknown[]) => value(...given.map(shown))]
     return [name, typeof value === 'object' && value !== null && !Array.isArray(value) ? withShownNames(value) : value]

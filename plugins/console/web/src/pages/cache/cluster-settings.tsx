@@ -5,11 +5,11 @@ import { useForm } from '../../parts/form.ts'
 import { PasswordInput } from '../../parts/password-input.tsx'
 import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
-import { texts } from '../../texts/index.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 import { relatedFields } from './fields.ts'
 import { LevelFields, levelDraftOf, levelOf } from './level-fields.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 type Document = Answer<'getCacheSettings'>
 

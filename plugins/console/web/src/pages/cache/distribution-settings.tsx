@@ -9,6 +9,7 @@ import { SavedForm, useSaving } from '../../parts/saved-form.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { type DistributionCache, type DistributionDraft, documentOf, draftOf, newLevel } from './distribution-draft.ts'
 import { type ListedDistribution, useDistributions } from './distribution-names.tsx'
@@ -18,7 +19,7 @@ import { LevelFields } from './level-fields.tsx'
 import { Levels } from './levels.tsx'
 import { Webhooks } from './webhooks.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 interface OneDistribution {
   readonly id: string

@@ -5,12 +5,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { documentOf, draftOf, type LevelDraft, relatedFields } from './fields.ts'
 import type { CachePolicy } from './policies.tsx'
 import { PolicyFields } from './policy-fields.tsx'
 
-const words = texts.cachePolicies
+const words = cacheTexts.cachePolicies
 
 export interface EditPolicyProps {
   /** The initial policy. */

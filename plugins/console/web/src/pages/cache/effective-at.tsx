@@ -7,10 +7,11 @@ import { call } from '../../api/client.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { FieldOrigins, whetherOn } from './effective.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 export function EffectiveAt({ id, domains }: { id: string; domains: readonly string[] }) {
   const [place, setPlace] = useState({ domain: '', path: '/' })

@@ -5,10 +5,11 @@ import { Facts } from '../../parts/facts.tsx'
 import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
 import { type Column, focusable, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { allFields, textOf, valueAt } from './fields.ts'
 
-const words = texts.cacheInspect
+const words = cacheTexts.cacheInspect
 
 export type Inspection = Answer<'inspectCache'>
 
@@ -30,7 +31,7 @@ export function Effective({ inspection }: { inspection: Inspection }) {
         facts={[
           [texts.cache.distribution, distribution],
           [words.domain, host],
-          [texts.cacheStatistics.page, path],
+          [cacheTexts.cacheStatistics.page, path],
           [words.behavior, behaviorOf(policy.behavior)],
           [words.object, `${bucket}/${key}`],
           // Its parts stand on lines of their own.
@@ -79,7 +80,7 @@ export function FieldOrigins({ policy }: { policy: Inspection['policy'] }) {
           {allFields.map(([path, kind]) => (
             <Table.Tr key={path}>
               <Table.Th scope="row" fw="normal">
-                {texts.cachePolicies.fields[path]}
+                {cacheTexts.cachePolicies.fields[path]}
               </Table.Th>
               <Table.Td>
                 <Code style={{ overflowWrap: 'anywhere' }}>{shown(textOf(kind, valueAt(policy.policy, path)))}</Code>
@@ -105,7 +106,7 @@ type Node = Inspection['nodes'][number]
 
 const nodeColumns: Column<Node>[] = [
   {
-    title: texts.cacheStatistics.node,
+    title: cacheTexts.cacheStatistics.node,
     render: ({ node, error, owner }) => (
       <Titled name={node} note={error || (owner ? words.owner : '')} isBad={error !== ''} />
     ),

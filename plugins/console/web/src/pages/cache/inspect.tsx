@@ -7,11 +7,12 @@ import { ProblemAlert } from '../../parts/failure.tsx'
 import { useForm } from '../../parts/form.ts'
 import type { Pair } from '../../parts/pairs.ts'
 import { PairsInput } from '../../parts/pairs-input.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { DistributionName } from './distribution-names.tsx'
 import { Effective } from './effective.tsx'
 
-const words = texts.cacheInspect
+const words = cacheTexts.cacheInspect
 
 /** `distribution`: whose addresses are looked at; absent: one may choose. */
 export function Inspect({ distribution }: { distribution?: string }) {

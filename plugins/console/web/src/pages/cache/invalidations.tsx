@@ -6,10 +6,11 @@ import { formatCount, formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { isAnyRunning, shortened } from './tasks.ts'
 
-const words = texts.cachePurge
+const words = cacheTexts.cachePurge
 const shownMax = 50
 
 type Invalidation = Answer<'listInvalidations'>['items'][number]

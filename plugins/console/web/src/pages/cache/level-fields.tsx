@@ -3,13 +3,14 @@ import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
 import { Suggestions } from '../../parts/suggestions.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import type { LevelDraft } from './fields.ts'
 import { documentOf, draftOf } from './fields.ts'
 import { InheritableNames } from './inheritable-names.tsx'
 import { type FieldsForm, PolicyFields } from './policy-fields.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 export type Level = LevelDraft & {
   readonly enabled: string

@@ -3,9 +3,10 @@ import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { choicesOf } from '../../parts/choices.ts'
 import { Tool } from '../../parts/tool.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 
-const words = texts.cachePurge
+const words = cacheTexts.cachePurge
 
 const patternTypes = ['prefix', 'glob', 'regex'] as const
 

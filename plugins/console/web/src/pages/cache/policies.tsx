@@ -11,11 +11,12 @@ import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { EditPolicy } from './edit-policy.tsx'
 import { textOf } from './fields.ts'
 
-const words = texts.cachePolicies
+const words = cacheTexts.cachePolicies
 
 export type CachePolicy = Answer<'listCachePolicies'>['items'][number]
 
@@ -102,7 +103,7 @@ function columnsOf(setOpen: (open: Open) => void): Column<CachePolicy>[] {
       title: words.freshFor,
       render: ({ ttl, bypass }) =>
         bypass?.always === true
-          ? texts.cacheInspect.nothing
+          ? cacheTexts.cacheInspect.nothing
           : textOf('duration', ttl?.default) || texts.cache.inherited,
     },
     {

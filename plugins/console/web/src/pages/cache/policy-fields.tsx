@@ -3,6 +3,7 @@ import { Accordion, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/c
 import type { ReactNode } from 'react'
 import { InheritableText } from '../../parts/inheritable.tsx'
 import { useOpenedSections } from '../../parts/opened-sections.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import {
   changedIn,
@@ -16,7 +17,7 @@ import {
 } from './fields.ts'
 import { InheritableNames } from './inheritable-names.tsx'
 
-const words = texts.cachePolicies
+const words = cacheTexts.cachePolicies
 
 /** The part of a form that fields use, whatever its document is. */
 export interface FieldsForm {
@@ -50,7 +51,7 @@ export function PolicyFields({ form, path, draft, inherited, isReadOnly = false 
           <Accordion.Control>
             {words.sections[section]}
             <Text span size="xs" c="dimmed" ml="xs">
-              {texts.cacheSettings.changedFields(changedIn(draft, section))}
+              {cacheTexts.cacheSettings.changedFields(changedIn(draft, section))}
             </Text>
           </Accordion.Control>
           <Accordion.Panel>
@@ -133,7 +134,11 @@ function Field({ form, name, kind, path, inherited, isReadOnly }: FieldProps) {
 
 function placeholderOf(kind: FieldKind, inherited: unknown): string {
   const isEmpty = inherited === '' || (Array.isArray(inherited) && inherited.length === 0)
-  const text = isEmpty ? texts.cacheInspect.nothing : kind === 'switch' ? yesOrNo(inherited) : textOf(kind, inherited)
+  const text = isEmpty
+    ? cacheTexts.cacheInspect.nothing
+    : kind === 'switch'
+      ? yesOrNo(inherited)
+      : textOf(kind, inherited)
   return `${text} (${texts.cache.inherited})`
 }
 

@@ -12,6 +12,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { useForm } from '../../parts/form.ts'
 import { formatCount } from '../../parts/format.ts'
 import { TagsInput } from '../../parts/tags-input.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { DistributionName } from './distribution-names.tsx'
 import { Invalidations } from './invalidations.tsx'
@@ -20,7 +21,7 @@ import type { PatternDraft } from './patterns.tsx'
 import { refuseDistribution } from './refuse-distribution.ts'
 import { PagesInput, TaskForm } from './task-form.tsx'
 
-const words = texts.cachePurge
+const words = cacheTexts.cachePurge
 
 export interface PurgeDraft {
   readonly distribution: string

@@ -3,12 +3,12 @@ import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { useMay } from '../../app/signed-in.ts'
-import { texts } from '../../texts/index.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 import { ClusterSettings } from './cluster-settings.tsx'
 import { useDistributions } from './distribution-names.tsx'
 import { DistributionSettings } from './distribution-settings.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 export function Settings() {
   const [id, setId] = useState('')

@@ -11,10 +11,11 @@ import { Figure } from '../../parts/figure.tsx'
 import { formatBytes, formatCount, formatPercent } from '../../parts/format.ts'
 import { type Column, ItemTable } from '../../parts/item-table.tsx'
 import { State, Titled } from '../../parts/names.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
 
-const words = texts.cacheStatistics
+const words = cacheTexts.cacheStatistics
 const refetchMs = 5000
 
 type Stats = Answer<'getCacheStats'>

@@ -1,5 +1,5 @@
 /** What purges and warm-ups have in common in their lists. */
-import { texts } from '../../texts/index.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 
 const shownMax = 3
 
@@ -9,5 +9,5 @@ export const isAnyRunning = (tasks: readonly { readonly state: string }[]): bool
 /** The first of what a task is about, and how many more there are. */
 export function shortened(lines: readonly string[]): string[] {
   if (lines.length <= shownMax + 1) return [...lines]
-  return [...lines.slice(0, shownMax), texts.cachePurge.andMore(lines.length - shownMax)]
+  return [...lines.slice(0, shownMax), cacheTexts.cachePurge.andMore(lines.length - shownMax)]
 }

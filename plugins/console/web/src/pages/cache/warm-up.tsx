@@ -7,7 +7,7 @@ import { formErrorsOf } from '../../api/problem.ts'
 import { useForm } from '../../parts/form.ts'
 import { NumberInput } from '../../parts/number-input.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
-import { texts } from '../../texts/index.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 import { DistributionName, useDistributions } from './distribution-names.tsx'
 import { linesOf } from './lines.ts'
 import type { PatternDraft } from './patterns.tsx'
@@ -15,7 +15,7 @@ import { refuseDistribution } from './refuse-distribution.ts'
 import { PagesInput, TaskForm } from './task-form.tsx'
 import { rememberWarmup, WarmUps } from './warm-ups.tsx'
 
-const words = texts.cacheWarmup
+const words = cacheTexts.cacheWarmup
 
 interface WarmUpDraft {
   readonly distribution: string

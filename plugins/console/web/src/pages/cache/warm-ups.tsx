@@ -9,10 +9,11 @@ import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State } from '../../parts/names.tsx'
 import { ProgressBar } from '../../parts/progress-bar.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import { isAnyRunning, shortened } from './tasks.ts'
 
-const words = texts.cacheWarmup
+const words = cacheTexts.cacheWarmup
 const begunKey = ['warmups-begun']
 const errorsShown = 5
 const keptMax = 100
@@ -98,7 +99,7 @@ const columns: Column<Warmup>[] = [
   { title: words.skipped, isNumber: true, render: ({ skipped }) => formatCount(skipped) },
   { title: words.failed, isNumber: true, render: ({ failed }) => formatCount(failed) },
   { title: words.bytes, isNumber: true, render: ({ bytes }) => formatBytes(bytes) },
-  { title: texts.cachePurge.at, render: ({ createdAt }) => formatDate(createdAt) },
+  { title: cacheTexts.cachePurge.at, render: ({ createdAt }) => formatDate(createdAt) },
 ]
 
 function Way({ warmup }: { warmup: Warmup }) {
@@ -119,7 +120,7 @@ function Way({ warmup }: { warmup: Warmup }) {
       ))}
       {errors.length > errorsShown && (
         <Text size="xs" c="red">
-          {texts.cachePurge.andMore(errors.length - errorsShown)}
+          {cacheTexts.cachePurge.andMore(errors.length - errorsShown)}
         </Text>
       )}
     </Stack>
@@ -128,8 +129,8 @@ function Way({ warmup }: { warmup: Warmup }) {
 
 function targetsOf({ paths = [], patterns = [], sitemap }: Warmup['request']): string[] {
   const found = [
-    ...paths.map(texts.cachePurge.ofPath),
-    ...patterns.map(({ type, pattern }) => texts.cachePurge.ofPattern(type, pattern)),
+    ...paths.map(cacheTexts.cachePurge.ofPath),
+    ...patterns.map(({ type, pattern }) => cacheTexts.cachePurge.ofPattern(type, pattern)),
     ...(sitemap === undefined ? [] : [words.ofSitemap(sitemap)]),
   ]
   return shortened(found)

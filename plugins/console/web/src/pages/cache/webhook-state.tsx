@@ -6,9 +6,9 @@ import type { Answer } from '../../api/operations.ts'
 import { notifyFailure } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { State } from '../../parts/names.tsx'
-import { texts } from '../../texts/index.ts'
+import { cacheTexts } from '../../texts/cache.ts'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 export interface WebhookStateProps {
   readonly distribution: string

@@ -9,6 +9,7 @@ import { PasswordInput } from '../../parts/password-input.tsx'
 import { Suggestions } from '../../parts/suggestions.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Tool } from '../../parts/tool.tsx'
+import { cacheTexts } from '../../texts/cache.ts'
 import { texts } from '../../texts/index.ts'
 import {
   fieldsOfKind,
@@ -21,7 +22,7 @@ import {
 import type { DistributionForm } from './distribution-settings.tsx'
 import { WebhookState } from './webhook-state.tsx'
 
-const words = texts.cacheSettings
+const words = cacheTexts.cacheSettings
 
 export interface WebhooksProps {
   readonly id: string

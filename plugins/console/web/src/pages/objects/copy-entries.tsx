@@ -72,10 +72,11 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
   const findBehind = async (place: string, keys: readonly string[]) => {
     const versioning = await untilItArrives(() => versioningOf(queryClient, place))
     if (versioning === 'enabled' || versioning === 'off') return undefined
-    const [first] = await keysBehind(place, keys, closed.signal, () => tellAway(true)).catch(error => {
+    const found = await keysBehind(place, keys, closed.signal, () => tellAway(true)).catch(error => {
       throw inForm(error)
     })
-    return first === undefined ? undefined : { key: first, isKnown: versioning !== undefined }
+    const [key] = found
+    return key === undefined ? undefined : { key, count: found.size, isKnown: versioning !== undefined }
   }
   const mayMove = useRights(bucket, one?.id ?? '').has('s3:DeleteObject') && one?.versionId === undefined
   const isLocked = useQuery(bucketQuery(bucket)).data?.objectLockEnabled === true
@@ -183,15 +184,17 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
 }
 
 interface Behind {
+  /** The first of them. */
   readonly key: string
+  readonly count: number
   /** That keeping versions is suspended. */
   readonly isKnown: boolean
 }
 
-const questionOf = ({ key, isKnown }: Behind) => ({
+const questionOf = ({ key, count, isKnown }: Behind) => ({
   title: texts.objects.replaceBehindTitle,
   action: texts.objects.replaceBehind,
-  text: <Text size="sm">{texts.objects.takenBehind(key, isKnown)}</Text>,
+  text: <Text size="sm">{texts.objects.takenBehind(key, count, isKnown)}</Text>,
 })
 
 /** `a/b/` of `a/b/c` and of `a/b/c/`. */

@@ -1,11 +1,15 @@
-import { exchange, urlOf } from '../../api/client.ts'
+import { exchange, newKey, urlOf } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import { noteDownload } from '../../parts/leaving.ts'
+import { notifyFailure } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
 
+/** Milliseconds after which the archive has begun to arrive, or never will. */
+const beginsWithinMs = 60_000
+
 /**
- * Submits a form, so that the browser writes the archive to a file while it arrives, however large it is. What the server refuses is asked
- * before: the browser would leave the console to show the refusal. The archive is named after the folder that was chosen or is open.
+ * Submits a form, so that the browser writes the archive to a file while it arrives, however large it is; in a frame that nobody sees, so that
+ * the console is never left. What the server refuses is asked before, to be told in its words. The archive is named after the folder that was
+ * chosen or is open.
  */
 export async function downloadZip(
   bucket: string,
@@ -29,10 +33,22 @@ export async function downloadZip(
   field.name = 'request'
   field.value = JSON.stringify(request)
   form.append(field)
-  document.body.append(form)
-  noteDownload()
+  const frame = document.createElement('iframe')
+  frame.name = `archive-${newKey()}`
+  frame.hidden = true
+  form.target = frame.name
+  document.body.append(frame, form)
+  // An archive is no page: what the frame shows is a refusal, or that there was no answer.
+  frame.addEventListener('load', () => {
+    if (!isBlank(frame)) notifyFailure(new Error(texts.objects.zipNotBegun))
+  })
   form.submit()
   form.remove()
+  setTimeout(() => frame.remove(), beginsWithinMs)
+}
+
+function isBlank({ contentDocument }: HTMLIFrameElement): boolean {
+  return contentDocument?.URL === 'about:blank'
 }
 
 /** The last part of a folder, as far as the name of an archive may be long. */

@@ -36,13 +36,16 @@ export function Attention() {
     enabled: [useMay('admin:GetConfig'), useMay('admin:ServerInfo')].some(may => may),
   })
   const keys = useQuery({ ...kmsStatusQuery, enabled: useMay('admin:KMSKeyStatus') })
-  const certificates = useQuery({ ...certificatesQuery, enabled: useMay('admin:ManageCertificates') })
+  const certificates = useQuery({
+    ...certificatesQuery,
+    refetchInterval: 60_000,
+    enabled: useMay('admin:ManageCertificates'),
+  })
   // That all was well is no news of a server that is not reached any more.
   if (info.error !== null) {
     return <ProblemAlert error={info.error} onRetry={() => info.refetch()} isStale={info.data !== undefined} />
   }
-  // Nor that all is redundant before it is known.
-  if (info.data === undefined || redundancy.isLoading) return <Skeleton h={56} />
+  if (info.data === undefined) return <Skeleton h={56} />
   const found = findingsOf(info.data, redundancy.data)
   const keysProblem = keys.data && problemOf(keys.data)
   const offline = [
@@ -52,6 +55,9 @@ export function Attention() {
   const failing = redundancy.data?.failingRecords ?? 0
   const ending = (certificates.data ?? []).filter(needsAttention)
   if ([found, offline, ending].every(list => list.length === 0) && failing === 0 && keysProblem === undefined) {
+    // Nor that nothing is found before it was looked for.
+    if ([redundancy, certificates].some(query => query.isLoading && query.errorUpdateCount === 0))
+      return <Skeleton h={56} />
     return (
       <Alert color="teal" icon={<IconCheck aria-hidden />}>
         {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.notTold)}
@@ -131,11 +137,11 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
 
 type Certificate = Answer<'listCertificates'>['items'][number]
 
-/** Of those that visitors get, or are to get. Those of the listeners are told by the server; an order is tried again before the end is near. */
+/** Of those that visitors get, or are to get. Those of the listeners are told by the server; ordered ones may live for days, and are renewed. */
 function needsAttention({ source, state, notAfter, usedBy, servedFor, acme }: Certificate): boolean {
   if (source === 'files' || usedBy.length + servedFor.length === 0) return false
-  const daysLeft = (Date.parse(notAfter) - Date.now()) / 86_400_000
-  return state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '' || daysLeft < certificateDays
+  if (state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '') return true
+  return source === 'upload' && (Date.parse(notAfter) - Date.now()) / 86_400_000 < certificateDays
 }
 
 /** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */

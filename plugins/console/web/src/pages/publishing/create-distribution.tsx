@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { useMay } from '../../app/signed-in.ts'
 import { choicesOf } from '../../parts/choices.ts'
 import { useForm } from '../../parts/form.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
@@ -47,7 +48,8 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
   })
   const { kind, access, aliases, tls } = form.values
   const asksProvider = tls.certificate === 'auto' && aliases.some(alias => alias.startsWith('*.'))
-  const providers = useQuery({ ...providerNamesQuery, enabled: asksProvider })
+  const maySeeProviders = useMay('admin:ManageCertificates')
+  const providers = useQuery({ ...providerNamesQuery, enabled: asksProvider && maySeeProviders })
   const asksKeyGroup = kind !== 's3' && access === 'signed'
   const keyGroups = useQuery({
     queryKey: ['names', 'key-groups'],
@@ -145,11 +147,11 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
         {...form.getInputProps('tls.certificate')}
       />
       {asksProvider && (
-        <NativeSelect
+        <Suggestions
           label={words.dnsProvider}
           description={words.wildcardHint}
           required
-          data={['', ...(providers.data ?? [])]}
+          data={providers.data ?? []}
           {...form.getInputProps('tls.dnsProvider')}
         />
       )}

@@ -8,7 +8,6 @@ const certificatesRead = 1000
 export const certificatesQuery = queryOptions({
   queryKey: ['certificates', 'all'],
   queryFn: async ({ signal }) => (await call('listCertificates', { query: { limit: certificatesRead }, signal })).items,
-  refetchInterval: 10_000,
 })
 
 export const providerNamesQuery = queryOptions({

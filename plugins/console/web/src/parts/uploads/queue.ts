@@ -2,7 +2,6 @@
  * All uploads of this page, a few at a time. Components read it as a store. A folder may have many thousands of files: what is known of all
  * is counted, and an upload that has ended is forgotten, but for the last few.
  */
-import { isDownload } from '../leaving.ts'
 import { InterruptedUploads, type Interruption } from './interrupted.ts'
 import { Rate } from './rate.ts'
 import { type Anew, type MayReplace, Upload } from './upload.ts'
@@ -319,5 +318,5 @@ class UploadQueue {
 export const uploadQueue = new UploadQueue()
 
 addEventListener('beforeunload', event => {
-  if (uploadQueue.isBusy && !isDownload()) event.preventDefault()
+  if (uploadQueue.isBusy) event.preventDefault()
 })

@@ -30,7 +30,7 @@ export const drives = {
   outOfReach:
     'More drives of this set are offline or being rebuilt than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
   needed:
-    'Nothing in this set can be read without this drive: as many others are offline or being rebuilt as the set has parity. Bring those back, or replace them, and wait until they are rebuilt.',
+    'Most of this set cannot be read without this drive: as many others are offline or being rebuilt as the set has parity. Bring those back, or replace them, and wait until they are rebuilt.',
   takesNoWrites: 'The set takes no writes until another drive is back or rebuilt.',
   works:
     'This drive works. Replace it while you can still choose when: until the new one is rebuilt the set has less redundancy.',

@@ -138,7 +138,8 @@ export const objects = {
   movedBehind: (key: string, isKnown: boolean) =>
     `${behind(key, isKnown)} with the object. Copy it, and delete it then, if that is meant.`,
   keyTakenBehind: (key: string, isKnown: boolean) => `${behind(key, isKnown)}. To replace it, tick the box below.`,
-  takenBehind: (key: string, isKnown: boolean) => `${behind(key, isKnown)}.`,
+  takenBehind: (key: string, count: number, isKnown: boolean) =>
+    `${behind(key, isKnown)}.${count === 1 ? '' : ` The same holds for ${formatCount(count - 1)} more of them.`}`,
   replaceBehindTitle: 'Replace what no list shows?',
   replaceBehind: 'Replace it',
   keyTaken: 'There is an object with this key already. To replace it, tick the box below.',
@@ -149,6 +150,7 @@ export const objects = {
   openFolder: 'Open a folder',
   openFolderHint: 'With the folders above it. You may list a part of a bucket without the rest.',
   openFolderGo: 'Open',
+  zipNotBegun: 'The archive was refused, or the connection was lost before it began. Try again.',
   zipRefused: (key: string, reason: string) => `${key}: ${reason}`,
   zip: 'Download as ZIP',
   mayBypass: 'Although it is protected',
