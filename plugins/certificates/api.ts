@@ -79,8 +79,13 @@ export interface SavedCertificate extends Certificate {
 }
 
 export interface ForceOptions {
-  /** Also where domains that get the certificate, and do not name it, would get none that browsers accept. */
+  /** Also where domains that get the certificate now would get none that browsers accept. */
   readonly force?: boolean
+}
+
+export interface WishOptions extends ForceOptions {
+  /** Domains that nobody visits any more when the transaction is committed: they need no certificate. */
+  readonly gone?: readonly string[]
 }
 
 export interface ReplaceOptions extends Pick<Preconditions, 'ifMatch'>, ForceOptions {}
@@ -184,14 +189,15 @@ export interface CertificatesService {
   prepareUse(id: string, names: readonly string[]): Promise<(tx: TransactionBuilder) => void>
   /**
    * What has to be put into a transaction so that a certificate is ordered (again, where the wish is another one than before). Rejects with
-   * `invalid_certificate` for names that no CA takes, and `already_exists` where the id is that of an upload.
+   * `invalid_certificate` for names that no CA takes, `already_exists` where the id is that of an upload, and `certificate_served` without
+   * `force` where domains that the wish has no more get the certificate.
    */
-  prepareWish(id: string, wish: CertificateWish): Promise<(tx: TransactionBuilder) => void>
+  prepareWish(id: string, wish: CertificateWish, options?: WishOptions): Promise<(tx: TransactionBuilder) => void>
   /**
    * The parts that end the order: the certificate and the state of its order are deleted. Empty if there is none. Rejects with
-   * `certificate_in_use` if another user than the one of this name needs it.
+   * `certificate_in_use` if another user than the one of this name needs it, and `certificate_served` without `force`.
    */
-  prepareEnd(id: string): Promise<(tx: TransactionBuilder) => void>
+  prepareEnd(id: string, options?: WishOptions): Promise<(tx: TransactionBuilder) => void>
 }
 
 declare module 'svc/kernel' {

@@ -27,7 +27,7 @@ import { covers, uncovered } from './names.ts'
 import { createOrders } from './orders.ts'
 import type { CertificateTable } from './table.ts'
 import { viewOfDocument, viewOfFile } from './view.ts'
-import { createWishes } from './wishes.ts'
+import { type Change, createWishes, type RequireKept } from './wishes.ts'
 
 /** Stored certificates; every thread has the parsed ones in memory. */
 export const certificatesMax = 2000
@@ -115,12 +115,13 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
    * The domains that get the certificate now, and would get none that is for them and in force with the successor, if any, in its place.
    * Those that get it though it has expired have nothing to lose.
    */
-  async function lostBy(id: string, successor?: CertificateDocument): Promise<readonly string[]> {
+  async function lostBy(id: string, { successor, ordered = [], gone = [] }: Change): Promise<readonly string[]> {
     const served = (await readServed()).get(id) ?? []
     const find = await table.withReplaced(id, successor)
     const lost: string[] = []
     for (const domain of served) {
       const host = hostOf(domain)
+      if (gone.includes(domain) || ordered.some(pattern => covers(pattern, host))) continue
       if ((await table.find(host))?.isExpired === true) continue
       const found = await find(host)
       const isServed = found !== undefined && !found.isExpired
@@ -129,9 +130,10 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
     return lost
   }
 
-  async function requireKept(id: string, successor?: CertificateDocument): Promise<void> {
-    const lost = await lostBy(id, successor)
-    if (lost.length === 0) return
+  const requireKept: RequireKept = async (id, change = {}) => {
+    const seen = await tables.get(tableId)
+    const lost = await lostBy(id, change)
+    if (lost.length === 0) return seen === undefined ? { ifNoneMatch: '*' } : { ifMatch: seen.etag }
     throw certificatesErrors.certificate_served(
       `Visitors of ${lost.join(', ')} get "${id}" now, and would get no certificate that browsers accept.`,
     )
@@ -241,7 +243,7 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
             `The certificate does not cover ${missing.join(', ')}, which ${name} needs it for.`,
           )
         }
-        if (!force) await requireKept(id, document)
+        if (!force) await requireKept(id, { successor: document })
         return tx => tx.put(certificates, id, document, { ifMatch: etag })
       })
       return saved(id, upload)
@@ -296,6 +298,6 @@ export function createCertificates(options: CertificatesOptions): CertificatesSe
       return tx => tx.require(certificates, id, { ifMatch: etag })
     },
 
-    ...createWishes(documents, clock, readUses),
+    ...createWishes(documents, clock, readUses, requireKept),
   }
 }

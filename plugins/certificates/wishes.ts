@@ -1,21 +1,38 @@
 /** Requests of other plugins for ordered certificates: the parts of their own transactions. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from 'svc/kernel'
-import { type Uses, usedBy } from 'svc/plugins/store/api'
+import { type Preconditions, type Uses, usedBy } from 'svc/plugins/store/api'
 import type { CertificatesService, CertificateWish } from './api.ts'
 import type { AcmeState, CertificateDocument, CertificateDocuments } from './documents.ts'
 import { certificatesErrors } from './errors.ts'
-import { nameProblem } from './names.ts'
+import { nameProblem, uncovered } from './names.ts'
 
 const domainsMax = 100
+
+/** What becomes of a certificate that is presented now. */
+export interface Change {
+  /** It takes its place; undefined: none does. */
+  readonly successor?: CertificateDocument
+  /** The domains of the one that is ordered in its place: they keep it until then. */
+  readonly ordered?: readonly string[]
+  /** Domains that nobody visits any more when it is made. */
+  readonly gone?: readonly string[]
+}
+
+/**
+ * Rejects with `certificate_served` where domains would be without a certificate. Resolves with the precondition for the table with which
+ * that is still so when the change is committed.
+ */
+export type RequireKept = (id: string, change?: Change) => Promise<Preconditions>
 
 export function createWishes(
   { certificates, touch }: CertificateDocuments,
   clock: Clock,
   readUses: () => Promise<Uses>,
+  requireKept: RequireKept,
 ): Pick<CertificatesService, 'prepareWish' | 'prepareEnd'> {
   return {
-    async prepareWish(id, wish) {
+    async prepareWish(id, wish, { gone, force = false } = {}) {
       requireOrderable(wish)
       const known = await certificates.get(id)
       if (known !== undefined && known.value.source !== 'acme') {
@@ -23,13 +40,15 @@ export function createWishes(
       }
       const document = wished(known?.value, wish, clock.now())
       const precondition = known === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: known.etag }
+      const isNarrowed = uncovered(document.domains, known?.value.domains ?? []).length > 0
+      const seen = isNarrowed && !force ? await requireKept(id, { ordered: document.domains, gone }) : undefined
       return tx => {
         if (known !== undefined && isDeepStrictEqual(known.value, document)) return
         tx.put(certificates, id, document, precondition)
-        touch(tx)
+        touch(tx, seen)
       }
     },
-    async prepareEnd(id) {
+    async prepareEnd(id, { gone, force = false } = {}) {
       const known = await certificates.get(id)
       if (known?.value.source !== 'acme') return () => {}
       const others = usedBy(await readUses(), id).filter(name => name !== id)
@@ -38,9 +57,10 @@ export function createWishes(
           `The certificate that was ordered for ${id} is used by ${others.join(', ')} too: give them another one first.`,
         )
       }
+      const seen = force ? undefined : await requireKept(id, { gone })
       return tx => {
         tx.delete(certificates, id)
-        touch(tx)
+        touch(tx, seen)
       }
     },
   }

@@ -77,7 +77,7 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
         await registry.change(async all => {
           const before = all.find(other => other.id === id)
           const stored = { ...inKeyForm(value, normalizeKey), createdMs: before?.value.createdMs ?? clock.now() }
-          const also = await certificates.prepare({ ...stored, id }, before?.value)
+          const also = await certificates.prepare({ ...stored, id }, before?.value, { force: true })
           const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
           return { id, value: stored, also, ...condition }
         })
@@ -90,7 +90,7 @@ export function createArchivePart(options: ArchivePartOptions): ArchivePart<Arch
         await registry.change(async all => {
           const before = all.find(other => other.id === id)
           if (before === undefined) return undefined
-          const also = await certificates.prepareRemoval(id, before.value)
+          const also = await certificates.prepareRemoval(id, before.value, { force: true })
           return { id, value: undefined, ifMatch: before.etag, also }
         })
       }
@@ -145,7 +145,7 @@ async function problemsOfNames(
   const isOrdered = certificate !== id && all.get(certificate ?? '')?.tls.certificate === 'auto'
   if (problems.length > 0 || isOrdered) return problems
   try {
-    await certificates.prepare(distribution, (await registry.get(id))?.value)
+    await certificates.prepare(distribution, (await registry.get(id))?.value, { force: true })
   } catch (error) {
     if (!isCatalogError(error) || error.status >= 500) throw error
     // The provider comes with the archive.

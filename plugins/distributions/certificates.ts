@@ -1,6 +1,12 @@
 /** The certificates of distributions: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors, checkField } from 'svc/plugins/admin/api'
-import { type CertificateState, type CertificatesService, nameProblem, uncovered } from 'svc/plugins/certificates/api'
+import {
+  type CertificateState,
+  type CertificatesService,
+  nameProblem,
+  uncovered,
+  type WishOptions,
+} from 'svc/plugins/certificates/api'
 import type { DnsProvidersService } from 'svc/plugins/dns/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -14,9 +20,13 @@ export interface DistributionCertificates {
   /** The problems of a distribution's certificate settings. */
   problems(distribution: Distribution): DistributionProblem[]
   /** Rejects with `not_implemented`, and with the errors of certificates. */
-  prepare(distribution: Distribution, before: StoredDistribution | undefined): Promise<AlsoChange>
+  prepare(
+    distribution: Distribution,
+    before: StoredDistribution | undefined,
+    options?: WishOptions,
+  ): Promise<AlsoChange>
   /** Does the same for a distribution that is deleted. */
-  prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
+  prepareRemoval(id: string, before: StoredDistribution, options?: WishOptions): Promise<AlsoChange>
   /** The certificate that a TLS connection for the host gets; undefined if there is none. */
   presented(host: string, listener: ListenerName): Promise<PresentedCertificate | undefined>
   /** The certificate that a TLS connection for each alias gets; aliases without one are left out. */
@@ -56,9 +66,13 @@ export function createDistributionCertificates(
   certificates: CertificatesService | undefined,
   dnsProviders: DnsProvidersService | undefined,
 ): DistributionCertificates {
-  async function prepareRemoval(id: string, before: StoredDistribution | undefined): Promise<AlsoChange> {
+  async function prepareRemoval(
+    id: string,
+    before: StoredDistribution | undefined,
+    options?: WishOptions,
+  ): Promise<AlsoChange> {
     if (certificates === undefined || before?.tls.certificate !== 'auto') return nothing
-    return certificates.prepareEnd(id)
+    return certificates.prepareEnd(id, options)
   }
 
   /** The provider is there when the change is committed. Rejects with `dns_provider_not_found`. */
@@ -104,26 +118,27 @@ export function createDistributionCertificates(
       return problems
     },
 
-    async prepare(distribution, before) {
+    async prepare(distribution, before, options) {
       const { id, aliases, tls } = distribution
       const { certificate, challenge, dnsProvider } = tls
-      const end = certificate === 'auto' ? nothing : await prepareRemoval(id, before)
-      if (certificate === 'none') return end
+      if (certificate === 'none') return prepareRemoval(id, before, options)
       if (certificates === undefined) {
         throw adminErrors.not_implemented('No loaded plugin keeps certificates: tls.certificate can only be none.')
       }
       if (certificate !== 'auto') {
         const use = await checkField('/tls/certificate', () => certificates.prepareUse(certificate, aliases))
+        const end = await prepareRemoval(id, before, options)
         return tx => {
           end(tx)
           use(tx)
         }
       }
-      const wish = await certificates.prepareWish(id, {
+      const wanted = {
         domains: aliases,
         ...(challenge === undefined ? undefined : { challenge }),
         ...(dnsProvider === undefined ? undefined : { dnsProvider }),
-      })
+      }
+      const wish = await certificates.prepareWish(id, wanted, options)
       // Last, so that everything else is known to be right where only the provider is missing.
       const requireProvider = challenge === 'dns-01' ? await providerRequirement(dnsProvider!) : nothing
       return tx => {

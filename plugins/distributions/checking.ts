@@ -1,6 +1,7 @@
 /** Whether a distribution may be saved, beside the others that there are or will be. All checks come before the commit. */
 import { isCatalogError, type Ports } from 'svc/kernel'
 import { adminErrors, passAll, sentenceEnd } from 'svc/plugins/admin/api'
+import type { WishOptions } from 'svc/plugins/certificates/api'
 import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
@@ -46,7 +47,7 @@ export function neighboursOf(all: readonly Distribution[]): Neighbours {
   return { all, owners, wildcards: [...owners.keys()].filter(alias => alias.startsWith('*.')) }
 }
 
-export interface CheckRequest extends SaverRights {
+export interface CheckRequest extends SaverRights, WishOptions {
   readonly distribution: Distribution
   readonly before: Stored | undefined
   /** The other distributions; they may include the one that is checked. */
@@ -164,6 +165,8 @@ export function createChecks(options: ChecksOptions): Checks {
       mayWrite,
       keyGroupEditor,
       keyGroupChange = () => undefined,
+      gone,
+      force,
     } = request
     const { id } = distribution
     const places = keyGroups === undefined ? new Map<string, string>() : keyGroupPlaces(distribution)
@@ -189,7 +192,7 @@ export function createChecks(options: ChecksOptions): Checks {
       () => checkLog(distribution, others, mayWrite),
     ])
     warnings.push(...signaturesThatMove(distribution, before?.value))
-    const ofCertificates = await certificates.prepare(distribution, before?.value)
+    const ofCertificates = await certificates.prepare(distribution, before?.value, { gone, force })
     return {
       also(tx: TransactionBuilder) {
         ofCertificates(tx)

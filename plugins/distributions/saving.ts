@@ -1,5 +1,6 @@
 /** Stores a distribution: all checks come before the commit. */
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { ForceOptions } from 'svc/plugins/certificates/api'
 import type { SaverRights } from './api.ts'
 import { type Checks, invalid, neighboursOf, type Stored } from './checking.ts'
 import type { Distribution, DistributionInput } from './document.ts'
@@ -7,7 +8,7 @@ import { showSecret } from './origin-secret.ts'
 import { distributionsMax, type Registry } from './registry.ts'
 import type { Ready } from './visit.ts'
 
-export interface SaveRequest extends SaverRights {
+export interface SaveRequest extends SaverRights, ForceOptions {
   readonly input: DistributionInput
   readonly ifMatch?: string
   readonly ifNoneMatch?: '*'
@@ -33,7 +34,7 @@ export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving({ registry, checks, warningsOf }: SavingOptions): SaveDistribution {
-  return async ({ input, ifMatch, ifNoneMatch, dryRun, ...rights }) => {
+  return async ({ input, ifMatch, ifNoneMatch, dryRun, force, ...rights }) => {
     let distribution: Distribution | undefined
     let isNew = false
     let ofChange: readonly string[] = []
@@ -52,7 +53,9 @@ export function createSaving({ registry, checks, warningsOf }: SavingOptions): S
       const built = checks.build(input, before)
       requireRoom(isNew ? all.length + 1 : all.length)
       const neighbours = neighboursOf(all.map(distributionOf))
-      const { also, warnings } = await checks.check({ distribution: built, before, neighbours, ...rights })
+      const gone = before?.value.aliases.filter(alias => !built.aliases.includes(alias))
+      const asked = { distribution: built, before, neighbours, gone, force, ...rights }
+      const { also, warnings } = await checks.check(asked)
       distribution = built
       ofChange = warnings
       if (dryRun) return undefined

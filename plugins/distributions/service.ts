@@ -2,8 +2,9 @@
 
 import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { ForceOptions } from 'svc/plugins/certificates/api'
 import type { ListenerName } from 'svc/plugins/http/api'
-import type { StoredDocument } from 'svc/plugins/store/api'
+import type { Preconditions, StoredDocument } from 'svc/plugins/store/api'
 import type { MayManage, SaverRights } from './api.ts'
 import type { DistributionCertificates, PresentedCertificate } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
@@ -29,6 +30,8 @@ export interface Rotated {
   readonly previousExpiresAt: string
 }
 
+export interface RemoveOptions extends Pick<Preconditions, 'ifMatch'>, ForceOptions {}
+
 export interface ListedDistribution extends Pick<Distribution, 'id' | 'aliases' | 'origin'> {
   readonly view: () => Promise<DistributionView>
 }
@@ -40,8 +43,8 @@ export interface DistributionsAdmin {
   get(id: string): Promise<{ readonly view: DistributionView; readonly bucket: string }>
   /** All distributions, ordered by id; `view` is made of those that are shown. */
   list(): Promise<readonly ListedDistribution[]>
-  /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
-  remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
+  /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`, and `certificate_served` without `force`. */
+  remove(id: string, mayManage: MayManage, options?: RemoveOptions): Promise<void>
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
   /** Throws `distribution_not_found`, and the errors of `SignUrl`. */
   sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
@@ -117,12 +120,12 @@ export function createDistributionsAdmin({
         return { id: document.id, aliases, origin, view: () => viewStored(document) }
       }),
 
-    async remove(id, mayManage, ifMatch) {
+    async remove(id, mayManage, { ifMatch, force } = {}) {
       await registry.change(async () => {
         const { etag, value } = await find(id)
         if (!(await mayManage(value.origin.bucket))) throw adminErrors.access_denied()
         if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw adminErrors.precondition_failed()
-        const also = await certificates.prepareRemoval(id, value)
+        const also = await certificates.prepareRemoval(id, value, { gone: value.aliases, force })
         return { id, value: undefined, ifMatch: etag, also }
       })
     },
@@ -161,7 +164,7 @@ export function createDistributionsAdmin({
         const { value } = await find(id)
         return testDistribution({ ...value, id }, request, (await registry.table()).hosts, clock.now())
       }
-      const { distribution } = await save({ ...draft, dryRun: true })
+      const { distribution } = await save({ ...draft, dryRun: true, force: true })
       const hosts = createHostTable([[distribution.aliases, compileDraft(distribution)]])
       return testDistribution(distribution, request, hosts, clock.now())
     },

@@ -1,6 +1,7 @@
 /** Changes of many distributions for one transaction: each is checked against all as they will be then. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { WishOptions } from 'svc/plugins/certificates/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { DistributionsService } from './api.ts'
 import type { AlsoChange, DistributionCertificates } from './certificates.ts'
@@ -59,16 +60,30 @@ export function createStaging({ registry, checks, certificates }: StagingOptions
     for (const [id, input] of wanted) await attempt(id, () => build(id, input))
     const warnings = new Map<string, readonly string[]>()
     const neighbours = neighboursOf([...after.values()])
+    const gone = snapshot.all.flatMap(({ value }) => value.aliases).filter(alias => !neighbours.owners.has(alias))
+
+    /** An import is not refused for what its operator is warned of. */
+    async function warnServed<T>(id: string, prepare: (options: WishOptions) => Promise<T>): Promise<T> {
+      try {
+        return await prepare({ gone })
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'certificate_served') throw error
+        warnings.set(id, [error.message])
+        return prepare({ force: true })
+      }
+    }
+
     for (const [id, step] of steps) {
       const { before, built } = step
       await attempt(id, async () => {
         if (built === undefined) {
-          step.also = await certificates.prepareRemoval(id, before!.value)
+          step.also = await warnServed(id, options => certificates.prepareRemoval(id, before!.value, options))
           return
         }
-        const checked = await checks.check({ distribution: built, before, neighbours, ...rights })
+        const asked = { distribution: built, before, neighbours, ...rights }
+        const checked = await warnServed(id, options => checks.check({ ...asked, ...options }))
         step.also = checked.also
-        if (checked.warnings.length > 0) warnings.set(id, checked.warnings)
+        if (checked.warnings.length > 0) warnings.set(id, [...(warnings.get(id) ?? []), ...checked.warnings])
       })
     }
     return {

@@ -4,6 +4,7 @@ import { connectTo, noteOrder, noteWarnings, putDistribution, readDocument } fro
 interface Options {
   readonly ifMatch?: string
   readonly dryRun?: boolean
+  readonly force?: boolean
 }
 
 export default defineCommand<Options>({
@@ -16,6 +17,7 @@ export default defineCommand<Options>({
   options: [
     { flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' },
     { flags: '--dry-run', summary: 'check everything and store nothing' },
+    { flags: '--force', summary: 'also where domains would get no certificate that browsers accept' },
   ],
   examples: ['svcctl dist set home/site site.json', 'svcctl dist set home/site site.json --dry-run'],
   async run(context, [text, file], options) {

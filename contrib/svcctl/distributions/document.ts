@@ -1,7 +1,7 @@
 /** Distributions over the Admin API, as the commands of `dist` read and change them. */
 import { readFile } from 'node:fs/promises'
 import type { AdminClient } from '../admin/client.ts'
-import { getCertificate } from '../certificate.ts'
+import { getCertificate, queryOf, rejectServed } from '../certificate.ts'
 import type { Context } from '../context.ts'
 import { AdminError, usageError } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
@@ -61,22 +61,34 @@ export async function ownerOf(client: AdminClient, host: string): Promise<string
   return (body as { readonly distribution?: string }).distribution
 }
 
+interface PutOptions extends ForceOptions {
+  readonly dryRun?: boolean
+}
+
+interface ForceOptions {
+  readonly ifMatch?: string
+  /** Also where domains would be without a certificate. */
+  readonly force?: boolean
+}
+
 export async function putDistribution(
   { client, id }: DistributionPlace,
   document: object,
-  { ifMatch, dryRun = false }: { readonly ifMatch?: string; readonly dryRun?: boolean } = {},
+  { ifMatch, dryRun = false, force = false }: PutOptions = {},
 ): Promise<DistributionDocument> {
-  const query = dryRun ? ([['dryRun', 'true']] as const) : undefined
+  const query = [...(dryRun ? [['dryRun', 'true'] as const] : []), ...queryOf(force)]
   const request = { operation: 'putDistribution', method: 'PUT', path: pathOf(id), query, body: document, ifMatch }
-  const { body } = await client.send(request)
+  const { body } = await client.send(request).catch(rejectServed('`svcctl dist set --force` stores it all the same.'))
   return body as DistributionDocument
 }
 
 export async function deleteDistribution(
   { client, id }: DistributionPlace,
-  ifMatch: string | undefined,
+  { ifMatch, force = false }: ForceOptions,
 ): Promise<void> {
-  await client.send({ operation: 'deleteDistribution', method: 'DELETE', path: pathOf(id), ifMatch })
+  await client
+    .send({ operation: 'deleteDistribution', method: 'DELETE', path: pathOf(id), query: queryOf(force), ifMatch })
+    .catch(rejectServed('--force removes it all the same.'))
 }
 
 /** Reads a document from a file, `-` is standard input. Its id, if present, must be that of the target. */

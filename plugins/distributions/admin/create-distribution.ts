@@ -20,7 +20,8 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { body: input, query } = request
     const { dryRun } = query
-    const saved = await distributions.save({ input, ...saverOf(request), ifNoneMatch: '*', dryRun })
+    // What is new takes no certificate away.
+    const saved = await distributions.save({ input, ...saverOf(request), ifNoneMatch: '*', dryRun, force: true })
     const view = await savedView(saved, distributions)
     return dryRun ? replyWith(view, { status: 200 }) : view
   },

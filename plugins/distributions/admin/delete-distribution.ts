@@ -1,6 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
 import type {} from '../service.ts'
-import { IdParameters, manage, mayManageAs } from './distribution-request.ts'
+import { Force, IdParameters, manage, mayManageAs } from './distribution-request.ts'
 
 export default defineAdminOperation({
   id: 'deleteDistribution',
@@ -10,10 +11,12 @@ export default defineAdminOperation({
   summary: 'Deletes a distribution: from the next request on its names are not served. The bucket is not changed.',
   authorize: [manage],
   params: IdParameters,
+  query: Type.Object(Force),
   etag: true,
-  errors: ['certificate_in_use', 'distribution_not_found', 'precondition_failed'],
+  errors: ['certificate_in_use', 'certificate_served', 'distribution_not_found', 'precondition_failed'],
   uses: ['distributionsAdmin'],
   async handle(request, { distributionsAdmin: distributions }) {
-    await distributions.remove(request.params.id, mayManageAs(request), request.ifMatch)
+    const { params, query, ifMatch } = request
+    await distributions.remove(params.id, mayManageAs(request), { ifMatch, force: query.force })
   },
 })

@@ -15,6 +15,14 @@ export const DryRun = Type.Object({
   dryRun: Type.Boolean({ default: false, description: 'Checks everything and stores nothing.' }),
 })
 
+export const Force = {
+  force: Type.Boolean({
+    default: false,
+    description:
+      'Also where domains get the certificate that was ordered for the distribution now, and would get none that browsers accept.',
+  }),
+}
+
 export const saveErrors = [
   'access_denied',
   'alias_conflict',

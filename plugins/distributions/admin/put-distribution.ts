@@ -1,9 +1,11 @@
 import { adminErrors, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
 import { DistributionInput } from '../document.ts'
 import type {} from '../service.ts'
 import {
   DistributionView,
   DryRun,
+  Force,
   IdParameters,
   manage,
   savedView,
@@ -20,11 +22,11 @@ export default defineAdminOperation({
     'Creates or replaces a distribution as a whole; in force on the next request. `If-None-Match: *` only creates.',
   authorize: [manage],
   params: IdParameters,
-  query: DryRun,
+  query: Type.Object({ ...DryRun.properties, ...Force }),
   body: DistributionInput,
   response: DistributionView,
   etag: true,
-  errors: ['already_exists', 'precondition_failed', ...saveErrors],
+  errors: ['already_exists', 'certificate_served', 'precondition_failed', ...saveErrors],
   uses: ['distributionsAdmin'],
   async handle(request, { distributionsAdmin: distributions }) {
     const { params, body: input, query, ifMatch, headers } = request
@@ -33,8 +35,8 @@ export default defineAdminOperation({
     if (ifNoneMatch !== undefined && ifNoneMatch !== '*') {
       throw adminErrors.invalid_argument('If-None-Match can only be *.')
     }
-    const { dryRun } = query
-    const saved = await distributions.save({ input, ...saverOf(request), ifMatch, ifNoneMatch, dryRun })
+    const { dryRun, force } = query
+    const saved = await distributions.save({ input, ...saverOf(request), ifMatch, ifNoneMatch, dryRun, force })
     return replyWith(await savedView(saved, distributions), { status: saved.isNew && !dryRun ? 201 : 200 })
   },
 })

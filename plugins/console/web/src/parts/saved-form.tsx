@@ -18,7 +18,8 @@ export interface SavingOptions<Saved> {
   readonly form: Form
   /** Asked before `save`. With `false` nothing is saved, and nothing is told. */
   readonly confirm?: () => Promise<boolean>
-  readonly save: () => Promise<Saved>
+  /** With `declined` nothing was saved, and nothing is told. */
+  readonly save: () => Promise<Saved | 'declined'>
   /** Told when it is saved. */
   readonly message: string
   /** Queries that depend on the document. */
@@ -26,14 +27,12 @@ export interface SavingOptions<Saved> {
   readonly reload: (saved: Saved) => Promise<void>
 }
 
-const declined = Symbol('declined')
-
 export function useSaving<Saved>({ form, confirm, save, message, stale, reload }: SavingOptions<Saved>) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: async () => (confirm === undefined || (await confirm()) ? save() : declined),
+    mutationFn: async () => (confirm === undefined || (await confirm()) ? save() : 'declined'),
     async onSuccess(saved) {
-      if (saved === declined) return
+      if (saved === 'declined') return
       form.setErrors({})
       notifications.show({ color: 'teal', message })
       await Promise.all(stale.map(queryKey => queryClient.invalidateQueries({ queryKey })))

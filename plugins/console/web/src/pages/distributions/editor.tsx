@@ -21,6 +21,7 @@ import { Warnings } from '../../parts/warnings.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 import { Addresses } from '../publishing/addresses.tsx'
+import { useAskServed } from '../publishing/ask-served.tsx'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
 import { inWords, tabOf } from './error-words.ts'
@@ -125,22 +126,23 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
   const [isSigning, setSigning] = useState(false)
   const maySign = useMay('admin:SignDistributionURL')
   const { ask, question } = useOpenQuestion()
-  const put = (query?: { readonly dryRun: true }) =>
+  const { change, question: servedQuestion } = useAskServed()
+  const put = (query: { readonly dryRun?: true; readonly force?: boolean }) =>
     call('putDistribution', {
       params: { id },
       body: documentOf(form.getValues()),
       ifMatch: etag,
-      ...(query && { query }),
+      query,
     })
   const saving = useSaving({
     form,
     async confirm() {
       const opened = openedBy(form.getValues(), stored)
-      // What the server would refuse it refuses before the question.
-      if (opened.length > 0) await put({ dryRun: true })
+      // What the server would refuse it refuses before the question; about certificates is another one.
+      if (opened.length > 0) await put({ dryRun: true, force: true })
       return ask(opened)
     },
-    save: put,
+    save: () => change({ title: texts.publishing.saveAllTheSame, action: texts.common.save }, put),
     message: words.saved(id),
     stale: [['distributions']],
     reload: onSaved,
@@ -215,6 +217,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
         </Stack>
       </StaysInTabs>
       {question}
+      {servedQuestion}
       <Suspense>{isSigning && <SignLink of={stored} onClose={() => setSigning(false)} />}</Suspense>
     </DraftProvider>
   )

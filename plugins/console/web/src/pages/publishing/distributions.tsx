@@ -16,6 +16,7 @@ import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 import { openedBy } from '../distributions/opened.ts'
 import { Addresses } from './addresses.tsx'
+import { useAskServed } from './ask-served.tsx'
 import { CertificateState } from './certificate-state.tsx'
 import { CreateDistribution } from './create-distribution.tsx'
 
@@ -37,6 +38,7 @@ export function DistributionList({ bucket }: { bucket?: string }) {
   const [deleted, setDeleted] = useState<Distribution>()
   const [disabled, setDisabled] = useState<Distribution>()
   const { ask, question } = useOpenQuestion()
+  const { change: changeServed, question: servedQuestion } = useAskServed()
   const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
   /** The row may be old: everything but the switch stays as it is now. */
   const change = async ({ id }: Distribution, enabled: boolean) => {
@@ -95,15 +97,18 @@ export function DistributionList({ bucket }: { bucket?: string }) {
         <ConfirmDeletion
           title={texts.publishing.deleteTitle(deleted.id)}
           typed={deleted.id}
-          onConfirm={async () => {
-            await call('deleteDistribution', { params: { id: deleted.id } })
-            await refresh()
-          }}
+          onConfirm={() =>
+            changeServed({ title: texts.publishing.deleteAllTheSame, action: texts.common.delete }, async query => {
+              await call('deleteDistribution', { params: { id: deleted.id }, query })
+            })
+          }
+          onDone={refresh}
           onClose={() => setDeleted(undefined)}
         >
           <Text size="sm">{texts.publishing.deleteText(deleted.aliases.join(', '))}</Text>
         </ConfirmDeletion>
       )}
+      {servedQuestion}
     </>
   )
 }

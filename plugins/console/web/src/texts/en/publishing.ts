@@ -35,6 +35,7 @@ export const publishing = {
   replaceTitle: (id: string) => `Replace certificate ${id}`,
   replaceAllTheSame: 'Replace it all the same?',
   deleteAllTheSame: 'Delete it all the same?',
+  saveAllTheSame: 'Save it all the same?',
   chain: 'Certificate chain (PEM, its own certificate first)',
   privateKey: 'Private key (PEM)',
   addProvider: 'Add DNS provider',
