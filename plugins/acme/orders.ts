@@ -222,6 +222,8 @@ export function createOrders(options: OrdersOptions): Orders {
       await attemptAll(wanted, lease)
     } catch (error) {
       if (stopping.signal.aborted) throw error
+      // Somebody else may hold it by now: the state of the order is theirs.
+      await lease.check()
       return fail(id, failureOf(error))
     }
     onResult('success')

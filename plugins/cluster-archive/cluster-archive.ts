@@ -215,6 +215,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
           const outcome = await plan(contents, mode)
           const id = Buffer.from(ports.random.bytes(8)).toString('hex')
           const secret = contents.secret.toString('base64')
+          await lease.check()
           await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy, secret })
           await apply(contents, mode, lease)
           return outcome

@@ -6,7 +6,7 @@
  * was read. The job deletes the object only if the request says `remove`, the record has not changed since, and no lock protects it.
  */
 import { setImmediate } from 'node:timers/promises'
-import { isCatalogError } from 'svc/kernel'
+import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { HealOutcome, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
 import {
   type ChangeOrigin,
@@ -29,6 +29,8 @@ export interface JobRunOptions {
   readonly storage: Pick<StorageService, 'get'>
   readonly origin: ChangeOrigin
   readonly signal: AbortSignal
+  /** Called before each record is healed, and before its object is removed. Throws when the job must not go on. */
+  beforeChange(): MaybePromise<void>
   now(): number
 }
 
@@ -94,6 +96,7 @@ export async function runJob(job: StoredHealJob, options: JobRunOptions): Promis
           break
         }
         if (isBelow && !recursive && place.key.includes('/', prefix.length)) continue
+        await options.beforeChange()
         await healOne(job, key, place, drives, options)
         await setImmediate()
       }
@@ -186,12 +189,13 @@ async function remove(
   key: Buffer,
   value: Buffer,
   { kind, bucket }: RecordPlace,
-  { objects, origin }: JobRunOptions,
+  { objects, origin, beforeChange }: JobRunOptions,
 ): Promise<void> {
   if (kind !== 'object') {
     item.error += ' It is a part of an upload: abort the upload to delete it.'
     return
   }
+  await beforeChange()
   const outcome = await objects.removeLostVersion({ bucket, record: key, value }, origin)
   if (outcome === 'deleted') {
     job.removed++

@@ -127,7 +127,8 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     try {
       // A canceled job keeps the state that was reported.
       await locks.hold(`svc/heal/${job.id}`, { source: 'startHeal' }, async lease => {
-        await runJob(job, { redundant, objects, storage, origin, signal: AbortSignal.any([signal, lease.signal]), now })
+        const either = AbortSignal.any([signal, lease.signal])
+        await runJob(job, { redundant, objects, storage, origin, signal: either, beforeChange: lease.check, now })
         lease.signal.throwIfAborted()
       })
       end(job, 'completed', '')

@@ -28,7 +28,7 @@ export interface Lock {
 /** A lock that is held. */
 export interface Lease {
   readonly uid: string
-  /** Aborts when the lock is lost; the reason is the error. */
+  /** Aborts soon after the lock is lost; the reason is the error. */
   readonly signal: AbortSignal
   /** Called before each commit under the lock: throws `conflict` if the lock is lost. As fresh as a document. */
   check(): MaybePromise<void>

@@ -135,7 +135,7 @@ interface Held {
   readonly etag: string
 }
 
-/** Renews a lock until `end`, or until it is lost: released by an operator, or not renewed for so long that it counts as stale. */
+/** Renews and watches a lock until `end`, or until it is lost: released by an operator, or not renewed for so long that it counts as stale. */
 function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, staleAfterMs }: LocksOptions) {
   const { locks, renewals } = documents
   const { resource, uid, etag } = held
@@ -169,6 +169,18 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
     cancel = clock.after(refreshMs, () => void renew())
   }
   schedule()
+  // A change may be told late, even that of the holder before: what is stored decides. One that is missed is seen by the renewal.
+  const look = async () => {
+    const found = await locks.get(resource)
+    if (found?.etag !== etag) lose()
+  }
+  const unwatch = locks.watch(({ id, after }) => {
+    if (id === resource && after?.etag !== etag) {
+      look().catch(error =>
+        log.warn({ err: error, resource }, 'a lock could not be read; its renewal tells whether it is held'),
+      )
+    }
+  })
 
   const lease: Lease = {
     uid,
@@ -189,6 +201,7 @@ function keep(held: Held, { store, documents, ports: { clock }, log, refreshMs, 
     end() {
       hasEnded = true
       cancel()
+      unwatch()
     },
   }
 }

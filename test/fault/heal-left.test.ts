@@ -47,6 +47,7 @@ async function run(request: HealRequest, { names, heal, value, removeLostVersion
     storage: holding(value ?? versionOf(1)),
     origin: undefined as never,
     signal: new AbortController().signal,
+    beforeChange() {},
     now: () => 0,
   })
   return job

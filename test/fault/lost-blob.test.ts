@@ -47,6 +47,7 @@ t.test('a job over pools, one of which has lost a blob', async t => {
       storage: pools.backend,
       origin: undefined as never,
       signal: new AbortController().signal,
+      beforeChange() {},
       now: () => 0,
     })
     t.ok(job.scanned > 1)

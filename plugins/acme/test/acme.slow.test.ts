@@ -27,6 +27,8 @@ interface Server {
   /** Waits until no order is under way. */
   settled(id: string): Promise<Certificate>
   call(method: string, path: string): Promise<AdminAnswer>
+  /** Takes its lock from the order that is under way. */
+  interrupt(id: string): Promise<void>
   logs(): readonly unknown[]
   metric(result: string): Promise<number>
   stop(): Promise<void>
@@ -53,7 +55,7 @@ async function startServer(
       dns: { nameservers: [dnsServer] },
     },
   })
-  const { certificates, metrics } = admin.kernel.services
+  const { certificates, locks, metrics } = admin.kernel.services
   const get = (id: string) => certificates.get(id)
   return {
     wish: async (id, wish) => void (await store!.transaction(await certificates.prepareWish(id, wish))),
@@ -64,6 +66,11 @@ async function startServer(
         () => get(id),
         ({ state, acme: order }) => state !== 'pending' && order?.step === '',
       ),
+    interrupt: async id =>
+      void (await eventually(
+        () => locks.release([`svc/acme/${id}`]),
+        ({ length }) => length > 0,
+      )),
     logs: () => admin.kernel.logs.filter(({ plugin }) => plugin === 'acme'),
     call: (method, path) => admin.signed({ method, path: `/api/v1${path}` }),
     async metric(result) {
@@ -200,6 +207,15 @@ t.test('an authority that is away: the words say so, and the order goes on when 
     ({ state }) => state === 'valid',
   )
   t.match(issued.acme, { attempts: 0, lastError: '' })
+})
+
+t.test('an order whose lock is released stops, notes no failure, and goes on with the next lock', async t => {
+  const failures = await server.metric('failure')
+  await server.wish('taken', { domains: ['taken.test'] })
+  await server.interrupt('taken')
+  t.match(await server.settled('taken'), { state: 'valid', acme: { attempts: 0, lastError: '' } })
+  await server.end('taken')
+  t.equal(await server.metric('failure'), failures)
 })
 
 t.test('dns-01 is refused in words where nothing publishes records, or no provider is named', async t => {

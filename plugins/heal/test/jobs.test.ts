@@ -1,4 +1,6 @@
-/** How long a job is listed after its end. */
+/** How long a job is listed after its end, and what ends one. */
+import { lockErrors } from 'svc/plugins/lock/api'
+import { recordRanges } from 'svc/plugins/objects/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import type { HealRequest, StoredHealJob } from '../admin/heal-schema.ts'
@@ -52,4 +54,40 @@ t.test('a job that has ended is listed for an hour, and while what it has found 
   await clock.advance(hourMs)
   t.same((await open()).ids(), [])
   t.equal(stored.size, 0)
+})
+
+t.test('a job whose lock is released heals no further record, and says so', async t => {
+  const clock = createFakeClock()
+  let isHeld = true
+  const healed: Buffer[] = []
+  const redundant = {
+    canWrite: true,
+    drives: async () => [],
+    page: async () => ({ keys: ['a', 'b', 'c'].map(name => recordRanges('photos', name)[0]![0]), next: undefined }),
+    async heal(key: Buffer) {
+      healed.push(key)
+      isHeld = false
+    },
+  }
+  // It is told to the thread of the job later.
+  const lease = {
+    signal: new AbortController().signal,
+    check() {
+      if (!isHeld) throw lockErrors.conflict('The lock was released.')
+    },
+  }
+  const given = {
+    documents: { put: async () => {} },
+    ports: { clock, random: { bytes: () => Buffer.alloc(8) } },
+    redundancy: { storage: () => redundant },
+    objects: {},
+    storage: { get: () => undefined },
+    locks: { hold: (_resource: string, _options: object, work: (held: object) => Promise<void>) => work(lease) },
+    log: { error() {}, info() {} },
+  }
+  const jobs = createJobs(given as unknown as Parameters<typeof createJobs>[0])
+  const { job } = await jobs.start({ bucket: 'photos', recursive: true }, {} as never)
+  while (!jobs.get(job.id).finished) await new Promise(resolve => setImmediate(resolve))
+  t.match(jobs.get(job.id), { state: 'failed', error: 'The lock was released.', scanned: 1 })
+  t.equal(healed.length, 1)
 })

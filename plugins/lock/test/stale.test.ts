@@ -7,6 +7,7 @@ import standard from 'svc/plugins/standard'
 import { createFakeClock, startKernel } from 'svc/testing'
 import t from 'tap'
 import { declareLockDocuments } from '../documents.ts'
+import { createLocks } from '../locks.ts'
 import { createStaleLocks } from '../stale-locks.ts'
 
 const needed = ['storage', 'drive', 'checksums', 'objects', 'store', 'lock']
@@ -71,6 +72,42 @@ t.test('a holder that no longer renews: released, and not before', async t => {
   await look()
   t.same(await held(), ['renewed'])
   t.equal(await renewals.get('still'), undefined)
+})
+
+t.test('a release that was not told is seen by the next renewal', async t => {
+  const clock = createFakeClock(0)
+  let documents: ReturnType<typeof declareLockDocuments> | undefined
+  const user = definePlugin({
+    name: 'user',
+    requires: ['store'],
+    setup: ({ services }) => {
+      documents = declareLockDocuments(services.store)
+      Object.assign(documents.locks, { watch: () => () => {} })
+    },
+  })
+  const { services, stop } = await start(
+    needed.filter(name => name !== 'lock'),
+    [user],
+  )
+  t.teardown(stop)
+  const locks = createLocks({
+    store: services.store,
+    documents: documents!,
+    ports: { clock, random: { bytes: (count: number) => new Uint8Array(count) } } as never,
+    log: { warn() {} } as never,
+    owner: 'n',
+    refreshMs: 10_000,
+    staleAfterMs: 60_000,
+    onTimeout() {},
+  })
+  await locks.hold('photos/delete', { source: 'test' }, async ({ signal }) => {
+    const lost = new Promise(resolve => signal.addEventListener('abort', resolve))
+    await locks.release(['photos/delete'])
+    t.notOk(signal.aborted)
+    await clock.advance(10_000)
+    await lost
+    t.match(signal.reason, { code: 'conflict' })
+  })
 })
 
 t.test('intervals that cannot work are refused', async t => {
