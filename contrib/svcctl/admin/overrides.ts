@@ -131,6 +131,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   listLocks: { name: 'locks list', columns: ['resource', 'source', 'owner', 'since', 'refreshed'] },
   releaseLocks: {
     name: 'locks release',
+    columns: ['resource', 'source', 'owner', 'since', 'refreshed'],
     question: 'Interrupt the work under the lock',
     example: 'svcctl admin locks release home photos/delete',
   },

@@ -200,6 +200,8 @@ t.test('locks: those that are held are listed, and released after a question', a
       const released = await show(t, 'admin locks release home photos/delete svc/cluster-import', { input: 'y\n' })
       t.match(released.text, /photos\/delete/)
       t.match(released.text, /svc\/cluster-import/)
+      t.match(released.text, /SINCE/)
+      t.notMatch(released.text, /TOTAL|1 B/, 'a number of nodes is no size')
       await t.rejects(async () => lease.check(), { code: 'conflict' })
     })
   })
