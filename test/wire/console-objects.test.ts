@@ -239,7 +239,12 @@ if (withoutBrowser !== false) {
     await admin.call('POST', '/buckets', { name: 'archive' })
     const { page, flaws } = await browser.open(t)
     await signIn(page, '/buckets/photos')
-    await page.getByRole('button', { name: 'note', exact: true }).click()
+    const note = page.getByRole('button', { name: 'note', exact: true })
+    await note.press('Enter')
+    await page.getByRole('dialog', { name: 'note' }).waitFor()
+    await page.keyboard.press('Escape')
+    // The focus is where it was before the details.
+    await note.and(page.locator(':focus')).press('Enter')
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Metadata and tags' })
     await dialog.getByLabel('Content type').fill('text/plain')

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { ProblemAlert } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
 import { focusable } from './item-table.tsx'
 
 export interface QuestionProps {
@@ -55,6 +56,7 @@ export interface QuestionDrawerProps {
 }
 
 export function QuestionDrawer({ title, onClose, children }: QuestionDrawerProps) {
+  useFocusBack()
   return (
     <Drawer
       opened

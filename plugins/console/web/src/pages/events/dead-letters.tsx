@@ -8,6 +8,7 @@ import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
@@ -25,6 +26,7 @@ export interface DeadLettersProps {
 }
 
 export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
+  useFocusBack()
   const queryClient = useQueryClient()
   const [isDiscarding, setDiscarding] = useState(false)
   const refresh = async () => {

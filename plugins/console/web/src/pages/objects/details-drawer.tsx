@@ -17,6 +17,7 @@ import { Problem } from '../../api/problem.ts'
 import { once } from '../../parts/double-clicks.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { formatBytes, formatCount, formatMoment } from '../../parts/format.ts'
 import { Name } from '../../parts/name.tsx'
 import { pairsOf } from '../../parts/pairs.ts'
@@ -42,6 +43,7 @@ export interface DetailsDrawerProps {
 }
 
 export function DetailsDrawer({ bucket, objectKey, onClose }: DetailsDrawerProps) {
+  useFocusBack()
   const [versionId, setVersionId] = useState<string>()
   const [tab, setTab] = useState<string | null>('details')
   const [open, setOpen] = useState<'share' | 'presign' | 'copy' | 'edit' | 'delete'>()

@@ -1,5 +1,6 @@
 /** How a drive is replaced, step by step, and how far its rebuild is. */
 import { Alert, Code, Drawer, List, Stack, Text } from '@mantine/core'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { texts } from '../../texts/index.ts'
 import type { Drive, ServerInfo } from '../overview/queries.ts'
 import { progressOf, type SetRedundancy, Whole } from './rebuild.tsx'
@@ -15,6 +16,7 @@ export interface ReplaceGuideProps {
 }
 
 export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideProps) {
+  useFocusBack()
   const { path, error, setIdx, state, healing } = drive
   const { offline, healing: rebuilding, state: setState } = pool.erasureSets.find(({ index }) => index === setIdx)!
   const progress = progressOf(drive)
