@@ -105,9 +105,13 @@ export function createOwnedDrive(
     opened = undefined
     open.delete(closing)
     host.close()
-    await host.release()
-    await closing.endWork()
-    await closing.drive.close()
+    // A thread that fails to let go must not leave the drive locked.
+    try {
+      await host.release()
+    } finally {
+      await closing.endWork()
+      await closing.drive.close()
+    }
   }
   const nowMs = () => Number(ports.clock.monotonicNs() / 1_000_000n)
   const onFailed = (drive: Drive, error: unknown): void => {

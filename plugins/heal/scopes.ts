@@ -2,8 +2,8 @@
 import type { StoredHealJob } from './admin/heal-schema.ts'
 
 /**
- * At least as many as all of these jobs together say. Those with no record in common add up; of those that may have counted the same records,
- * the greater number is taken: that of a job over more, or the sum of those over parts of it.
+ * How many records these jobs have counted at least. Those with no record in common add up; of those that may have counted the same
+ * records, the greater number is taken: that of a job over more, or the sum of those over parts of it. Where scopes overlap there may be more.
  */
 export function countOverScopes(jobs: readonly StoredHealJob[], countOf: (job: StoredHealJob) => number): number {
   const widestFirst = [...jobs].sort((a, b) => widthOrder(a) - widthOrder(b))
@@ -18,9 +18,11 @@ export function countOverScopes(jobs: readonly StoredHealJob[], countOf: (job: S
   return sumWithin(undefined)
 }
 
-/** Less for more: everything first, then buckets, then ever longer prefixes. */
-const widthOrder = ({ request: { bucket, prefix = '' } }: StoredHealJob): number =>
-  bucket === undefined ? -1 : prefix.length
+/** Less for more: everything first, then what belongs to no bucket, then buckets, then ever longer prefixes. */
+const widthOrder = ({ request: { bucket, prefix = '', recursive } }: StoredHealJob): number => {
+  if (bucket === undefined) return recursive === true ? -2 : -1
+  return prefix.length
+}
 
 /** Whether some record may be in the scope of both. `wider` has no longer prefix. */
 function haveCommon({ request: wider }: StoredHealJob, { request: other }: StoredHealJob): boolean {

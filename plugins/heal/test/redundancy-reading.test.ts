@@ -6,6 +6,7 @@ import type { HealRequest, StoredHealJob } from '../admin/heal-schema.ts'
 import type { DeepScans } from '../deep-scan.ts'
 import { newJob } from '../job-run.ts'
 import { readRedundancy } from '../redundancy-reading.ts'
+import { countOverScopes } from '../scopes.ts'
 
 const noBucket = defineErrors({ NoSuchBucket: { status: 404, title: '' } })
 const whole = {
@@ -102,6 +103,10 @@ t.test('what jobs have found that have no record in common adds up', async t => 
   t.match(await summaryOf(...folders, deepPhotos, videos), /found 5 records/)
   t.match(await summaryOf(found(2, { bucket: 'photos' }), ...folders), /found 6 records/)
   t.match(await summaryOf(found(1, {}), photos), /found 2 records/)
+  const overlapping = [found(2, {}), found(2, everything), found(2, { bucket: 'photos', recursive: true })]
+  const countOf = (jobs: StoredHealJob[]) => countOverScopes(jobs, ({ damaged }) => damaged)
+  t.equal(countOf(overlapping), 4)
+  t.equal(countOf(overlapping.toReversed()), 4, 'in any order')
   const left = (bucket: string, name: string) =>
     jobOf({ bucket, recursive: true }, { failed: 1, left: { keys: [Buffer.from(name).toString('base64')], more: 0 } })
   t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), { summary: /heal 2 records/ })

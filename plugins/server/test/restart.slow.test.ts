@@ -142,7 +142,7 @@ t.test('restarting is asked for once, later on request, and by authorized caller
   t.same(asked, [])
   await clock.advance(1000)
   // The look at what the start would refuse takes real time.
-  while (asked.length === 0) await delay(10)
+  for (let tries = 0; tries < 1000 && asked.length === 0; tries++) await delay(10)
   t.same(asked, [['restartService, asked for by admin', true]])
   t.equal((await restart()).status, 202)
   t.equal(asked.length, 1)
@@ -167,7 +167,9 @@ t.test('what would refuse the start is looked at when the restart begins, too', 
   problems = ['it is gone.']
   t.equal(await restart({ delaySeconds: 60 }), 409)
   await clock.advance(60_000)
-  while (!lines.some(line => line.includes('and not start again: changing: it is gone'))) await delay(10)
+  const isTold = () => lines.some(line => line.includes('and not start again: changing: it is gone'))
+  for (let tries = 0; tries < 1000 && !isTold(); tries++) await delay(10)
+  t.ok(isTold())
   t.same(asked, [])
   t.equal(await restart({ delaySeconds: 60, force: true }), 202)
   await clock.advance(60_000)
