@@ -22,8 +22,9 @@ export function normalizeHost(host: string): string {
 /** A host as somebody types it, with a port or without, as requests bring it: in lower case, letters of other scripts as A-labels. */
 export function asHost(typed: string): string {
   const [, name = '', port = ''] = /^(.*?)(:\d*)?$/s.exec(typed) ?? []
-  // What is no name stays, to be told as it is.
-  return (domainToASCII(name) || name.toLowerCase()) + port
+  // What is no name stays, to be told as it is; of ASCII, a URL would read `10.1` as an address and decode escapes.
+  const ascii = /\P{ASCII}/u.test(name) ? domainToASCII(name) : ''
+  return (ascii || name.toLowerCase()) + port
 }
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/

@@ -1,5 +1,5 @@
 /** Turns a request to purge into selectors that answers are compared with. Throws `invalid_cache_request`. */
-import { asHost, type Distribution, normalizeHost, readPattern } from 'svc/plugins/distributions/api'
+import { asHost, type Distribution, normalizeHost, readPattern, withPlainPercents } from 'svc/plugins/distributions/api'
 import { invalidRequest } from '../errors.ts'
 import type { PurgePattern, StoredPurge, StoredRequest } from './documents.ts'
 
@@ -94,12 +94,8 @@ function placesOf(
 /** Without its query. */
 export function decodedPath(target: string): string {
   const [path = ''] = target.split('?', 1)
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    // An invalid escape stands for itself.
-    return path
-  }
+  // An invalid escape stands for itself.
+  return decodeURIComponent(withPlainPercents(path))
 }
 
 /**

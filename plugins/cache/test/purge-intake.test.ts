@@ -2,6 +2,16 @@
 import t from 'tap'
 import { idOfNumber, type PurgeDocuments, type StoredPurge } from '../purge/documents.ts'
 import { createPurgeIntake } from '../purge/intake.ts'
+import { decodedPath } from '../purge/selection.ts'
+
+t.test('paths are decoded, and a % that begins no escape stands for itself', async t => {
+  for (const [given, path] of [
+    ['/100%/%C3%BC.html?x=%', '/100%/ü.html'],
+    ['/a%20b', '/a b'],
+    ['/%E4/%25', '/%E4/%'],
+  ] as const)
+    t.equal(decodedPath(given), path, given)
+})
 
 const purgeOf = (path: string): StoredPurge => ({
   request: { paths: [path], patterns: [], tags: [], all: false, soft: false, actor: 'ann' },
