@@ -12,7 +12,7 @@ import type { AccessRule } from './rule.ts'
 import type { RuleSet } from './rule-set.ts'
 
 export { accessRuleErrors } from './errors.ts'
-export { percentDecoded } from './percent-encoding.ts'
+export { encodedPattern, percentDecoded } from './percent-encoding.ts'
 export type { AccessRoute, AccessRouteFinder, PublicRoute } from './points.ts'
 export type { AccessRuleProblem } from './problems.ts'
 export { widthOf } from './regexes.ts'

@@ -1,6 +1,6 @@
 /** Warnings about valid rules: public access, rules that never decide, patterns of paths instead of keys, denies with less effect than it seems. */
 import type { CompiledRule } from './compiled-rule.ts'
-import { percentDecoded } from './percent-encoding.ts'
+import { encodedPattern } from './percent-encoding.ts'
 import { type AccessRule, openTimeOf } from './rule.ts'
 import { covers, shadowOf } from './shadowing.ts'
 
@@ -113,7 +113,7 @@ function listingWarnings({ rule, isDeny, actions, pattern }: CompiledRule): read
 function spellingWarnings({ rule: { id, match } }: CompiledRule): readonly string[] {
   if (match === undefined) return []
   const { type, pattern } = match
-  const decoded = percentDecoded(pattern)
+  const encoded = encodedPattern(match)
   const isRooted = type === 'regex' ? /^(\^|\\A)\//.test(pattern) : pattern.startsWith('/')
   return [
     ...(isRooted
@@ -121,9 +121,9 @@ function spellingWarnings({ rule: { id, match } }: CompiledRule): readonly strin
           `"${id}" is for keys that begin with a slash: paths do, keys hardly ever. Leave out that of ${JSON.stringify(pattern)}.`,
         ]
       : []),
-    ...(decoded !== undefined
+    ...(encoded !== undefined
       ? [
-          `"${id}" is for keys with a % in their names: its pattern ${JSON.stringify(pattern)} is percent-encoded, and keys are not. Write ${JSON.stringify(decoded)}.`,
+          `"${id}" is for keys with a % in their names: its pattern ${JSON.stringify(pattern)} is percent-encoded, and keys are not. Write ${encoded.decoded === undefined ? 'the characters themselves' : JSON.stringify(encoded.decoded)}.`,
         ]
       : []),
   ]

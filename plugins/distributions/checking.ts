@@ -7,13 +7,20 @@ import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionMode, DistributionProblem, MayManage, SaverRights } from './api.ts'
 import type { AlsoChange, DistributionCertificates } from './certificates.ts'
-import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
+import {
+  type Distribution,
+  type DistributionInput,
+  type PathPattern,
+  reservedIds,
+  type StoredDistribution,
+} from './document.ts'
 import { distributionErrors } from './errors.ts'
 import { covers } from './hosts.ts'
 import { inKeyForm } from './key-form.ts'
 import { logBucketOf, logPrefixOf } from './log-target.ts'
 import type { ServerNames } from './names.ts'
 import { storeSecret } from './origin-secret.ts'
+import { newPatternProblem } from './patterns.ts'
 import { aliasProblem, logProblem, otherOwner, ownProblems, withNormalAliases } from './problems.ts'
 import { hasSignedAccess, keyGroupPlaces, keyGroupsOf, openingKeyGroups } from './signed-access.ts'
 
@@ -95,7 +102,7 @@ export function createChecks(options: ChecksOptions): Checks {
     if (reservedIds.has(id))
       problems.push({ element: '/id', message: 'is a word that means something else to the API' })
     const server = modes().get(distribution.mode)
-    problems.push(...ownProblems(distribution, server, certificates))
+    problems.push(...ownProblems(distribution, server, certificates), ...encodingProblems(distribution, before?.value))
     if (problems.length > 0) throw invalid(problems)
     if (server === undefined) {
       throw adminErrors.not_implemented(`No loaded plugin serves the mode ${distribution.mode}.`)
@@ -229,6 +236,17 @@ function noKeyGroup(element: string, id: string): Error {
   const message = `There is no key group ${JSON.stringify(id)}.`
   return distributionErrors.key_group_not_found(message, { cause: [{ element, message }] })
 }
+
+/** Patterns that stand there already stay, with a warning: nothing else could be changed otherwise. */
+function encodingProblems({ behaviors }: Distribution, before: StoredDistribution | undefined): DistributionProblem[] {
+  const kept = new Set(before?.behaviors.map(({ pathPattern }) => textOf(pathPattern)))
+  return behaviors.flatMap(({ pathPattern }, index) => {
+    const problem = kept.has(textOf(pathPattern)) ? undefined : newPatternProblem(pathPattern)
+    return problem === undefined ? [] : [{ element: `/behaviors/${index}/pathPattern`, message: problem }]
+  })
+}
+
+const textOf = ({ type, pattern }: PathPattern): string => `${type} ${pattern}`
 
 /** Links and cookies are signed for a domain and a path, and say nothing about a bucket. */
 function signaturesThatMove(distribution: Distribution, before: StoredDistribution | undefined): string[] {

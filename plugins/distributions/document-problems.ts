@@ -4,7 +4,7 @@ import type { DistributionProblem } from './api.ts'
 import type { Distribution } from './document.ts'
 import { normalizeAlias } from './hosts.ts'
 import { parseLogTarget } from './log-target.ts'
-import { patternWidth, readPattern } from './patterns.ts'
+import { compilePattern, patternWidth } from './patterns.ts'
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** A secret in one of these headers would be misinterpreted, or be lost. */
@@ -36,7 +36,7 @@ export function documentProblems(distribution: Distribution): readonly Distribut
   for (const [index, alias] of aliases.entries()) check(`/aliases/${index}`, () => normalizeAlias(alias))
   check('/origin/pathPrefix', () => checkPrefix(origin.pathPrefix))
   for (const [index, { pathPattern }] of behaviors.entries()) {
-    check(`/behaviors/${index}/pathPattern`, () => readPattern(pathPattern))
+    check(`/behaviors/${index}/pathPattern`, () => compilePattern(pathPattern))
   }
   if (problems.length === 0) check('/behaviors', () => requireAffordable(behaviors))
   for (const list of ['allow', 'deny'] as const) {

@@ -1,7 +1,7 @@
 /** Patterns of paths, written by operators: each is compared in time linear in the path, by RE2 or by prefix. */
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { percentDecoded, widthOf } from 'svc/plugins/access-rules/api'
+import { encodedPattern, widthOf } from 'svc/plugins/access-rules/api'
 import type { PathPattern } from './document.ts'
 
 export type PathMatcher = (path: string) => boolean
@@ -21,11 +21,24 @@ export function compilePattern({ type, pattern, caseInsensitive = false }: PathP
 
 /** As `compilePattern`, for one that somebody gives: percent-encoded, as from an address bar, it would match nothing, and close nothing. */
 export function readPattern(given: PathPattern): PathMatcher {
-  const decoded = percentDecoded(given.pattern)
-  if (decoded === undefined) return compilePattern(given)
-  throw new TypeError(
-    `is percent-encoded, but compared with decoded paths: write ${JSON.stringify(decoded)} (a % that is part of a name is ? in a glob, [%] in a regular expression)`,
-  )
+  const problem = newPatternProblem(given)
+  if (problem === undefined) return compilePattern(given)
+  throw new TypeError(problem)
+}
+
+/** Why nobody may give this pattern anew, though it can be compared. */
+export function newPatternProblem(given: PathPattern): string | undefined {
+  const problem = encodingProblem(given)
+  return problem && `${problem} (a % that is part of a name is ? in a glob, [%] in a regular expression)`
+}
+
+/** A clause about a pattern that is percent-encoded, which says what to write. */
+export function encodingProblem(given: PathPattern): string | undefined {
+  const found = encodedPattern(given)
+  if (found === undefined) return undefined
+  const advice =
+    found.decoded === undefined ? 'write the characters themselves' : `write ${JSON.stringify(found.decoded)}`
+  return `is percent-encoded, but compared with decoded paths: ${advice}`
 }
 
 /** Loaded with the first glob or regular expression: most servers have none. */

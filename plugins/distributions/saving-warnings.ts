@@ -8,6 +8,7 @@ import type { PolicyService } from 'svc/plugins/policy/api'
 import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution } from './document.ts'
 import { isPublicWebsite, logBucketOf, logPrefixOf } from './log-target.ts'
+import { encodingProblem } from './patterns.ts'
 import type { RoutingRules } from './routing.ts'
 import { openingKeyGroups } from './signed-access.ts'
 
@@ -133,7 +134,10 @@ export function createSavingWarnings({
   ]
 }
 
-/** Names may have a % of their own, and double-encoded addresses may be redirected: only what closes something is refused. */
+/**
+ * Names may have a % of their own, and double-encoded addresses may be redirected: only patterns, which close something, are refused, and
+ * these where they are new.
+ */
 function encodedWarnings(distribution: Distribution): readonly string[] {
   const { origin, defaultBehavior, behaviors, errorPages, redirects } = distribution
   const named: readonly (readonly [what: string, text: string | undefined])[] = [
@@ -152,5 +156,11 @@ function encodedWarnings(distribution: Distribution): readonly string[] {
       `${what}, ${JSON.stringify(text)}, is percent-encoded, but compared with decoded paths: write ${JSON.stringify(decoded)}, unless the % is part of the name.`,
     ]
   })
-  return [...new Set(warnings)]
+  const ofPatterns = behaviors.flatMap(({ pathPattern }) => {
+    const problem = encodingProblem(pathPattern)
+    return problem === undefined
+      ? []
+      : [`The pattern of a behavior, ${JSON.stringify(pathPattern.pattern)}, ${problem}. It may close nothing.`]
+  })
+  return [...new Set([...ofPatterns, ...warnings])]
 }

@@ -89,7 +89,7 @@ function distributionPart(
       return problemsOf(changed, (id, value) => {
         const distribution = after.documents('distribution')?.get(id) as CachedDistribution | undefined
         if (distribution === undefined) throw new TypeError('is of no distribution')
-        requireDistribution({ ...distribution, id }, value, valuesOf(after), normalizeKey)
+        requireDistribution({ ...distribution, id }, value, valuesOf(after), normalizeKey, () => true)
         const kept = after.documents(webhookPart)?.get(id) as { webhooks: readonly { id: string }[] } | undefined
         requireWebhooks({ id }, value, new Set(kept?.webhooks.map(webhook => webhook.id)))
       })

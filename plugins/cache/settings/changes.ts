@@ -164,7 +164,8 @@ export function createSettingsChanges(
         const { id, createdMs } = distribution
         const stored = all.distributions.find(one => one.id === id)
         const isFormer = stored !== undefined && stored.value.distributionCreatedMs !== createdMs
-        requireDistribution(distribution, value, valuesOf(all), normalizeKey)
+        const warmed = new Set(isFormer ? [] : stored?.value.warmOnWrite)
+        requireDistribution(distribution, value, valuesOf(all), normalizeKey, pattern => warmed.has(pattern))
         const conditions = isFormer ? { ifMatch: stored.etag } : conditionsOf(stored, ifMatch)
         if (isFormer && (ifMatch ?? unsetEtag) !== unsetEtag) throw cacheErrors.precondition_failed()
         const told = await webhooks?.()

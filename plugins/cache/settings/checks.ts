@@ -46,11 +46,13 @@ export function requireSettings({ cache, debug: { secret } }: StoredSettings, va
   ])
 }
 
+/** `isKept`: whether a pattern to warm stands there already, or comes from an archive: it stays, however it is written. */
 export function requireDistribution(
   { id, aliases, behaviors }: Pick<Distribution, 'id' | 'aliases' | 'behaviors'>,
   value: DistributionCacheContent,
   values: CacheValues,
   normalizeKey: NormalizeKey,
+  isKept: (pattern: string) => boolean,
 ): void {
   const find = namedIn(values)
   const above: Levels = [
@@ -63,7 +65,7 @@ export function requireDistribution(
   }
   requireAll([
     ...value.warmOnWrite.map((pattern, index) => () => {
-      requirePattern({ type: 'glob', pattern }, `/warmOnWrite/${index}`)
+      requirePattern({ type: 'glob', pattern }, `/warmOnWrite/${index}`, isKept(pattern))
     }),
     () => requireLevels(above, find),
     ...value.domains.flatMap(({ host, cache }, index) => [

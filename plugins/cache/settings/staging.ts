@@ -196,7 +196,7 @@ class Stage {
     if (site === undefined) throw cacheErrors.distribution_not_found(`There is no distribution ${id}.`)
     const stored = found !== undefined && isOf(site, found.value) ? found : undefined
     const content = input === null ? undefined : contentOf(input)
-    const told = await this.#checkDistribution(site, input, content)
+    const told = await this.#checkDistribution(site, input, content, stored?.value)
     const isTold = told?.isChange === true
     const { after, changed } = this.staged.distributions
     if (content === undefined) this.#sites.delete(id)
@@ -215,7 +215,9 @@ class Stage {
     site: Distribution,
     input: DistributionCacheInput | null,
     content: DistributionCacheContent | undefined,
+    stored: StoredDistributionCache | undefined,
   ): Promise<WebhookChange | undefined> {
+    const warmed = new Set(stored?.warmOnWrite)
     const keeper = this.#keeper
     const asked = (input?.webhooks ?? []) as readonly WebhookDocument[]
     if (keeper === undefined && asked.length > 0)
@@ -223,7 +225,8 @@ class Stage {
     let prepared: WebhookChange | undefined
     await passAll([
       () => {
-        if (content !== undefined) requireDistribution(site, content, this.#values(), this.#normalizeKey)
+        if (content === undefined) return
+        requireDistribution(site, content, this.#values(), this.#normalizeKey, pattern => warmed.has(pattern))
       },
       async () => {
         prepared = await keeper?.prepare(site, asked)

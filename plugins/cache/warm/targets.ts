@@ -81,10 +81,11 @@ const rooted = ({ type, pattern }: Pattern): Pattern => ({
 /** Compiles a pattern that was checked. Throws for one of another release. */
 export const compiled = (pattern: Pattern): ((path: string) => boolean) => compilePattern(rooted(pattern))
 
-/** Throws `invalid_cache_request` for a pattern that cannot be compiled, or that is percent-encoded. */
-export function requirePattern(pattern: Pattern, element: string): void {
+/** Throws `invalid_cache_request` for a pattern that cannot be compiled, or that is percent-encoded and not `isKept`. */
+export function requirePattern(pattern: Pattern, element: string, isKept = false): void {
   try {
-    readPattern(rooted(pattern))
+    if (isKept) compiled(pattern)
+    else readPattern(rooted(pattern))
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw invalidRequest(element, error.message)

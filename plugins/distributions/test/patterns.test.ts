@@ -42,6 +42,14 @@ t.test('a percent-encoded pattern is no new one, and a stored one stays as it is
   const encoded = { type: 'prefix', pattern: '/Vertr%c3%a4ge/' } as const
   t.throws(() => readPattern(encoded), { message: /compared with decoded paths: write "\/Verträge\/"/ })
   t.ok(compilePattern(encoded)('/Vertr%c3%a4ge/a'))
+  for (const [type, pattern] of [
+    ['regex', '^/a%2Fb%2Ehtml$'],
+    ['glob', '/a%2A%C3%A4'],
+    ['glob', '/%7Ba%7D/**'],
+  ] as const)
+    t.throws(() => readPattern({ type, pattern }), { message: /: write the characters themselves/ }, pattern)
+  t.throws(() => readPattern({ type: 'regex', pattern: '^/a%20%C3%BC' }), { message: /: write "\^\/a ü"/ })
+  for (const pattern of ['^/a[%20]b', '^/a[%]20', '^/a\\%20']) t.ok(readPattern({ type: 'regex', pattern }), pattern)
   // Escapes that are no UTF-8 are answered 400, and a % alone is one.
   for (const pattern of ['/100%/', '/%zz', '/%E4/', '/Verträge/'])
     t.ok(readPattern({ type: 'prefix', pattern })(pattern))
@@ -96,6 +104,8 @@ t.test('hosts as somebody types them', async t => {
     ['_a.test', '_a.test'],
     ['[::1]:80', '[::1]:80'],
     ['no name/', 'no name/'],
+    ['10.1', '10.1'],
+    ['a%2Eb', 'a%2eb'],
     ['', ''],
   ] as const
   for (const [typed, host] of cases) t.equal(asHost(typed), host, typed)
