@@ -123,7 +123,7 @@ function spellingWarnings({ rule: { id, match } }: CompiledRule): readonly strin
       : []),
     ...(encoded !== undefined
       ? [
-          `"${id}" is for keys with a % in their names: its pattern ${JSON.stringify(pattern)} is percent-encoded, and keys are not. Write ${encoded.decoded === undefined ? 'the characters themselves' : JSON.stringify(encoded.decoded)}.`,
+          `"${id}" is for keys with a % in their names: its pattern ${JSON.stringify(pattern)} is percent-encoded, and keys are not. Write ${encoded.decoded === undefined ? 'the characters themselves, with a backslash before those that mean something else there' : JSON.stringify(encoded.decoded)}.`,
         ]
       : []),
   ]

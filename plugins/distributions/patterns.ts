@@ -37,7 +37,9 @@ export function encodingProblem(given: PathPattern): string | undefined {
   const found = encodedPattern(given)
   if (found === undefined) return undefined
   const advice =
-    found.decoded === undefined ? 'write the characters themselves' : `write ${JSON.stringify(found.decoded)}`
+    found.decoded === undefined
+      ? 'write the characters themselves, with a backslash before those that mean something else here'
+      : `write ${JSON.stringify(found.decoded)}`
   return `is percent-encoded, but compared with decoded paths: ${advice}`
 }
 

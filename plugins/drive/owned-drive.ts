@@ -31,6 +31,8 @@ const realEnvironment: DriveEnvironment = { index: lmdbIndexFolder, lock: lockDr
 
 /** A lost index is opened again once in this time: a disk that goes on failing needs an operator. */
 const reopenAgainMs = 600_000
+/** For other threads to close what they have open of a drive that is closed here. */
+const releaseMs = 10_000
 
 interface Opened extends OpenDrive {
   /** Aborts the current unit of work and waits for its end. */
@@ -105,13 +107,28 @@ export function createOwnedDrive(
     opened = undefined
     open.delete(closing)
     host.close()
+    const isLost = closing.drive.state.index.loss !== undefined
+    // What is lost can be opened again only when all threads have closed it. Else this one is the first: the last waits for the disk.
+    const released = isLost ? host.release() : undefined
     // A thread that fails to let go must not leave the drive locked.
     try {
-      await host.release()
+      await released
     } finally {
       await closing.endWork()
       await closing.drive.close()
+      if (!isLost) await letGo()
     }
+  }
+  /** The files of the other threads, which keep its file system from being unmounted. Nothing else waits for them. */
+  const letGo = async (): Promise<void> => {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>()
+    const cancel = ports.clock.after(releaseMs, () => {
+      log.warn({ path }, 'a thread has not closed the drive yet: its file system cannot be unmounted')
+      resolve()
+    })
+    const released = host.release().catch(error => log.warn({ err: error, path }, 'a thread could not close the drive'))
+    await Promise.race([released, isLate])
+    cancel()
   }
   const nowMs = () => Number(ports.clock.monotonicNs() / 1_000_000n)
   const onFailed = (drive: Drive, error: unknown): void => {
@@ -129,8 +146,8 @@ export function createOwnedDrive(
     reopenedMs = nowMs()
     reopening = inTurn(async () => {
       if (opened?.drive !== drive) return
-      await stop()
       try {
+        await stop()
         await start()
         log.info({ path }, 'the drive is open again; no data is lost')
       } catch (cause) {

@@ -96,11 +96,20 @@ export async function runJob(job: StoredHealJob, options: JobRunOptions): Promis
           break
         }
         if (isBelow && !recursive && place.key.includes('/', prefix.length)) continue
-        await options.beforeChange()
+        await stillHolds(options)
         await healOne(job, key, place, drives, options)
         await setImmediate()
       }
     }
+  }
+}
+
+/** Ends the job where its lock is gone. That it cannot be read now is no reason: whoever loses it is told, and the renewal asks again. */
+async function stillHolds({ beforeChange, signal }: JobRunOptions): Promise<void> {
+  try {
+    await beforeChange()
+  } catch (error) {
+    if (signal.aborted || (error as { code?: unknown }).code === 'conflict') throw error
   }
 }
 

@@ -18,10 +18,10 @@ export function countOverScopes(jobs: readonly StoredHealJob[], countOf: (job: S
   return sumWithin(undefined)
 }
 
-/** Less for more: everything first, then what belongs to no bucket, then buckets, then ever longer prefixes. */
+/** Less for more: everything first, then what belongs to no bucket, then buckets, then ever longer prefixes; of the same, with what is below it first. */
 const widthOrder = ({ request: { bucket, prefix = '', recursive } }: StoredHealJob): number => {
-  if (bucket === undefined) return recursive === true ? -2 : -1
-  return prefix.length
+  const width = bucket === undefined ? -1 : prefix.length
+  return recursive === true ? width - 0.5 : width
 }
 
 /** Whether some record may be in the scope of both. `wider` has no longer prefix. */

@@ -16,6 +16,8 @@ import type { ReadyRules } from './ready-rules.ts'
 
 /** Versions that are removed in one commit: it blocks other commits for half a millisecond. */
 const expiriesPerCommit = 64
+/** Keys that a preview remembers, in a bucket whose versioning is suspended. */
+const nullsCountedMax = 100_000
 /** Uploads that are aborted at the same time. */
 const abortsAtOnce = 8
 /** The name of AWS in events. */
@@ -125,6 +127,16 @@ export function createRun({
     }
   }
 
+  /** Of keys whose null version a preview has counted, how it goes: one that goes as an old version is replaced by no delete marker. */
+  const nullsCounted = new Map<string, 'deleted' | 'replaced'>()
+  const countNull = (key: string, as: 'deleted' | 'replaced'): ExpiryOutcome => {
+    const before = nullsCounted.get(key)
+    // Further ones may be counted twice.
+    if (before === undefined && nullsCounted.size < nullsCountedMax) nullsCounted.set(key, as)
+    if (as === 'deleted' && before === 'replaced') result.replaced--
+    return as === 'replaced' && before === 'deleted' ? 'marked' : as
+  }
+
   /** As `expire` and `abort` would decide. */
   const preview = async (entries: readonly DueEntry[]) => {
     const { versioning } = await objects.getBucket(bucket)
@@ -136,9 +148,10 @@ export function createRun({
       else {
         const isKept = lock !== undefined && isProtecting(lock, startMs)
         if (kind === 'current' && versioning !== 'off') {
-          const marked = versioning === 'suspended' && entry.hasNull ? 'replaced' : 'marked'
+          const marked = versioning === 'suspended' && entry.hasNull ? countNull(entry.key, 'replaced') : 'marked'
           count(kind, isKept ? 'marked-locked' : marked)
-        } else count(kind, isKept ? 'kept' : 'deleted')
+        } else if (isKept) count(kind, 'kept')
+        else count(kind, kind === 'noncurrent' && entry.hasNull ? countNull(entry.key, 'deleted') : 'deleted')
       }
     })
     return true

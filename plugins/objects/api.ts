@@ -511,7 +511,7 @@ export interface DueEntry {
   readonly lock?: ObjectLock | undefined
   /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
-  /** Of kind `current`: it is the null version, or that is among the older ones. A null delete marker replaces it. */
+  /** Of kind `current`: it is the null version, or that is among the older ones. A null delete marker replaces it. Else: it is the null version. */
   readonly hasNull: boolean
 }
 

@@ -26,6 +26,7 @@ import {
   isAlone,
   isDeleteMarker,
   isDueIndexed,
+  isNullVersion,
   lockOf,
   modifiedOf,
   noncurrentSinceOf,
@@ -265,7 +266,7 @@ function versionEntry(
     tags: withTags === true && !isMarker ? tagsOf(value) : undefined,
     ...(withLocks === true && { lock: lockOf(value) }),
     newerCount: 0,
-    hasNull: kind === 'current' && hasNullVersion(value),
+    hasNull: kind === 'current' ? hasNullVersion(value) : isNullVersion(value),
   }
 }
 

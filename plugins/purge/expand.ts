@@ -1,6 +1,6 @@
 /** Expands an invalidation to operations of one webhook, on the hosts behind its cache. They cover everything that the invalidation selects. */
 import type { Invalidation } from 'svc/plugins/cache/api'
-import { covers, type Distribution } from 'svc/plugins/distributions/api'
+import { covers, type Distribution, withPlainPercents } from 'svc/plugins/distributions/api'
 import type { PurgeOperation } from './api.ts'
 import { alwaysTold, type IsTold } from './naming.ts'
 
@@ -91,7 +91,7 @@ function absoluteUrl(item: string): { readonly host: string; readonly path: stri
 
 function decoded(path: string): string {
   try {
-    return decodeURIComponent(path)
+    return decodeURIComponent(withPlainPercents(path))
   } catch {
     return path
   }

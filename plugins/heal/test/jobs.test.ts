@@ -1,7 +1,7 @@
 /** How long a job is listed after its end, and what ends one. */
 import { lockErrors } from 'svc/plugins/lock/api'
 import { recordRanges } from 'svc/plugins/objects/api'
-import { createFakeClock } from 'svc/testing'
+import { createFakeClock, until } from 'svc/testing'
 import t from 'tap'
 import type { HealRequest, StoredHealJob } from '../admin/heal-schema.ts'
 import { newJob } from '../job-run.ts'
@@ -87,7 +87,7 @@ t.test('a job whose lock is released heals no further record, and says so', asyn
   }
   const jobs = createJobs(given as unknown as Parameters<typeof createJobs>[0])
   const { job } = await jobs.start({ bucket: 'photos', recursive: true }, {} as never)
-  while (!jobs.get(job.id).finished) await new Promise(resolve => setImmediate(resolve))
+  await until(async () => jobs.get(job.id).finished, { what: 'the job ends' })
   t.match(jobs.get(job.id), { state: 'failed', error: 'The lock was released.', scanned: 1 })
   t.equal(healed.length, 1)
 })

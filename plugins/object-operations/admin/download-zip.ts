@@ -98,6 +98,8 @@ export default defineAdminOperation({
     return replyWithBytes({
       headers: {
         ...untrustedHeaders,
+        // The console fetches it in a frame of its own, where Firefox and Safari ask this of downloads, too.
+        'x-frame-options': 'SAMEORIGIN',
         'content-type': 'application/zip',
         'content-disposition': disposition('attachment', name.endsWith('.zip') ? name : `${name}.zip`),
       },

@@ -275,6 +275,7 @@ t.test('folders and objects, once each, as a request, as a form, and with partia
     'content-type': 'application/zip',
     'content-disposition': `attachment; filename="my _.zip"; filename*=UTF-8''my%20%C3%BC.zip`,
     'content-security-policy': "sandbox; default-src 'none'",
+    'x-frame-options': 'SAMEORIGIN',
     'transfer-encoding': 'chunked',
   })
   t.same(await unpacked(got), {

@@ -53,8 +53,10 @@ export function Setting<Value>({
       const { isSuccess } = await stored.refetch()
       // Else what was read before would look as if nothing were saved. What was typed meanwhile stays, upon what was saved: somebody else
       // may have changed it again by now.
-      if (isSuccess)
-        setChanged(now => (now === undefined || now.value === sent ? undefined : { value: upon(outcome, now.value) }))
+      setChanged(now => {
+        if (now === undefined || (now.value === sent && isSuccess)) return undefined
+        return { value: upon(outcome, now.value) }
+      })
       notifications.show({ color: 'teal', message: `${title}: ${texts.common.saved}` })
       await Promise.all(stale.map(key => queryClient.invalidateQueries({ queryKey: key })))
     },
@@ -128,7 +130,9 @@ export function Setting<Value>({
 
 /** The value, to be saved upon what is stored. */
 const upon = <Value,>(stored: Tagged<unknown> | undefined, value: Value): Value =>
-  typeof value === 'object' && value !== null && 'etag' in value ? { ...value, etag: stored?.etag } : value
+  typeof value === 'object' && value !== null && 'etag' in value && stored !== undefined
+    ? { ...value, etag: stored.etag }
+    : value
 
 /** Of a document with its ETag, the document. */
 const bodyOf = (value: unknown): unknown =>

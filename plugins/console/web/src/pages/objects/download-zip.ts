@@ -4,7 +4,7 @@ import { notifyFailure } from '../../parts/failure.tsx'
 import { texts } from '../../texts/index.ts'
 
 /** Milliseconds after which the archive has begun to arrive, or never will. */
-const beginsWithinMs = 60_000
+const beginsWithinMs = 3_600_000
 
 /**
  * Submits a form, so that the browser writes the archive to a file while it arrives, however large it is; in a frame that nobody sees, so that

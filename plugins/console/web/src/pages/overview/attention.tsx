@@ -21,6 +21,8 @@ import {
 
 /** A certificate with fewer days left is told: it is renewed by hand, or what renews it has failed. */
 const certificateDays = 14
+/** Of its lifetime: an ordered certificate may live for days, and is renewed when a third is left. */
+const orderedShare = 0.1
 
 export function Attention() {
   const info = useQuery(serverInfoQuery)
@@ -137,11 +139,13 @@ function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | unde
 
 type Certificate = Answer<'listCertificates'>['items'][number]
 
-/** Of those that visitors get, or are to get. Those of the listeners are told by the server; ordered ones may live for days, and are renewed. */
-function needsAttention({ source, state, notAfter, usedBy, servedFor, acme }: Certificate): boolean {
+/** Of those that visitors get, or are to get. Those of the listeners are told by the server. */
+function needsAttention({ source, state, notBefore, notAfter, usedBy, servedFor, acme }: Certificate): boolean {
   if (source === 'files' || usedBy.length + servedFor.length === 0) return false
   if (state === 'expired' || state === 'failed' || (acme?.lastError ?? '') !== '') return true
-  return source === 'upload' && (Date.parse(notAfter) - Date.now()) / 86_400_000 < certificateDays
+  const leftMs = Date.parse(notAfter) - Date.now()
+  if (source === 'acme') return leftMs < (Date.parse(notAfter) - Date.parse(notBefore)) * orderedShare
+  return leftMs < certificateDays * 86_400_000
 }
 
 /** What drives that are lost or rebuilt make incomplete is said of them; `isTold`: there are such. */
