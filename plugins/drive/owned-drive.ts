@@ -119,7 +119,7 @@ export function createOwnedDrive(
       if (!isLost) await letGo()
     }
   }
-  /** The files of the other threads, which keep its file system from being unmounted. Nothing else waits for them. */
+  /** The files of the other threads, which keep its file system from being unmounted. Waited for a while alone: nothing else depends on it. */
   const letGo = async (): Promise<void> => {
     const { promise: isLate, resolve } = Promise.withResolvers<void>()
     const cancel = ports.clock.after(releaseMs, () => {

@@ -109,7 +109,7 @@ async function stillHolds({ beforeChange, signal }: JobRunOptions): Promise<void
   try {
     await beforeChange()
   } catch (error) {
-    if (signal.aborted || (error as { code?: unknown }).code === 'conflict') throw error
+    if (signal.aborted || (isCatalogError(error) && error.code === 'conflict')) throw error
   }
 }
 
