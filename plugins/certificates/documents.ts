@@ -99,9 +99,10 @@ export function declareCertificateDocuments(
     certificates,
     tables,
     touch(tx, precondition) {
+      if (precondition !== undefined) tx.require(tables, tableId, precondition)
       if (touched.has(tx)) return
       touched.add(tx)
-      tx.put(tables, tableId, { change: random(8).toString('hex') }, precondition)
+      tx.put(tables, tableId, { change: random(8).toString('hex') })
     },
   }
 }

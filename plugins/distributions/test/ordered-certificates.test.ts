@@ -122,5 +122,11 @@ t.test('what stands in for it is there when it goes', async t => {
   const stands = await certificates.prepareEnd('wild', { gone: wild.aliases })
   await call('DELETE', '/certificates/second?force=true')
   await t.rejects(stores[0]!.transaction(stands), { code: 'precondition_failed' })
+  const another = await certificates.prepareWish('another', { domains: ['another.test'] })
+  const both = stores[0]!.transaction(tx => {
+    another(tx)
+    stands(tx)
+  })
+  await t.rejects(both, { code: 'precondition_failed' }, 'also beside a change that asks for nothing')
   t.match(await remove('wild'), refusal('www.wild.test', 'wild'))
 })
