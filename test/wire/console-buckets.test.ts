@@ -391,9 +391,16 @@ if (withoutBrowser !== false) {
     // The editor has what is stored, in lines of its own; it would replace what is typed before.
     const isLoaded = page.locator('.cm-line', { hasText: /^ {2}"Version"/ })
     await isLoaded.waitFor()
-    // What closes is stored at once.
+    // What closes is stored at once, and it is what was checked: in between nothing is typed.
     await retype(editor, statements())
+    const released = Promise.withResolvers<void>()
+    await page.route(/\/policies\/validate$/, async route => {
+      await released.promise
+      await route.continue()
+    })
     await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('[inert] .cm-content').waitFor()
+    released.resolve()
     await eventually(
       'the statement is gone',
       async () => (await admin.call('GET', '/buckets/photos/policy')).Statement.length === 2,

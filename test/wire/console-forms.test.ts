@@ -311,6 +311,33 @@ if (withoutBrowser !== false) {
     await page.getByText('There is no user').waitFor()
   })
 
+  t.test(
+    'nothing is typed into what is on its way, and the keyboard is where it was when it has been refused',
+    async t => {
+      const { page, flaws } = await open(t, '/users')
+      await page.getByRole('button', { name: 'Create user' }).click()
+      const dialog = page.getByRole('dialog')
+      const key = field(dialog, 'name')
+      const released = Promise.withResolvers<void>()
+      await page.route(/\/api\/v1\/users$/, async route => {
+        if (route.request().method() === 'POST') await released.promise
+        await route.continue()
+      })
+      await key.fill('anna')
+      const isSent = page.waitForRequest(request => request.method() === 'POST')
+      await key.press('Enter')
+      await isSent
+      await page.locator('[inert] [data-path=name]').waitFor()
+      await page.keyboard.type('-other')
+      t.equal(await key.inputValue(), 'anna')
+      released.resolve()
+      await dialog.getByText('is taken').waitFor()
+      await page.keyboard.type('-other')
+      t.equal(await key.inputValue(), 'anna-other')
+      t.same(flaws, [])
+    },
+  )
+
   t.test('a new secret key that is mended in either field', async t => {
     const { page } = await browser.open(t, {}, /40\d/)
     await signIn(page, '/account', 'anna', 'anna-secret-1')

@@ -4,7 +4,8 @@ import { useEffect } from 'react'
 /** Of the dialog before, which this one has replaced: nothing has the focus then. */
 let opener: HTMLElement | undefined
 
-const focused = (): HTMLElement | undefined =>
+/** Undefined where nothing has it. */
+export const focused = (): HTMLElement | undefined =>
   document.activeElement instanceof HTMLElement && document.activeElement !== document.body
     ? document.activeElement
     : undefined

@@ -8,6 +8,7 @@ import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { notifyFailure } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
+import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
 
 export interface FormDialogProps {
@@ -24,6 +25,8 @@ export interface FormDialogProps {
   /** Shows what is stored now, where somebody else has changed it first. Absent: the dialog closes, and what is around it is read again. */
   readonly onConflict?: () => Promise<void>
   readonly onClose: () => void
+  /** How far it is with what was sent. */
+  readonly progress?: ReactNode
   readonly children: ReactNode
 }
 
@@ -36,6 +39,7 @@ export function FormDialog({
   isDirty = form?.isDirty() ?? false,
   onConflict,
   onClose,
+  progress,
   children,
 }: FormDialogProps) {
   const queryClient = useQueryClient()
@@ -85,7 +89,8 @@ export function FormDialog({
         >
           <Stack>
             <Conflict error={unsaid} onLoad={onConflict ?? readAgain} />
-            {children}
+            <SentFields isSending={sending.isPending}>{children}</SentFields>
+            {progress}
             <Unsaved
               isDirty={isDirty && submit !== undefined && (!sending.isSuccess || sending.data === 'declined')}
               isQuiet

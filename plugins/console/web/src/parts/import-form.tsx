@@ -7,6 +7,7 @@ import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
 import { ProblemAlert } from './failure.tsx'
+import { SentFields } from './sent-fields.tsx'
 
 const words = texts.tools
 
@@ -68,31 +69,33 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
   }
   return (
     <Stack gap="sm">
-      <FileInput
-        label={words.file}
-        placeholder={words.file}
-        value={file}
-        clearable
-        error={places.length > 0 ? <Places places={places} /> : undefined}
-        clearButtonProps={{ 'aria-label': texts.common.remove }}
-        onChange={chosen => choose(() => setFile(chosen))}
-      />
-      <SimpleGrid cols={{ base: 1, xs: names.length > 1 ? 2 : 1 }} spacing="sm">
-        {names.length > 1 && (
-          <NativeSelect
-            label={words.kind}
-            data={choicesOf(kinds as Record<Kind, string>)}
-            value={kind}
-            onChange={event => choose(() => setKind(event.currentTarget.value as Kind))}
-          />
-        )}
-        <NativeSelect
-          label={words.mode}
-          data={choicesOf(words.modes)}
-          value={mode}
-          onChange={event => choose(() => setMode(event.currentTarget.value as keyof typeof words.modes))}
+      <SentFields gap="sm" isSending={sending.isPending}>
+        <FileInput
+          label={words.file}
+          placeholder={words.file}
+          value={file}
+          clearable
+          error={places.length > 0 ? <Places places={places} /> : undefined}
+          clearButtonProps={{ 'aria-label': texts.common.remove }}
+          onChange={chosen => choose(() => setFile(chosen))}
         />
-      </SimpleGrid>
+        <SimpleGrid cols={{ base: 1, xs: names.length > 1 ? 2 : 1 }} spacing="sm">
+          {names.length > 1 && (
+            <NativeSelect
+              label={words.kind}
+              data={choicesOf(kinds as Record<Kind, string>)}
+              value={kind}
+              onChange={event => choose(() => setKind(event.currentTarget.value as Kind))}
+            />
+          )}
+          <NativeSelect
+            label={words.mode}
+            data={choicesOf(words.modes)}
+            value={mode}
+            onChange={event => choose(() => setMode(event.currentTarget.value as keyof typeof words.modes))}
+          />
+        </SimpleGrid>
+      </SentFields>
       <Group gap="xs">
         <Button
           variant="default"

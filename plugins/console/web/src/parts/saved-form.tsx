@@ -1,5 +1,5 @@
 /** A form over a document that the server keeps: saved as a whole, with the server's words at its fields, and read anew afterwards. */
-import { Button, Group, Stack } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -7,6 +7,7 @@ import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
+import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
 
 interface Form {
@@ -55,8 +56,7 @@ export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedF
   const { element, unsaid } = useBesideFields(saving.error, form.setErrors)
   return (
     <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
-      {/* What is typed while it is on its way would be gone when it is read anew. */}
-      <Stack gap={gap} inert={saving.isPending}>
+      <SentFields gap={gap} isSending={saving.isPending}>
         <Conflict error={unsaid} onLoad={reload} />
         {children}
         <Group className="dialog-buttons">
@@ -65,7 +65,7 @@ export function SavedForm({ form, saving, gap = 'md', reload, children }: SavedF
           </Button>
           <Unsaved isDirty={form.isDirty()} />
         </Group>
-      </Stack>
+      </SentFields>
     </form>
   )
 }

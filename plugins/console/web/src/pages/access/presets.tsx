@@ -9,6 +9,7 @@ import { choicesOf } from '../../parts/choices.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { Section } from '../../parts/section.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { texts } from '../../texts/index.ts'
 import type { Rule } from './access.tsx'
 import { useOpenQuestion } from './open-question.tsx'
@@ -92,31 +93,33 @@ export function Presets({ bucket, rules, etag, onChanged }: PresetsProps) {
         }}
       >
         <Conflict error={unsaid} onLoad={onChanged} />
-        <Group align="flex-end">
-          <NativeSelect
-            label={words.choose}
-            data={choicesOf(words.presets)}
-            value={preset}
-            onChange={event => setPreset(event.currentTarget.value as Preset)}
-          />
-          {preset === 'public-prefix' && (
-            <TextInput
-              label={words.prefix}
-              required
-              data-path="prefix"
-              value={prefix}
-              error={flaw}
-              inputWrapperOrder={['label', 'error', 'input']}
-              onChange={event => {
-                setPrefix(event.currentTarget.value)
-                setFlaw(undefined)
-              }}
+        <SentFields isSending={applying.isPending}>
+          <Group align="flex-end">
+            <NativeSelect
+              label={words.choose}
+              data={choicesOf(words.presets)}
+              value={preset}
+              onChange={event => setPreset(event.currentTarget.value as Preset)}
             />
-          )}
-          <Button type="submit" loading={applying.isPending} disabled={isSame}>
-            {words.apply}
-          </Button>
-        </Group>
+            {preset === 'public-prefix' && (
+              <TextInput
+                label={words.prefix}
+                required
+                data-path="prefix"
+                value={prefix}
+                error={flaw}
+                inputWrapperOrder={['label', 'error', 'input']}
+                onChange={event => {
+                  setPrefix(event.currentTarget.value)
+                  setFlaw(undefined)
+                }}
+              />
+            )}
+            <Button type="submit" loading={applying.isPending} disabled={isSame}>
+              {words.apply}
+            </Button>
+          </Group>
+        </SentFields>
       </form>
       <Text size="sm" c="dimmed">
         {words.presetHints[preset]}

@@ -12,6 +12,7 @@ import { useForm } from '../../parts/form.ts'
 import { formatDate } from '../../parts/format.ts'
 import { PasswordInput } from '../../parts/password-input.tsx'
 import { Section } from '../../parts/section.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { texts } from '../../texts/index.ts'
 
 const words = texts.account
@@ -76,7 +77,7 @@ function SecretForm() {
   return (
     <Section title={words.secret} hint={words.secretHint}>
       <form {...element} onSubmit={form.onSubmit(values => changing.mutate(values))}>
-        <Stack>
+        <SentFields isSending={changing.isPending}>
           {unsaid !== null && <ProblemAlert error={unsaid} />}
           <PasswordInput
             label={words.current}
@@ -97,7 +98,7 @@ function SecretForm() {
               {words.change}
             </Button>
           </Group>
-        </Stack>
+        </SentFields>
       </form>
     </Section>
   )

@@ -1,5 +1,5 @@
 /** Which changes in the bucket are told to which target. */
-import { Button, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Paper, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -12,6 +12,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { useForm } from '../../parts/form.ts'
 import { MoveButtons } from '../../parts/move-buttons.tsx'
 import { useRights } from '../../parts/rights.ts'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { TagsInput } from '../../parts/tags-input.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
@@ -90,7 +91,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
   return (
     <form {...element} onSubmit={form.onSubmit(() => saving.mutate())}>
       <fieldset className="plain-fieldset" disabled={!mayChange}>
-        <Stack>
+        <SentFields isSending={saving.isPending}>
           <Conflict error={unsaid} onLoad={onChanged} />
           {rules.length === 0 && <Text c="dimmed">{words.noRules}</Text>}
           {targets.isSuccess && arns.length === 0 && (
@@ -144,7 +145,7 @@ function Editor({ bucket, subscriptions, etag, onChanged }: EditorProps) {
               <Unsaved isDirty={form.isDirty()} />
             </Group>
           )}
-        </Stack>
+        </SentFields>
       </fieldset>
     </form>
   )

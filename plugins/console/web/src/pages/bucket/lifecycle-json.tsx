@@ -7,6 +7,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
 import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
 import type { LifecycleRules } from './lifecycle.tsx'
@@ -31,7 +32,9 @@ export function LifecycleJson({ label, rules, onSave, onChanged }: LifecycleJson
   return (
     <Stack>
       {findings.length === 0 && <Conflict error={error} onLoad={onChanged} />}
-      <JsonEditor label={label} value={text} onChange={setText} findings={findings} leadsToFindings />
+      <SentFields isSending={saving.isPending}>
+        <JsonEditor label={label} value={text} onChange={setText} findings={findings} leadsToFindings />
+      </SentFields>
       <Stack gap="xs" role="alert">
         <Findings findings={findings} />
       </Stack>

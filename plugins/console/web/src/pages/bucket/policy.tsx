@@ -11,6 +11,7 @@ import { Conflict } from '../../parts/conflict.tsx'
 import { requireNoPlaceholder } from '../../parts/placeholder.ts'
 import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { Simulator } from '../../parts/simulator.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
@@ -100,7 +101,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const isExample = document === undefined && text === initial
   const [isRemoving, setRemoving] = useState(false)
   const saving = useMutation({
-    mutationFn: () => call('putBucketPolicy', { params, body: JSON.parse(text), ...given }),
+    mutationFn: (checked: string) => call('putBucketPolicy', { params, body: JSON.parse(checked), ...given }),
     async onSuccess() {
       notifications.show({ color: 'teal', message: texts.common.saved })
       await queryClient.invalidateQueries({ queryKey: ['bucket-access', bucket] })
@@ -110,7 +111,7 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
   const mayDelete = useRights(bucket).has('s3:DeleteBucketPolicy')
   const { ask, question } = useOpenQuestion()
   const checking = useMutation({
-    async mutationFn() {
+    async mutationFn(text: string) {
       requireNoPlaceholder(text)
       // The server gets the document without its layout: places in its answer to the change would be others than these.
       const { errors, openings } = await call('validatePolicy', { body: { document: text, bucket } })
@@ -125,24 +126,26 @@ function Editor({ bucket, document, etag, onTyped, onChanged }: EditorProps) {
       const others = denied ? await otherOpenings(bucket) : []
       return { denied, effects: [...opened.map(({ opens }) => opens), ...others].map(effectOfOpening) }
     },
-    async onSuccess({ denied, effects }) {
-      if (await ask(effects, { isLoosened: denied })) saving.mutate()
+    async onSuccess({ denied, effects }, checked) {
+      if (await ask(effects, { isLoosened: denied })) saving.mutate(checked)
     },
   })
   const save = () => {
     saving.reset()
-    checking.mutate()
+    checking.mutate(text)
   }
   return (
     <Stack>
       {document === undefined && <WithoutPolicy bucket={bucket} />}
       <Conflict error={saving.error ?? checking.error} onLoad={onChanged} />
-      <CheckedPolicy
-        text={text}
-        onChange={setText}
-        bucket={bucket}
-        {...(isExample && { example: texts.policies.example })}
-      />
+      <SentFields isSending={checking.isPending || saving.isPending}>
+        <CheckedPolicy
+          text={text}
+          onChange={setText}
+          bucket={bucket}
+          {...(isExample && { example: texts.policies.example })}
+        />
+      </SentFields>
       <Group>
         <Button onClick={save} loading={saving.isPending || checking.isPending} disabled={!isTyped}>
           {texts.common.save}

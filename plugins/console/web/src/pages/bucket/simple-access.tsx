@@ -12,6 +12,7 @@ import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { Section } from '../../parts/section.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
@@ -120,27 +121,29 @@ function Allow({ bucket, isPolicyTyped, onChanged }: SimpleAccessProps) {
         }}
       >
         {unsaid !== null && <ProblemAlert error={unsaid} />}
-        <Group align="flex-end">
-          <TextInput
-            label={words.prefix}
-            value={prefix}
-            error={formErrorsOf(applying.error).prefix}
-            inputWrapperOrder={['label', 'error', 'input']}
-            onChange={event => {
-              setPrefix(event.currentTarget.value)
-              applying.reset()
-            }}
-          />
-          <NativeSelect
-            label={words.preset}
-            data={choicesOf(words.presets)}
-            value={preset}
-            onChange={event => setPreset(event.currentTarget.value as Preset)}
-          />
-          <Button type="submit" variant="default" loading={applying.isPending}>
-            {words.apply}
-          </Button>
-        </Group>
+        <SentFields isSending={applying.isPending}>
+          <Group align="flex-end">
+            <TextInput
+              label={words.prefix}
+              value={prefix}
+              error={formErrorsOf(applying.error).prefix}
+              inputWrapperOrder={['label', 'error', 'input']}
+              onChange={event => {
+                setPrefix(event.currentTarget.value)
+                applying.reset()
+              }}
+            />
+            <NativeSelect
+              label={words.preset}
+              data={choicesOf(words.presets)}
+              value={preset}
+              onChange={event => setPreset(event.currentTarget.value as Preset)}
+            />
+            <Button type="submit" variant="default" loading={applying.isPending}>
+              {words.apply}
+            </Button>
+          </Group>
+        </SentFields>
       </form>
       {question}
     </>

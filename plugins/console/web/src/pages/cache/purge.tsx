@@ -76,6 +76,7 @@ export function Purge({ distribution }: { distribution?: string }) {
         hint={words.whatHint}
         onSubmit={form.onSubmit(submit)}
         error={purging.error ?? preview.error}
+        isSending={purging.isPending}
         setErrors={form.setErrors}
         actions={
           <>

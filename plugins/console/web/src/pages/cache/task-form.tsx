@@ -3,19 +3,21 @@ import { Group, Paper, Stack, Text, Textarea } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
 import { useBesideFields } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { type PatternDraft, Patterns } from './patterns.tsx'
 
 export interface TaskFormProps {
   readonly hint: string
   readonly onSubmit: (event?: FormEvent<HTMLFormElement>) => void
   readonly error: Error | null
+  readonly isSending: boolean
   readonly setErrors: (errors: Record<string, string>) => void
   /** The buttons. */
   readonly actions: ReactNode
   readonly children: ReactNode
 }
 
-export function TaskForm({ hint, onSubmit, error, setErrors, actions, children }: TaskFormProps) {
+export function TaskForm({ hint, onSubmit, error, isSending, setErrors, actions, children }: TaskFormProps) {
   const { element, unsaid } = useBesideFields(error, setErrors)
   return (
     <Paper withBorder p="md">
@@ -24,7 +26,7 @@ export function TaskForm({ hint, onSubmit, error, setErrors, actions, children }
           <Text size="sm" c="dimmed">
             {hint}
           </Text>
-          {children}
+          <SentFields isSending={isSending}>{children}</SentFields>
           {unsaid !== null && <ProblemAlert error={unsaid} />}
           <Group>{actions}</Group>
         </Stack>

@@ -58,6 +58,7 @@ export function WarmUp({ distribution }: { distribution?: string }) {
         hint={words.hint}
         onSubmit={form.onSubmit(start)}
         error={starting.error}
+        isSending={starting.isPending}
         setErrors={form.setErrors}
         actions={
           <Button type="submit" loading={starting.isPending}>

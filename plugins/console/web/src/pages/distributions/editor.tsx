@@ -11,6 +11,7 @@ import { useMay, useSignedIn } from '../../app/signed-in.ts'
 import { useUnsaid } from '../../parts/beside-fields.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ProblemAlert } from '../../parts/failure.tsx'
+import { useFocusKept } from '../../parts/focus-kept.ts'
 import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { useSaving } from '../../parts/saved-form.tsx'
@@ -158,6 +159,7 @@ function Editor({ stored, warnings, tab, onTab, onSaved, onRotated }: EditorProp
   })
   const panels = useRef<HTMLDivElement>(null)
   const unsaid = useUnsaid(panels, saving.error)
+  useFocusKept(saving.isPending)
   // The same failure in each render: a new one would take the focus again.
   const spoken = useMemo(() => inWords(unsaid), [unsaid])
   const toFault = (error: unknown) => {

@@ -146,6 +146,20 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
       // Whatever has ended it: nothing goes on.
       onSubmit={() => run().finally(() => tellAway(false))}
       onClose={onClose}
+      progress={
+        <>
+          {progress !== undefined && (
+            <Stack gap={4} aria-live="polite">
+              <Text size="sm">{texts.objects.copying(...progress)}</Text>
+              <ProgressBar
+                value={(progress[0] / Math.max(1, progress[1])) * 100}
+                aria-label={texts.objects.copying(...progress)}
+              />
+            </Stack>
+          )}
+          <div aria-live="polite">{isCut && <Text size="sm">{texts.objects.copyCut}</Text>}</div>
+        </>
+      }
     >
       <Suggestions
         label={texts.objects.toBucket}
@@ -168,16 +182,6 @@ export function CopyEntries({ bucket, entries, onClose, onMoved }: CopyEntriesPr
         />
       )}
       <Checkbox label={texts.objects.overwrite} {...form.getInputProps('overwrite', { type: 'checkbox' })} />
-      {progress !== undefined && (
-        <Stack gap={4} aria-live="polite">
-          <Text size="sm">{texts.objects.copying(...progress)}</Text>
-          <ProgressBar
-            value={(progress[0] / Math.max(1, progress[1])) * 100}
-            aria-label={texts.objects.copying(...progress)}
-          />
-        </Stack>
-      )}
-      <div aria-live="polite">{isCut && <Text size="sm">{texts.objects.copyCut}</Text>}</div>
       {question}
     </FormDialog>
   )

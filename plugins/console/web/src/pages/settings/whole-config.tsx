@@ -14,6 +14,7 @@ import { FormModal } from '../../parts/form-modal.tsx'
 import { type Finding, JsonEditor } from '../../parts/json-editor.tsx'
 import { placeOf, placeOfSyntaxError } from '../../parts/json-places.ts'
 import { Reasons } from '../../parts/question.tsx'
+import { SentFields } from '../../parts/sent-fields.tsx'
 import { StoredDocument } from '../../parts/stored-document.tsx'
 import { Unsaved } from '../../parts/unsaved.tsx'
 import { texts } from '../../texts/index.ts'
@@ -99,7 +100,9 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
       <Conflict error={saving.error} onLoad={onReload} />
       {wanted === undefined ? (
         <>
-          <JsonEditor label={words.wholeLabel} value={text} onChange={setText} findings={findings} leadsToFindings />
+          <SentFields isSending={looking.isPending}>
+            <JsonEditor label={words.wholeLabel} value={text} onChange={setText} findings={findings} leadsToFindings />
+          </SentFields>
           <Stack gap="xs" role="alert">
             <Findings findings={findings} />
           </Stack>
@@ -115,7 +118,7 @@ function Form({ stored: { document: stored, etag }, onReload, onClose }: FormPro
           </Button>
         ) : (
           <>
-            <Button variant="default" onClick={() => setWanted(undefined)}>
+            <Button variant="default" disabled={saving.isPending} onClick={() => setWanted(undefined)}>
               {words.backToText}
             </Button>
             <Button
