@@ -314,7 +314,8 @@ if (withoutBrowser !== false) {
   t.test(
     'nothing is typed into what is on its way, and the keyboard is where it was when it has been refused',
     async t => {
-      const { page, flaws } = await open(t, '/users')
+      const { page, flaws } = await open(t, '/groups')
+      await page.getByRole('link', { name: 'Users', exact: true }).click()
       await page.getByRole('button', { name: 'Create user' }).click()
       const dialog = page.getByRole('dialog')
       const key = field(dialog, 'name')
@@ -334,6 +335,37 @@ if (withoutBrowser !== false) {
       await dialog.getByText('is taken').waitFor()
       await page.keyboard.type('-other')
       t.equal(await key.inputValue(), 'anna-other')
+
+      // Closed while it is on its way it goes on, and says so; what it makes is shown in its turn.
+      const held = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let sent = 0
+      await page.route(/\/api\/v1\/users$/, async route => {
+        if (route.request().method() === 'POST') await held[sent++]!.promise
+        await route.continue()
+      })
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await eventually('the first is sent', async () => sent === 1)
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByText('“Create user” goes on').waitFor()
+      await page.getByRole('button', { name: 'Create user' }).click()
+      await key.fill('bert')
+      await key.press('Enter')
+      await eventually('the second is sent', async () => sent === 2)
+      held[1]!.resolve()
+      const shown = dialog.getByLabel('Access key', { exact: true })
+      await eventually('its secret', async () => (await shown.inputValue()) === 'bert')
+      await page.goBack()
+      await page.getByText('Leave without keeping it?').waitFor()
+      await page.getByRole('button', { name: 'Stay here' }).click()
+      held[0]!.resolve()
+      await page.getByText('“Create user” is done').waitFor()
+      t.equal(await shown.inputValue(), 'bert', 'a secret takes the place of none')
+      const isKept = dialog.getByRole('button', { name: 'I have kept it' })
+      await isKept.click()
+      await eventually('the first secret', async () => (await shown.inputValue()) === 'anna-other')
+      await isKept.click()
+      await dialog.waitFor({ state: 'detached' })
       t.same(flaws, [])
     },
   )

@@ -870,9 +870,22 @@ if (withoutBrowser !== false) {
     await admin.call('PUT', '/distributions/archived', { ...archived, enabled: false })
     await page.getByRole('button', { name: 'What would change' }).click()
     await page.getByText('distribution/archived (enabled)').waitFor()
+    // Under way it takes nothing else, and goes on without its page.
+    const released = Promise.withResolvers<void>()
+    await page.route(/\/cluster\/import\?(?!.*dryRun=true)/, async route => {
+      await released.promise
+      await route.continue()
+    })
     await agree()
-    await page.getByText('Imported:').waitFor()
+    await page.locator('[inert] input[type=file]').waitFor({ state: 'attached' })
+    await page.getByRole('link', { name: 'Locks' }).click()
+    await page.getByRole('heading', { name: 'Locks' }).waitFor()
+    released.resolve()
+    await page.getByText('“Import” is done').waitFor()
     t.match(await admin.call('GET', '/distributions/archived'), { enabled: true })
+    await page.goBack()
+    await page.locator('input[type=file]').setInputFiles(file)
+    await page.unrouteAll()
     // Nor does what goes, where it had let somebody in itself.
     await admin.call('POST', '/distributions', { ...archived, id: 'further', aliases: ['further.example.test'] })
     await admin.call('POST', '/keygroups', { id: 'further' })

@@ -10,6 +10,7 @@ import { Problem } from '../api/problem.ts'
 import { readOtherSession, type SignedIn, sessionEnd, sessionQuery, whenOwnerChanges } from '../api/session.ts'
 import { ignoreSecondClicks } from '../parts/double-clicks.ts'
 import { holdPressedButtons } from '../parts/held-buttons.ts'
+import { secretsInTurn } from '../parts/secrets-in-turn.ts'
 import { styleNonce } from '../parts/style-nonce.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
@@ -58,6 +59,7 @@ whenSessionEnds(() => {
 whenOwnerChanges(() => {
   void uploadQueue.discard({ isAbandoned: false })
   replacing.discard()
+  secretsInTurn.discard()
   notifications.clean()
 })
 
@@ -65,6 +67,7 @@ whenOwnerChanges(() => {
 function forgetUser(next: SignedIn | null): void {
   queryClient.clear()
   replacing.discard()
+  secretsInTurn.discard()
   queryClient.setQueryData(sessionQuery.queryKey, next)
 }
 
@@ -97,6 +100,7 @@ async function adoptOrLeave(): Promise<boolean> {
   }
   uploadQueue.stopAll()
   replacing.discard()
+  secretsInTurn.discard()
   otherUser.set(other.user)
   queryClient.clear()
   return false

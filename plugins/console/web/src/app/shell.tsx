@@ -21,6 +21,7 @@ import { sessionQuery, signOut } from '../api/session.ts'
 import { useHarmlessDrops } from '../parts/drops.ts'
 import { notifyFailure } from '../parts/failure.tsx'
 import { Name } from '../parts/name.tsx'
+import { secretsInTurn } from '../parts/secrets-in-turn.ts'
 import { hasUnsaved } from '../parts/unsaved-forms.ts'
 import { uploadQueue } from '../parts/uploads/queue.ts'
 import { replacing } from '../parts/uploads/replacing.ts'
@@ -118,6 +119,7 @@ export function Shell() {
         <div className="toast-room" />
         <Uploads />
         <Replacements />
+        <Secrets />
       </AppShell.Main>
     </AppShell>
   )
@@ -145,6 +147,11 @@ function Replacements() {
       <ReplaceQuestion {...question} />
     </Suspense>
   )
+}
+
+function Secrets() {
+  const first = useSyncExternalStore(secretsInTurn.subscribe, secretsInTurn.snapshot)
+  return first && <Suspense key={first.id}>{first.draw(first.onKept)}</Suspense>
 }
 
 /** On a low screen the link of the page that is open may be beyond the edge. */
@@ -211,6 +218,7 @@ function useSignOut() {
   const [lost, setLost] = useState<readonly Loss[]>([])
   const leave = async () => {
     replacing.discard()
+    secretsInTurn.discard()
     await uploadQueue.discard({ isAbandoned: true })
     try {
       await signOut()

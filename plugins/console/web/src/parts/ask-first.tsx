@@ -1,5 +1,5 @@
 /** A question that a change waits for: what it would do, and whether to go on. */
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
 
 export interface AskedFirst {
@@ -9,21 +9,29 @@ export interface AskedFirst {
   readonly text: ReactNode
 }
 
-/** `ask` resolves with whether to go on. The question has to be drawn. */
+interface Asked extends AskedFirst {
+  readonly id: number
+  readonly answer: (isWanted: boolean) => void
+}
+
+/** `ask` resolves with whether to go on. The question has to be drawn; several have their turns. */
 export function useAskFirst() {
-  const [asked, setAsked] = useState<AskedFirst & { readonly answer: (isWanted: boolean) => void }>()
-  const ask = (question: AskedFirst): Promise<boolean> => new Promise(answer => setAsked({ ...question, answer }))
+  const [waiting, setWaiting] = useState<readonly Asked[]>([])
+  const [asked] = waiting
+  const count = useRef(0)
+  const ask = (question: AskedFirst): Promise<boolean> =>
+    new Promise(answer => setWaiting(all => [...all, { ...question, answer, id: count.current++ }]))
   const question = asked !== undefined && (
     <ConfirmDeletion
       // The next question is another dialog.
-      key={asked.title}
+      key={asked.id}
       title={asked.title}
       action={asked.action}
       onConfirm={async () => asked.answer(true)}
       onClose={() => {
         // Whoever has confirmed has answered already.
         asked.answer(false)
-        setAsked(present => (present === asked ? undefined : present))
+        setWaiting(all => all.filter(one => one !== asked))
       }}
     >
       {asked.text}

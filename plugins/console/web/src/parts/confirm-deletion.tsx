@@ -1,10 +1,12 @@
 /** Asks before something is deleted, and stays open with the server's words where that fails. */
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { notifyFailure, ProblemAlert } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
+import { useIsGone } from './gone.ts'
+import { Unsaved } from './unsaved.tsx'
 
 export interface ConfirmDeletionProps {
   readonly title: string
@@ -28,13 +30,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
   const [text, setText] = useState('')
   useFocusBack()
   // It may be closed while it is done, which stops nothing.
-  const isClosed = useRef(false)
-  useEffect(() => {
-    isClosed.current = false
-    return () => {
-      isClosed.current = true
-    }
-  }, [])
+  const isClosed = useIsGone()
   const deletion = useMutation({
     async mutationFn() {
       const outcome = await onConfirm()
@@ -61,6 +57,7 @@ export function ConfirmDeletion(props: ConfirmDeletionProps) {
         <Stack>
           {deletion.error !== null && <ProblemAlert error={deletion.error} />}
           {children}
+          <Unsaved isDirty={deletion.isPending} isQuiet isSent={() => true} />
           {typed !== undefined && (
             <TextInput
               label={texts.common.typeToConfirm(typed)}

@@ -1,13 +1,14 @@
 /** A dialog with a form, which stays open with the server's words where it fails. */
 import { Button, Group, Stack } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { formErrorsOf } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { useBesideFields } from './beside-fields.ts'
 import { Conflict } from './conflict.tsx'
 import { notifyFailure } from './failure.tsx'
 import { FormModal } from './form-modal.tsx'
+import { notifyDone, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
 import { Unsaved } from './unsaved.tsx'
 
@@ -16,8 +17,11 @@ export interface FormDialogProps {
   /** What the button says; absent where there is nothing to send any more. */
   readonly submit?: string
   readonly size?: 'md' | 'lg' | 'xl'
-  /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`, or with `declined` where somebody has thought better of it. */
-  readonly onSubmit: () => Promise<'stay' | 'declined' | undefined | void>
+  /**
+   * Resolves when it is done: then the dialog closes, unless it resolves with `stay`, or with `declined` where somebody has thought better of
+   * it. Closing the dialog does not call it off.
+   */
+  readonly onSubmit: (isOpen: () => boolean) => Promise<'stay' | 'declined' | undefined | void>
   /** Gets the server's words for its fields, and says whether anything was typed. */
   readonly form?: { setErrors(errors: Record<string, string>): void; isDirty(): boolean }
   /** Whether anything was typed, where there is no such form. */
@@ -46,21 +50,17 @@ export function FormDialog({
   // What is sent may lead on to another page.
   const isSending = useRef(false)
   // It may be closed while something is sent: what stands there by then is another dialog.
-  const isClosed = useRef(false)
-  useEffect(
-    () => () => {
-      isClosed.current = true
-    },
-    [],
-  )
+  const isClosed = useIsGone()
   const sending = useMutation({
     mutationFn: () => {
       isSending.current = true
-      return onSubmit()
+      return onSubmit(() => !isClosed.current)
     },
     onSuccess: outcome => {
       form?.setErrors({})
-      if (outcome !== 'stay' && outcome !== 'declined' && !isClosed.current) onClose()
+      if (outcome === 'stay' || outcome === 'declined') return
+      if (isClosed.current) notifyDone(title)
+      else onClose()
     },
     onError(error) {
       if (isClosed.current) notifyFailure(error, title)
@@ -76,7 +76,7 @@ export function FormDialog({
   }
   const { element, unsaid } = useBesideFields(sending.error, form?.setErrors)
   return (
-    <FormModal title={title} size={size} onClose={onClose}>
+    <FormModal title={title} size={size} isSent={sending.isPending} onClose={onClose}>
       {close => (
         <form
           {...element}
@@ -94,11 +94,11 @@ export function FormDialog({
             <Unsaved
               isDirty={isDirty && submit !== undefined && (!sending.isSuccess || sending.data === 'declined')}
               isQuiet
-              isLeaving={() => isSending.current}
+              isSent={() => isSending.current}
             />
             <Group justify="flex-end" className="dialog-buttons">
               <Button variant="default" onClick={close}>
-                {submit === undefined ? texts.common.close : texts.common.cancel}
+                {submit === undefined || sending.isPending ? texts.common.close : texts.common.cancel}
               </Button>
               {submit !== undefined && (
                 <Button type="submit" loading={sending.isPending}>

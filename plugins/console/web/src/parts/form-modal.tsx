@@ -4,21 +4,30 @@ import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { texts } from '../texts/index.ts'
 import { useFocusBack } from './focus-back.ts'
+import { notifyGoesOn } from './gone.ts'
 import { LeaveQuestion, UnsavedInDialog } from './unsaved.tsx'
 
 export interface FormModalProps {
   readonly title: string
   readonly size?: 'md' | 'lg' | 'xl'
+  /** What was typed is on its way, which closing does not call off. */
+  readonly isSent?: boolean
   readonly onClose: () => void
   /** Gets what Cancel has to call. An `Unsaved` in it says whether there is anything to lose. */
   readonly children: (close: () => void) => ReactNode
 }
 
-export function FormModal({ title, size = 'md', onClose, children }: FormModalProps) {
+export function FormModal({ title, size = 'md', isSent = false, onClose, children }: FormModalProps) {
   const [unsaved] = useState(() => new Set<object>())
   const [isAsking, { open: ask, close: stay }] = useDisclosure()
   const content = useRef<HTMLDivElement>(null)
-  const close = () => (unsaved.size > 0 ? ask() : onClose())
+  const close = () => {
+    if (isSent) {
+      notifyGoesOn(title)
+      onClose()
+    } else if (unsaved.size > 0) ask()
+    else onClose()
+  }
   const onEscape = useEffectEvent((event: KeyboardEvent) => {
     // From the page behind it the next stop of the key would be there.
     if (event.key === 'Tab' && document.activeElement === document.body && isForDialog(null, content.current)) {
@@ -55,7 +64,7 @@ export function FormModal({ title, size = 'md', onClose, children }: FormModalPr
       <UnsavedInDialog value={unsaved}>
         <div ref={content}>{children(close)}</div>
       </UnsavedInDialog>
-      {isAsking && (
+      {isAsking && !isSent && (
         <LeaveQuestion
           title={texts.common.closeTitle}
           text={texts.common.closeText}

@@ -6,8 +6,10 @@ import { type FieldProblem, Problem } from '../api/problem.ts'
 import { texts } from '../texts/index.ts'
 import { choicesOf } from './choices.ts'
 import { ConfirmDeletion } from './confirm-deletion.tsx'
-import { ProblemAlert } from './failure.tsx'
+import { notifyFailure, ProblemAlert } from './failure.tsx'
+import { notifyDone, useIsGone } from './gone.ts'
 import { SentFields } from './sent-fields.tsx'
+import { Unsaved } from './unsaved.tsx'
 
 const words = texts.tools
 
@@ -41,6 +43,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
   const [mode, setMode] = useState<keyof typeof words.modes>('merge')
   /** What somebody is asked about. */
   const [asked, setAsked] = useState<Result>()
+  const isGone = useIsGone()
   const sending = useMutation({
     /** `agreed`: what was looked at and is to be done; absent: to look. */
     async mutationFn(agreed?: Result) {
@@ -53,6 +56,13 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
       const result = await send({ ...request, dryRun: false })
       await queryClient.invalidateQueries()
       return { result, isOther: false }
+    },
+    onSuccess({ result, isOther }) {
+      if (isOther && isGone.current) notifyFailure(new Error(words.isOther), words.importTitle)
+      else if (!result.dryRun && isGone.current) notifyDone(words.importTitle)
+    },
+    onError(error, agreed) {
+      if (agreed !== undefined && isGone.current) notifyFailure(error, words.importTitle)
     },
   })
   const { result, isOther = false } = sending.data ?? {}
@@ -96,6 +106,7 @@ export function ImportForm<Kind extends string, Result extends { readonly dryRun
           />
         </SimpleGrid>
       </SentFields>
+      <Unsaved isDirty={sending.isPending && sending.variables !== undefined} isQuiet isSent={() => true} />
       <Group gap="xs">
         <Button
           variant="default"

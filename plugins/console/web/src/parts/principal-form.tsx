@@ -30,8 +30,8 @@ export interface PrincipalFormProps {
   readonly related: NamesInputProps['of']
   /** The rights without which nobody may be enabled and disabled. */
   readonly switchRights: { readonly enabled: string; readonly disabled: string }
-  /** Resolves when it is stored, with `stay` where something else takes the dialog's place. */
-  readonly onSave: (given: Principal) => Promise<'stay' | undefined | void>
+  /** Resolves when it is stored. */
+  readonly onSave: (given: Principal) => Promise<void>
   readonly onClose: () => void
 }
 

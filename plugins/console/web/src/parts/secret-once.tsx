@@ -9,15 +9,26 @@ import { Copyable } from './copyable.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { environmentOf } from './s3-environment.ts'
 import { saveAs } from './save-as.ts'
+import { useShowSecret } from './secrets-in-turn.ts'
 import { Unsaved } from './unsaved.tsx'
 
-export interface SecretOnceProps {
+interface MadeKey {
   readonly accessKey: string
   readonly secretKey: string
+}
+
+/** Shows it until somebody says that it is kept, on whatever page that is. */
+export function useShowKey(): (made: MadeKey) => void {
+  const show = useShowSecret()
+  return ({ accessKey, secretKey }) =>
+    show(onKept => <SecretOnce accessKey={accessKey} secretKey={secretKey} onClose={onKept} />)
+}
+
+interface SecretOnceProps extends MadeKey {
   readonly onClose: () => void
 }
 
-export function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
+function SecretOnce({ accessKey, secretKey, onClose }: SecretOnceProps) {
   const { s3 } = useSignedIn()
   const file = `[default]\naws_access_key_id = ${accessKey}\naws_secret_access_key = ${secretKey}\n`
   const download = (

@@ -15,22 +15,23 @@ export interface UnsavedProps {
   readonly isDirty: boolean
   /** Set where the buttons beside it say enough. */
   readonly isQuiet?: boolean
-  /** True while the form itself leads on to another page. */
-  readonly isLeaving?: () => boolean
+  /** True while it is on its way: it may lead on to another page, and is told wherever somebody is then. */
+  readonly isSent?: () => boolean
   /** Asked where something else than what was typed would be lost. */
   readonly words?: { readonly title: string; readonly text: string }
 }
 
 /** Beside the form; does nothing as long as nothing is changed. */
-export function Unsaved({ isDirty, isQuiet = false, isLeaving = () => false, words }: UnsavedProps) {
+export function Unsaved({ isDirty, isQuiet = false, isSent = () => false, words }: UnsavedProps) {
   const inDialog = useContext(UnsavedInDialog)
   const staysInTabs = useContext(StaysInTabs)
-  const isLost = () => isDirty && !isLeaving()
+  const isLost = () => isDirty && !isSent()
   const blocker = useBlocker({
     // Whose session has ended has to sign in, whatever is not saved.
     shouldBlockFn: ({ current, next }) =>
       isLost() && !next.pathname.endsWith('/sign-in') && !(staysInTabs && next.pathname === current.pathname),
-    enableBeforeUnload: isLost,
+    // Nobody is told there.
+    enableBeforeUnload: () => isDirty,
     withResolver: true,
   })
   useEffect(() => {

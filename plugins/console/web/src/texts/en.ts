@@ -78,6 +78,8 @@ export const en = {
     dropped:
       'Somebody else has changed it since you opened it. What you typed is still here: copy what you need, then load what is stored now.',
     unsaved: 'Not saved yet.',
+    goesOn: (title: string) => `“${title}” goes on: closing it does not call it off. A message says how it ends.`,
+    isDone: (title: string) => `“${title}” is done.`,
     leaveTitle: 'Leave without saving?',
     leaveText: 'What you have changed here is not saved, and is lost when you leave.',
     stay: 'Stay here',

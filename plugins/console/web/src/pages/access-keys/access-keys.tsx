@@ -13,7 +13,7 @@ import type { Column } from '../../parts/item-table.tsx'
 import { lastUseOf } from '../../parts/last-use.ts'
 import { ListPage } from '../../parts/list-page.tsx'
 import { State, Titled } from '../../parts/names.tsx'
-import { SecretOnce } from '../../parts/secret-once.tsx'
+import { useShowKey } from '../../parts/secret-once.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { UserInput } from './user-input.tsx'
@@ -25,7 +25,6 @@ export type AccessKey = Answer<'listAccessKeys'>['items'][number]
 type Open =
   | { readonly dialog: 'create' }
   | { readonly dialog: 'edit' | 'rotate' | 'disable' | 'delete'; readonly key: AccessKey }
-  | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
 
 /** The keys of the caller, or of the user in the address. */
 export function AccessKeys() {
@@ -36,8 +35,9 @@ export function AccessKeys() {
     await Promise.all(['access-keys', 'users'].map(key => queryClient.invalidateQueries({ queryKey: [key] })))
   }
   const close = () => setOpen(undefined)
-  const showSecret = (made: { accessKey: string; secretKey: string }) => {
-    setOpen({ dialog: 'secret', accessKey: made.accessKey, secretKey: made.secretKey })
+  const showKey = useShowKey()
+  const showMade = (made: { accessKey: string; secretKey: string }) => {
+    showKey(made)
     void refresh()
   }
   const set = ({ accessKey }: AccessKey, status: AccessKey['status']) =>
@@ -79,11 +79,11 @@ export function AccessKeys() {
         none={isOwn ? texts.accessKeys.none : texts.accessKeys.noneOf(user)}
       />
       <Suspense>
-        {open?.dialog === 'create' && <EditAccessKey user={user} onClose={close} onMade={showSecret} />}
+        {open?.dialog === 'create' && <EditAccessKey user={user} onClose={close} onMade={showMade} />}
         {open?.dialog === 'edit' && <EditAccessKey accessKey={open.key} onClose={close} onChanged={refresh} />}
       </Suspense>
       {open?.dialog === 'rotate' && (
-        <RotateAccessKey accessKey={open.key.accessKey} onClose={close} onMade={showSecret} />
+        <RotateAccessKey accessKey={open.key.accessKey} onClose={close} onMade={showMade} />
       )}
       {open?.dialog === 'disable' && (
         <ConfirmDeletion
@@ -105,9 +105,6 @@ export function AccessKeys() {
         >
           <Text size="sm">{texts.accessKeys.deleteText}</Text>
         </ConfirmDeletion>
-      )}
-      {open?.dialog === 'secret' && (
-        <SecretOnce accessKey={open.accessKey} secretKey={open.secretKey} onClose={close} />
       )}
     </>
   )
@@ -199,10 +196,7 @@ interface RotateProps {
 }
 
 function RotateAccessKey({ accessKey, onClose, onMade }: RotateProps) {
-  const rotate = async () => {
-    onMade(await call('rotateAccessKey', { params: { accessKey }, body: {} }))
-    return 'stay' as const
-  }
+  const rotate = async () => onMade(await call('rotateAccessKey', { params: { accessKey }, body: {} }))
   return (
     <ConfirmDeletion
       title={texts.accessKeys.rotateTitle(accessKey)}

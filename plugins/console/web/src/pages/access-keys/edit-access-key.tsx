@@ -58,7 +58,7 @@ export function EditAccessKey(props: EditAccessKeyProps) {
     if (props.accessKey === undefined) {
       const { user, onMade } = props
       onMade(await call('createAccessKey', { body: { ...body, ...(user !== '' && { user }) } }))
-      return 'stay' as const
+      return
     }
     const isPolicyChanged = form.isDirty('isLimited') || (isLimited && form.isDirty('policy'))
     const { policy: given, expiresAt: until } = body

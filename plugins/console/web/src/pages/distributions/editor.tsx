@@ -16,6 +16,7 @@ import { Name } from '../../parts/name.tsx'
 import { useRights } from '../../parts/rights.ts'
 import { useSaving } from '../../parts/saved-form.tsx'
 import { Secret, ShownOnce } from '../../parts/secret-once.tsx'
+import { useShowSecret } from '../../parts/secrets-in-turn.ts'
 import { TabRow } from '../../parts/tab-row.tsx'
 import { StaysInTabs, Unsaved } from '../../parts/unsaved.tsx'
 import { Warnings } from '../../parts/warnings.tsx'
@@ -59,7 +60,7 @@ function StoredDistribution({ id }: { id: string }) {
     refetchOnMount: 'always',
   })
   const [warnings, setWarnings] = useState<readonly string[]>([])
-  const [secret, setSecret] = useState<OriginSecret>()
+  const showSecret = useShowSecret()
   const { tab = 'general' } = useSearch({ from: '/inside/distributions/$id' })
   const navigate = useNavigate()
   const choose = (chosen: DistributionTab) =>
@@ -99,15 +100,14 @@ function StoredDistribution({ id }: { id: string }) {
           await stored.refetch()
         }}
         onRotated={made => {
-          setSecret(made)
+          showSecret(onKept => (
+            <ShownOnce title={words.newSecret} text={words.newSecretText(made.name)} onClose={onKept}>
+              <Secret label={made.name} value={made.value} />
+            </ShownOnce>
+          ))
           void stored.refetch()
         }}
       />
-      {secret !== undefined && (
-        <ShownOnce title={words.newSecret} text={words.newSecretText(secret.name)} onClose={() => setSecret(undefined)}>
-          <Secret label={secret.name} value={secret.value} />
-        </ShownOnce>
-      )}
     </>
   )
 }

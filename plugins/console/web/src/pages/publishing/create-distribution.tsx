@@ -69,7 +69,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     )
     return made
   }
-  const create = async (): Promise<'declined' | void> => {
+  const create = async (isOpen: () => boolean): Promise<'declined' | void> => {
     const { origin, aliases, access, tls, id } = form.getValues()
     const prefix = origin.pathPrefix.replace(/^\/+|\/+$/g, '')
     const bodyOf = (behavior: object) => ({
@@ -92,7 +92,7 @@ export function CreateDistribution({ bucket = '', onClose }: { bucket?: string; 
     const made = await call('createDistribution', { body })
     notifications.show({ color: 'teal', message: [words.published(made.id), ...(made.warnings ?? [])].join(' ') })
     await queryClient.invalidateQueries({ queryKey: ['distributions'] })
-    await navigate({ to: '/distributions/$id', params: { id: made.id } })
+    if (isOpen()) await navigate({ to: '/distributions/$id', params: { id: made.id } })
     return undefined
   }
   return (

@@ -16,6 +16,7 @@ import { Name } from '../../parts/name.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
 import { saveAs } from '../../parts/save-as.ts'
 import { ShownOnce } from '../../parts/secret-once.tsx'
+import { useShowSecret } from '../../parts/secrets-in-turn.ts'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { EditKeyGroup } from './edit-key-group.tsx'
@@ -29,7 +30,6 @@ type Open =
   | { readonly dialog: 'create' }
   | { readonly dialog: 'add-key' | 'edit' | 'delete'; readonly group: KeyGroup }
   | { readonly dialog: 'remove-key'; readonly group: KeyGroup; readonly key: Key }
-  | { readonly dialog: 'private-key'; readonly name: string; readonly pem: string }
 
 export function KeyGroups() {
   const [open, setOpen] = useState<Open>()
@@ -53,15 +53,7 @@ export function KeyGroups() {
       />
       {open?.dialog === 'create' && <CreateGroup onClose={close} onDone={refresh} />}
       {open?.dialog === 'edit' && <EditKeyGroup id={open.group.id} onClose={close} />}
-      {open?.dialog === 'add-key' && (
-        <AddKey
-          group={open.group}
-          onClose={close}
-          onDone={refresh}
-          onPrivateKey={(name, pem) => setOpen({ dialog: 'private-key', name, pem })}
-        />
-      )}
-      {open?.dialog === 'private-key' && <PrivateKey name={open.name} pem={open.pem} onClose={close} />}
+      {open?.dialog === 'add-key' && <AddKey group={open.group} onClose={close} onDone={refresh} />}
       {open?.dialog === 'remove-key' && (
         <ConfirmDeletion
           title={words.removeTitle(open.key.name || open.key.id)}
@@ -172,10 +164,10 @@ function CreateGroup({ onClose, onDone }: DialogProps) {
 
 interface AddKeyProps extends DialogProps {
   readonly group: KeyGroup
-  readonly onPrivateKey: (name: string, pem: string) => void
 }
 
-function AddKey({ group, onClose, onDone, onPrivateKey }: AddKeyProps) {
+function AddKey({ group, onClose, onDone }: AddKeyProps) {
+  const showSecret = useShowSecret()
   const form = useForm({
     initialValues: {
       origin: 'generate' as keyof typeof words.origins,
@@ -195,9 +187,9 @@ function AddKey({ group, onClose, onDone, onPrivateKey }: AddKeyProps) {
     const key = await call('addKeyGroupKey', { params: { id: group.id }, body })
     await onDone()
     // The server has kept it, where it says that it signs.
-    if (origin !== 'once' || key.privateKey === undefined) return undefined
-    onPrivateKey(key.name || key.id, key.privateKey)
-    return 'stay' as const
+    const { privateKey } = key
+    if (origin !== 'once' || privateKey === undefined) return
+    showSecret(onKept => <PrivateKey name={key.name || key.id} pem={privateKey} onClose={onKept} />)
   }
   return (
     <FormDialog title={words.addKeyTo(group.id)} submit={words.addKey} form={form} onSubmit={add} onClose={onClose}>

@@ -4,6 +4,7 @@ import { call } from '../../api/client.ts'
 import { changePolicies } from '../../parts/change-policies.ts'
 import { changedFields, type Principal, PrincipalForm, useNoteCheck } from '../../parts/principal-form.tsx'
 import { requireKnown } from '../../parts/require-known.ts'
+import { useShowKey } from '../../parts/secret-once.tsx'
 import { texts } from '../../texts/index.ts'
 import type { User } from './users.tsx'
 
@@ -11,20 +12,18 @@ export interface EditUserProps {
   /** Absent for a new one. */
   readonly user?: User
   readonly onClose: () => void
-  readonly onSecret: (accessKey: string, secretKey: string) => void
 }
 
-export function EditUser({ user, onClose, onSecret }: EditUserProps) {
+export function EditUser({ user, onClose }: EditUserProps) {
   const queryClient = useQueryClient()
+  const showKey = useShowKey()
   const before = user && { ...user, name: user.accessKey, related: user.groups }
   const requireNote = useNoteCheck()
   const create = async ({ name, description, policyNames, related }: Principal) => {
     const body = { accessKey: name, description, policyNames: [...policyNames], groups: [...related] }
     const { accessKey, secretKey } = await call('createUser', { body })
     await queryClient.invalidateQueries({ queryKey: ['users'] })
-    if (secretKey === undefined) return undefined
-    onSecret(accessKey, secretKey)
-    return 'stay' as const
+    if (secretKey !== undefined) showKey({ accessKey, secretKey })
   }
   const change = async (existing: Principal, given: Principal) => {
     const params = { user: existing.name }

@@ -12,7 +12,7 @@ import { formatDate } from '../../parts/format.ts'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Names, State, Titled } from '../../parts/names.tsx'
-import { SecretOnce } from '../../parts/secret-once.tsx'
+import { useShowKey } from '../../parts/secret-once.tsx'
 import { SimulatorDrawer } from '../../parts/simulator.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
@@ -23,12 +23,10 @@ export type User = Answer<'listUsers'>['items'][number]
 type Open =
   | { readonly dialog: 'create' }
   | { readonly dialog: 'edit' | 'delete' | 'new-secret' | 'simulate'; readonly user: User }
-  | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
 
 export function Users() {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
-  const showSecret = (accessKey: string, secretKey: string) => setOpen({ dialog: 'secret', accessKey, secretKey })
   return (
     <>
       <ListPage
@@ -47,14 +45,11 @@ export function Users() {
         idOf={({ accessKey }) => accessKey}
         none={texts.users.none}
       />
-      {open?.dialog === 'create' && <EditUser onClose={close} onSecret={showSecret} />}
-      {open?.dialog === 'edit' && <EditUser user={open.user} onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'create' && <EditUser onClose={close} />}
+      {open?.dialog === 'edit' && <EditUser user={open.user} onClose={close} />}
       {open?.dialog === 'delete' && <DeleteUser user={open.user} onClose={close} />}
-      {open?.dialog === 'new-secret' && <NewSecret user={open.user} onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'new-secret' && <NewSecret user={open.user} onClose={close} />}
       {open?.dialog === 'simulate' && <SimulatorDrawer user={open.user.accessKey} onClose={close} />}
-      {open?.dialog === 'secret' && (
-        <SecretOnce accessKey={open.accessKey} secretKey={open.secretKey} onClose={close} />
-      )}
     </>
   )
 }
@@ -151,15 +146,13 @@ function DeleteUser({ user, onClose }: { user: User; onClose: () => void }) {
 interface NewSecretProps {
   readonly user: User
   readonly onClose: () => void
-  readonly onSecret: (accessKey: string, secretKey: string) => void
 }
 
-function NewSecret({ user, onClose, onSecret }: NewSecretProps) {
+function NewSecret({ user, onClose }: NewSecretProps) {
+  const showKey = useShowKey()
   const change = async () => {
     const { secretKey } = await call('setUserSecretKey', { params: { user: user.accessKey }, body: {} })
-    if (secretKey === undefined) return undefined
-    onSecret(user.accessKey, secretKey)
-    return 'stay' as const
+    if (secretKey !== undefined) showKey({ accessKey: user.accessKey, secretKey })
   }
   return (
     <ConfirmDeletion
