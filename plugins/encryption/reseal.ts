@@ -118,7 +118,8 @@ export function createReseal({ objects, kms, dataKeys, locks }: ResealOptions): 
         for (const name of names) await resealBucket(name, total, lease)
         await lease.check()
         if (bucket === undefined && total.failed === 0) await kms.onResealed()
-        return { buckets: names.length, ...total }
+        const { formerKeys } = await kms.status()
+        return { buckets: names.length, ...total, formerKeys }
       })
     },
 
@@ -138,7 +139,7 @@ export function createReseal({ objects, kms, dataKeys, locks }: ResealOptions): 
   }
 }
 
-type Counts = { -readonly [K in keyof Omit<ResealResult, 'buckets'>]: ResealResult[K] }
+type Counts = { -readonly [K in keyof Omit<ResealResult, 'buckets' | 'formerKeys'>]: ResealResult[K] }
 
 function newCounts(): Counts {
   return { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }

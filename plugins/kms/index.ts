@@ -83,6 +83,7 @@ export default definePlugin({
         await inUse.onResealed()
       },
       problem,
+      formerKeys: masterKeys.formerKeys,
       isMasterKeyName: masterKeys.hasName,
     })
     contribute('kms.backend', 'builtin', {

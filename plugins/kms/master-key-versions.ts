@@ -25,6 +25,8 @@ export interface MasterKeyVersionsOptions {
 }
 
 export interface MasterKeyVersions {
+  /** How many master keys are configured that are not the current one. */
+  readonly formerKeys: number
   /**
    * Records the configured master keys, and creates a key id for the name of each former one, because objects and buckets refer to it. In
    * the main thread. Logs a failure and resolves, because unencrypted objects can be served.
@@ -80,6 +82,7 @@ export function createMasterKeyVersions(options: MasterKeyVersionsOptions): Mast
   }
 
   return {
+    formerKeys: new Set(configured.map(({ id }) => id).filter(id => id !== current)).size,
     problem,
     hasName: name => (names === undefined ? readNames().then(read => read.has(name)) : names.has(name)),
     async start() {

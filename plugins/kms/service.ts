@@ -42,6 +42,8 @@ export interface KmsOptions {
   onResealed(): Promise<void>
   /** Which keys are missing, and what to do. */
   problem(): Promise<string | undefined>
+  /** How many former master keys are configured. */
+  readonly formerKeys: number
   /** Whether a current or former master key has this name. */
   isMasterKeyName(id: string): MaybePromise<boolean>
 }
@@ -63,6 +65,7 @@ export function createKms({
   onUnavailable,
   onResealed,
   problem,
+  formerKeys,
   isMasterKeyName,
 }: KmsOptions): Kms {
   let backends: readonly ActiveBackend[] = []
@@ -229,9 +232,9 @@ export function createKms({
   }
 
   const statusNow = (): KmsStatus => {
-    if (primaryBackend === undefined) return notConfigured
+    if (primaryBackend === undefined) return { ...notConfigured, formerKeys }
     const { name, backend } = primaryBackend
-    return { isConfigured: true, backend: name, defaultKeyId: backend.defaultKeyId, ...backend.status() }
+    return { isConfigured: true, backend: name, defaultKeyId: backend.defaultKeyId, ...backend.status(), formerKeys }
   }
 
   const findBackend = (name: string): ActiveBackend => {
@@ -269,7 +272,7 @@ const reasons: Readonly<Record<CatalogError['code'], string>> = {
   kms_open_failed: 'open_failed',
 }
 
-const notConfigured: KmsStatus = {
+const notConfigured: Omit<KmsStatus, 'formerKeys'> = {
   isConfigured: false,
   backend: '',
   defaultKeyId: '',

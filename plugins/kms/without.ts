@@ -24,7 +24,7 @@ export const noKms: KmsService = {
   createKey: async () => refuse(),
   listKeys: refuse,
   async status() {
-    const none = { backend: '', defaultKeyId: '', endpoints: [], online: false, version: '' }
+    const none = { backend: '', defaultKeyId: '', endpoints: [], online: false, version: '', formerKeys: 0 }
     return { ...none, isConfigured: false, error: 'the plugin "kms" is not loaded' }
   },
   onResealed: async () => refuse(),

@@ -402,15 +402,26 @@ if (withoutBrowser !== false) {
     }
     await startWith(newKey, formerKey)
     await signIn(page, '/keys')
+    await page.getByText('The running server has 1 former key.').waitFor()
     const dialog = page.getByRole('dialog')
-    await page.getByRole('button', { name: 'Reseal' }).click()
-    await dialog.getByRole('button', { name: 'Reseal' }).click()
-    await dialog.getByText('Former keys are no longer needed').waitFor()
+    const reseal = async () => {
+      await page.getByRole('button', { name: 'Reseal' }).click()
+      await dialog.getByRole('button', { name: 'Reseal' }).click()
+    }
+    await reseal()
+    const areSpare = dialog.getByText('Former keys that the server was started with are no longer needed.', {
+      exact: true,
+    })
+    await areSpare.waitFor()
     await dialog.getByText('1 wrapped again').waitFor()
     t.same(await accessibilityFlaws(page), [])
     await startWith(newKey)
     await signIn(page, '/keys')
-    await page.getByText('Keys work (builtin).').waitFor()
+    await page.getByText('Keys work (builtin). The running server has no former key.').waitFor()
+    await reseal()
+    // As where a key was changed in an environment file that the server has not read: the former one is in use.
+    await dialog.getByText('The running server knows no former key: everything is wrapped with the key').waitFor()
+    t.equal(await areSpare.count(), 0)
     t.equal((await admin.call('GET', '/kms/status')).error, '')
     t.same(flaws, [])
   })

@@ -302,7 +302,7 @@ async function showAnswer(
   if (typeof answer.secretKey === 'string') output.note('Keep the secret key: it is not shown again.')
   if (isDocument && etag !== undefined && !output.options.isJson) output.note(`ETag, for --if-match: ${etag}`)
   const notes = [
-    ...((await notesOf?.(answer, client)) ?? []),
+    ...((await notesOf?.(answer, client, request)) ?? []),
     ...((waits && (await job?.notesOf?.(answer, client))) || []),
   ]
   for (const note of notes) output.note(note)

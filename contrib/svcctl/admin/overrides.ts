@@ -28,7 +28,11 @@ export interface Override {
   /** Why an answer is a failure all the same, so that the command ends as one: a sentence. */
   failureOf?(answer: Readonly<Record<string, unknown>>): string | undefined
   /** Additional notes about an answer. */
-  notesOf?(answer: Readonly<Record<string, unknown>>, client: AdminClient): Promise<readonly string[]>
+  notesOf?(
+    answer: Readonly<Record<string, unknown>>,
+    client: AdminClient,
+    request: AdminRequest,
+  ): Promise<readonly string[]>
   /** The question before an operation that cannot be undone, without a question mark. */
   readonly question?: string
   /** The command in its help. */
@@ -94,6 +98,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   },
   getKmsStatus: { failureOf: kmsProblem, notesOf: kmsNotes },
   resealKms: {
+    notesOf: resealNotes,
     failureOf: ({ failed, firstError }) =>
       Number(failed) === 0
         ? undefined
@@ -334,6 +339,26 @@ async function kmsNotes(answer: Answer): Promise<readonly string[]> {
     : [
         'Objects cannot be encrypted: set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.',
       ]
+}
+
+/** The environment may name a former key that the running server was not started with: nothing is said about that one. */
+async function resealNotes(
+  { failed, formerKeys }: Answer,
+  _client: AdminClient,
+  { query = [] }: AdminRequest,
+): Promise<readonly string[]> {
+  // Servers of earlier versions do not say how many they have.
+  if (Number(failed) > 0 || formerKeys === undefined) return []
+  if (Number(formerKeys) === 0) {
+    return [
+      'The running server knows no former key: what was looked at is wrapped with the key that the server was started with. A changed ' +
+        'environment file counts only after the service manager has started the server anew, as with `systemctl restart svc`; `svcctl admin ' +
+        'service restart` does not read it.',
+    ]
+  }
+  return query.some(([name]) => name === 'bucket')
+    ? ['Former keys are still needed, until all buckets were looked at: leave out the bucket for that.']
+    : ['Former keys that the server was started with are no longer needed.']
 }
 
 /** A heal job only examines online drives: damage on an offline drive is not counted. */

@@ -27,7 +27,7 @@ export default defineCommand<Options>({
   summary: 'Restarts the server in its place, and waits until it answers again.',
   description:
     'Requests under way are answered, at most for SVC_STOP_TIMEOUT (30 s); new ones are told to come again (503). Then the same program ' +
-    `begins anew in the same process. The command fails where the server does not answer as a new start within ${waitedMsMax / 1000} s. ` +
+    `begins anew in the same process, with the environment that it was started with. The command fails where the server does not answer as a new start within ${waitedMsMax / 1000} s. ` +
     'Needs admin:ServiceRestart, and admin:ServerInfo to wait.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [

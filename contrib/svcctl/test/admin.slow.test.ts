@@ -781,6 +781,10 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   await run(['mb', 'first/locked'])
   t.match(await run(['cp', '--sse', 's3', '-', 'first/locked/a'], { input: 'a' }), { code: 0 })
   t.match(await json(t, 'kms reseal first'), [{ failed: 0 }])
+  t.match(
+    (await admin(t, 'kms reseal first')).stderr,
+    /^The running server knows no former key: .* restart` does not read it\.\n$/,
+  )
   await first.stop()
   // The store goes over to the other key by itself, and the object stays under the former one.
   const between = await start('between', keyed(2, [1]))
@@ -803,7 +807,15 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   await second.stop()
 
   const third = await start('third', keyed(2, [1]))
-  t.match(await json(t, 'kms reseal third'), [{ resealed: 1, failed: 0 }])
+  t.match(await json(t, 'kms reseal third'), [{ resealed: 1, failed: 0, formerKeys: 1 }])
+  t.equal(
+    (await admin(t, 'kms reseal third')).stderr,
+    'Former keys that the server was started with are no longer needed.\n',
+  )
+  t.match(
+    (await admin(t, 'kms reseal third --bucket locked')).stderr,
+    /^Former keys are still needed, until all buckets/,
+  )
   t.match((await admin(t, 'kms status get third')).stderr, 'Keys can be had, and none is missing.\n')
   await third.stop()
 

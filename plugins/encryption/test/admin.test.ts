@@ -76,7 +76,7 @@ t.test('uploaded objects are encrypted by the default, and report it', async t =
 
 t.test('data keys are rewrapped on demand', async t => {
   const reseal = (query = '') => signed({ method: 'POST', path: `/api/v1/kms/reseal${query}` })
-  const nothing = { buckets: 1, versions: 1, uploads: 0, resealed: 0, failed: 0, firstError: '' }
+  const nothing = { buckets: 1, versions: 1, uploads: 0, resealed: 0, failed: 0, firstError: '', formerKeys: 0 }
   t.same((await reseal()).json, nothing)
   t.same((await reseal('?bucket=vault')).json, nothing)
   t.equal((await reseal('?bucket=nowhere')).json.code, 'bucket_not_found')

@@ -492,7 +492,7 @@ t.test('after a rotation all data keys are rewrapped, and the former key may be 
   const { encryption } = server.kernel.services
   t.ok((await read('SSE-S3/4096')).equals(large.subarray(0, 4096)), 'opened by the former key')
   const first = await encryption.reseal('history')
-  t.same(first, { buckets: 1, versions: 2, uploads: 1, resealed: 3, failed: 0, firstError: '' })
+  t.same(first, { buckets: 1, versions: 2, uploads: 1, resealed: 3, failed: 0, firstError: '', formerKeys: 1 })
   t.match(await encryption.reseal('history'), { versions: 2, uploads: 1, resealed: 0, failed: 0 })
   const [all, refused] = await Promise.allSettled([encryption.reseal(undefined), encryption.reseal(undefined)])
   t.match(refused, { status: 'rejected', reason: { code: 'conflict' } })

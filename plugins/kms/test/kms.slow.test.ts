@@ -344,6 +344,7 @@ t.test('operations of the Admin API', async t => {
     online: true,
     error: '',
     version: '',
+    formerKeys: 0,
   })
   const created = await signed({ path: keys, method: 'POST', body: { id: 'photos' } })
   t.match([created.status, created.json], [201, { id: 'photos', default: false, createdAt: /Z$/ }])
@@ -367,9 +368,14 @@ t.test('a former master key that is missing before all data keys are rewrapped i
   t.same(await checks(started), { status: 200, kms: 'ok' })
   await started.stop()
   const { folder } = started
-  const rotated = await startKms(t, { folder, secretKey: b, previousSecretKeys: [a] })
+  const formerKeysOf = async ({ kernel }: Awaited<ReturnType<typeof startKms>>) =>
+    (await kernel.services.kms.status()).formerKeys
+  // The current one among them is no former one.
+  const rotated = await startKms(t, { folder, secretKey: b, previousSecretKeys: [a, b] })
+  t.equal(await formerKeysOf(rotated), 1)
   await rotated.stop()
   const early = await startKms(t, { folder, secretKey: b })
+  t.equal(await formerKeysOf(early), 0, 'those that it needs and does not have do not count')
   t.match(await checks(early), {
     status: 200,
     kms: /former master key "default" \(version [0-9a-f]{16}\), which is missing/,

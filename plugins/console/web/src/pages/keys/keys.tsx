@@ -76,7 +76,7 @@ function Status({ status }: { status: Answer<'getKmsStatus'> }) {
     )
   }
   if (!status.configured) return <Alert color="gray">{texts.keys.notConfigured}</Alert>
-  return <Alert color="teal">{texts.keys.works(status.backend)}</Alert>
+  return <Alert color="teal">{texts.keys.works(status.backend, status.formerKeys)}</Alert>
 }
 
 const columns: Column<Key>[] = [

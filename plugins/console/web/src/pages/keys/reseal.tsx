@@ -14,7 +14,7 @@ import { texts } from '../../texts/index.ts'
 
 const words = texts.keys
 
-type Counts = Pick<Answer<'resealKms'>, 'versions' | 'uploads' | 'resealed' | 'failed' | 'firstError'>
+type Counts = Pick<Answer<'resealKms'>, 'versions' | 'uploads' | 'resealed' | 'failed' | 'firstError' | 'formerKeys'>
 
 interface Way {
   readonly done: number
@@ -24,7 +24,7 @@ interface Way {
   readonly isComplete: boolean
 }
 
-const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }
+const nothing: Counts = { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '', formerKeys: 0 }
 
 async function allBuckets(): Promise<string[]> {
   const names: string[] = []
@@ -105,7 +105,7 @@ function HowFar({ way: { done, buckets, counts, isComplete }, isPending }: { way
           {words.resealed(counts).map(line => (
             <List.Item key={line}>{line}</List.Item>
           ))}
-          {isComplete && <List.Item>{words.formerKeys(counts.failed)}</List.Item>}
+          {isComplete && <List.Item>{words.formerKeys(counts.failed, counts.formerKeys)}</List.Item>}
           {!isPending && !isComplete && <List.Item>{words.resealStopped}</List.Item>}
           {isPending && !isComplete && done === buckets && <List.Item>{words.resealsAll}</List.Item>}
         </List>
@@ -120,4 +120,5 @@ const sumOf = (a: Counts, b: Counts): Counts => ({
   resealed: a.resealed + b.resealed,
   failed: a.failed + b.failed,
   firstError: a.firstError || b.firstError,
+  formerKeys: b.formerKeys,
 })

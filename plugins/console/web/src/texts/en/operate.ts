@@ -223,14 +223,16 @@ export const keys = {
   use: 'Use',
   reseal: 'Reseal',
   resealHint:
-    'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket, and looks at all buckets once more. After that former keys are no longer needed. The data itself is not written again. It may be stopped and begun again at any time.',
+    'Wraps the data keys of objects and uploads again that are wrapped with an older key, bucket by bucket, and looks at all buckets once more. After that former keys that the server was started with are no longer needed. The data itself is not written again. It may be stopped and begun again at any time.',
   stop: 'Stop after this bucket',
   resealStopped: 'Not all was looked at: former keys are still needed. Begin again at any time.',
   resealsAll: 'Looking at all buckets once more …',
-  formerKeys: (failed: number) =>
-    failed === 0
-      ? 'Former keys are no longer needed.'
-      : 'Former keys are still needed. Mend the cause, then begin again.',
+  formerKeys: (failed: number, former: number) =>
+    failed > 0
+      ? 'Former keys are still needed. Mend the cause, then begin again.'
+      : former > 0
+        ? 'Former keys that the server was started with are no longer needed.'
+        : 'The running server knows no former key: everything is wrapped with the key that it was started with. A changed environment file counts only after the service manager has started the server anew; “Restart” does not read it.',
   resealProgress: (done: number, buckets: number) => `${done} of ${buckets} buckets`,
   resealed: (counts: {
     readonly versions: number
@@ -246,7 +248,8 @@ export const keys = {
   default: 'default',
   notConfigured:
     'No key server and no SVC_KMS_SECRET_KEY is configured: objects are not encrypted with keys of their own.',
-  works: (backend: string) => `Keys work (${backend}).`,
+  works: (backend: string, former: number) =>
+    `Keys work (${backend}). The running server has ${former === 0 ? 'no former key' : counted(former, 'former key')}.`,
   fails: (backend: string, error: string) => `Keys do not work (${backend}): ${error}`,
   lacks: (backend: string, error: string) => `New objects are encrypted (${backend}), but ${error}`,
   lacksAll: (error: string) => `No key encrypts new objects, and ${error}`,

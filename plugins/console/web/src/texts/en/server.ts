@@ -44,7 +44,7 @@ export const server = {
   restartFails: 'Mend this first, or have somebody ready who can start the server where it runs.',
   restartForce: 'Restart all the same',
   restartText:
-    'The same program begins anew with the settings that need a restart. Uploads and downloads under way are finished first, as far as they need no longer than SVC_STOP_TIMEOUT (usually 30 seconds). This page waits; when the server is back you sign in again, because sessions end with it.',
+    'The same program begins anew with the settings that need a restart, and the environment that it was started with: a changed environment file counts only after the service manager has started the server anew. Uploads and downloads under way are finished first, as far as they need no longer than SVC_STOP_TIMEOUT (usually 30 seconds). This page waits; when the server is back you sign in again, because sessions end with it.',
   stop: 'Stop',
   stopTitle: 'Stop the server?',
   stopText:
