@@ -409,6 +409,41 @@ if (withoutBrowser !== false) {
     t.equal(await statusOf(new URL('/index.html', url)), 403)
     const tested = await admin.call('POST', `/distributions/${host}/test`, { url: url.href })
     t.equal(tested.status, 200)
+
+    // A certificate that is awaited comes while the page is open and somebody types.
+    const served: object[] = []
+    await page.route(`**/api/v1/distributions/${host}`, async route => {
+      if (route.request().method() !== 'GET') return route.continue()
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), tls: { certificate: 'auto' }, served } })
+    })
+    await page.route('**/api/v1/info', async route => {
+      const response = await route.fetch()
+      const info = (await response.json()) as { nodes: { listeners: object[] }[] }
+      for (const { listeners } of info.nodes) {
+        listeners.push({ name: 'web', address: '::', port: 80, secure: false })
+        listeners.push({ name: 'web-tls', address: '::', port: 443, secure: true })
+      }
+      await route.fulfill({ response, json: info })
+    })
+    await page.goto(page.url().replace(/\?.*/, ''))
+    await page.getByRole('link', { name: `http://${host}/`, exact: true }).waitFor()
+    const note = page.getByLabel('Note')
+    await note.fill('typed meanwhile')
+    await page.getByRole('button', { name: 'Make a signed link' }).click()
+    await dialog.getByLabel('Path').fill('/index.html')
+    await dialog.getByRole('button', { name: 'Make a signed link' }).click()
+    const link = dialog.getByLabel('Signed link')
+    t.match(await link.inputValue(), `http://${host}/index.html`)
+    served.push({ domain: host, certificate: host, state: 'valid', notAfter: '2999-01-01T00:00:00Z', covers: true })
+    await dialog.getByRole('option', { name: `https://${host}`, exact: true }).waitFor({ state: 'attached' })
+    await link.waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Make a signed link' }).click()
+    t.match(await link.inputValue(), `https://${host}/index.html`)
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: `https://${host}/`, exact: true }).waitFor()
+    await page.getByText(`${host}: valid`).waitFor()
+    t.equal(await note.inputValue(), 'typed meanwhile')
     t.same(flaws, [])
   })
 

@@ -1,7 +1,7 @@
 /** One distribution: every setting, tested before it is saved. */
 import { Alert, Anchor, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
 import { IconAlertTriangle, IconKey } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type FormEvent, lazy, Suspense, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -24,6 +24,7 @@ import { texts } from '../../texts/index.ts'
 import { useOpenQuestion } from '../access/open-question.tsx'
 import { Addresses } from '../publishing/addresses.tsx'
 import { useAskServed } from '../publishing/ask-served.tsx'
+import { awaitsCertificate, certificatesMs } from '../publishing/awaited.ts'
 import { AllHeaders, Behaviors } from './behaviors.tsx'
 import { type Distribution, documentOf, draftOf } from './draft.ts'
 import { inWords, tabOf } from './error-words.ts'
@@ -70,6 +71,7 @@ function StoredDistribution({ id }: { id: string }) {
       search: chosen === 'general' ? {} : { tab: chosen },
     })
   const { data, error } = stored
+  const served = useServed(id, stored)
   const failure = error !== null && (
     <ProblemAlert error={error} onRetry={() => stored.refetch()} isStale={data !== undefined} />
   )
@@ -91,7 +93,7 @@ function StoredDistribution({ id }: { id: string }) {
     <>
       {failure}
       <Editor
-        stored={data}
+        stored={{ ...data, served }}
         warnings={warnings}
         tab={tab}
         onTab={choose}
@@ -110,6 +112,23 @@ function StoredDistribution({ id }: { id: string }) {
       />
     </>
   )
+}
+
+/**
+ * What visitors get now. While a certificate is awaited it is asked for again, apart from the document: that would take the place of what
+ * somebody is typing where another has changed it.
+ */
+function useServed(id: string, { data, dataUpdatedAt, isFetchedAfterMount }: UseQueryResult<Distribution>) {
+  const isNewer = (asked: { readonly dataUpdatedAt: number }) => asked.dataUpdatedAt > dataUpdatedAt
+  const awaits = (served: Distribution['served'] = []) => data !== undefined && awaitsCertificate({ ...data, served })
+  const asked = useQuery({
+    // With the version: an answer of before a change says nothing about its domains.
+    queryKey: ['distribution', id, 'served', data?.etag],
+    queryFn: async ({ signal }) => (await call('getDistribution', { params: { id }, signal })).served,
+    enabled: isFetchedAfterMount && awaits(data?.served),
+    refetchInterval: ({ state }) => awaits(isNewer(state) ? state.data : data?.served) && certificatesMs,
+  })
+  return (isNewer(asked) ? asked.data : data?.served) ?? []
 }
 
 interface EditorProps {

@@ -20,30 +20,38 @@ function signedPath({ behaviors }: Distribution): string {
 
 export function SignLink({ of, onClose }: { of: Distribution; onClose: () => void }) {
   const places = usePlaces(of)
-  const origins = of.aliases.filter(isExact).map(alias => {
+  const aliases = of.aliases.filter(isExact)
+  /** Of now: while the dialog is open the certificate may come that it has waited for. */
+  const originOf = (alias: string) => {
     const place = places(alias)
     return place === undefined || place === 'none' ? alias : `${place.scheme}://${alias}${place.port}`
-  })
-  const [url, setUrl] = useState<string>()
+  }
+  const [made, setMade] = useState<{ readonly url: string | undefined; readonly origin: string }>()
   const form = useForm({
-    initialValues: { path: signedPath(of), origin: '', expiresInSeconds: '86400', ip: '' },
+    initialValues: { path: signedPath(of), alias: '', expiresInSeconds: '86400', ip: '' },
     onValuesChange(now, before) {
       // The link is not one for these values.
-      setUrl(undefined)
+      setMade(undefined)
       // What is typed as a path may be sent as a whole address.
-      if (now.path !== before.path || now.origin !== before.origin)
+      if (now.path !== before.path || now.alias !== before.alias)
         for (const sent of ['url', 'domain']) form.clearFieldError(sent)
     },
   })
+  const chosenOrigin = () => {
+    const { alias: chosen } = form.getValues()
+    const alias = aliases.includes(chosen) ? chosen : aliases[0]
+    return alias === undefined ? '' : originOf(alias)
+  }
   const sign = async () => {
-    const { path, origin: chosen, expiresInSeconds, ip } = form.getValues()
-    const origin = origins.includes(chosen) ? chosen : (origins[0] ?? '')
+    const { path, expiresInSeconds, ip } = form.getValues()
+    const origin = chosenOrigin()
     const body = {
       ...wantedOf(path, origin),
       expiresInSeconds: Number(expiresInSeconds),
       ...(ip !== '' && { ip }),
     }
-    setUrl((await answerTo(form, () => call('signDistributionUrl', { params: { id: of.id }, body })))?.url)
+    const signed = await answerTo(form, () => call('signDistributionUrl', { params: { id: of.id }, body }))
+    setMade(signed && { url: signed.url, origin })
     return 'stay' as const
   }
   const isWhole = isAddress(form.values.path)
@@ -51,22 +59,24 @@ export function SignLink({ of, onClose }: { of: Distribution; onClose: () => voi
     <FormDialog title={words.sign} submit={words.sign} form={form} isDirty={false} onSubmit={sign} onClose={onClose}>
       <TextInput
         label={words.signPath}
-        description={origins.length === 0 ? words.signWholeOnly : words.signPathHint}
+        description={aliases.length === 0 ? words.signWholeOnly : words.signPathHint}
         data-autofocus
         {...form.getInputProps('path')}
         error={form.errors.path ?? form.errors.url}
       />
-      {origins.length > 0 && !isWhole && (
+      {aliases.length > 0 && !isWhole && (
         <NativeSelect
           label={words.signOrigin}
-          data={origins}
-          {...form.getInputProps('origin')}
+          data={aliases.map(alias => ({ value: alias, label: originOf(alias) }))}
+          {...form.getInputProps('alias')}
           error={form.errors.domain}
         />
       )}
       <NativeSelect label={words.signExpiry} data={expiries} {...form.getInputProps('expiresInSeconds')} />
       <TextInput label={words.signIp} {...form.getInputProps('ip')} />
-      {url !== undefined && <MadeText label={words.signed} text={url} />}
+      {made?.url !== undefined && (isWhole || made.origin === chosenOrigin()) && (
+        <MadeText label={words.signed} text={made.url} />
+      )}
     </FormDialog>
   )
 }

@@ -6,6 +6,7 @@ import type { Answer } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
 import { texts } from '../../texts/index.ts'
 import { serverInfoQuery } from '../overview/queries.ts'
+import { domainsWithTls } from './awaited.ts'
 
 export type Distribution = Answer<'listDistributions'>['items'][number]
 type Listener = Answer<'getServerInfo'>['nodes'][number]['listeners'][number]
@@ -42,9 +43,7 @@ export function usePlaces(of: Distribution): (alias: string) => Place | 'none' |
     enabled: host !== '' && data !== undefined && !listeners.some(({ name }) => name.startsWith('web')),
   })
   const isToTls = of.redirects.some(({ httpsOnly }) => httpsOnly === true)
-  const withTls = of.served.flatMap(({ domain, covers, state }) =>
-    covers && (state === 'valid' || state === 'expiring') ? [domain] : [],
-  )
+  const withTls = domainsWithTls(of)
   return alias => {
     if (data === undefined || onS3.isLoading) return undefined
     return placeOf(isToTls || withTls.includes(alias), listeners, onS3.data ?? false) ?? 'none'

@@ -6,6 +6,7 @@ import { useMay } from '../../app/signed-in.ts'
 import { formatDate } from '../../parts/format.ts'
 import { State, Titled } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
+import { certificatesMs } from './awaited.ts'
 import { certificatesQuery } from './queries.ts'
 import { certificateStates } from './states.ts'
 
@@ -16,14 +17,20 @@ type Certificate = Answer<'listCertificates'>['items'][number]
 
 /** Undefined where there is none, and for whoever may not see certificates. */
 function useCertificateOf({ id, tls }: Distribution) {
-  const { data: certificates = [] } = useQuery({
-    ...certificatesQuery,
-    enabled: useMay('admin:ManageCertificates') && tls.certificate !== 'none',
-  })
   // One that is ordered for a distribution has its name.
   const name = tls.certificate === 'auto' ? id : tls.certificate
-  return tls.certificate === 'none' ? undefined : certificates.find(certificate => certificate.id === name)
+  const own = (certificates: readonly Certificate[] = []) => certificates.find(certificate => certificate.id === name)
+  const { data } = useQuery({
+    ...certificatesQuery,
+    enabled: useMay('admin:ManageCertificates') && tls.certificate !== 'none',
+    refetchInterval: ({ state }) => tls.certificate === 'auto' && isAwaited(own(state.data)) && certificatesMs,
+  })
+  return tls.certificate === 'none' ? undefined : own(data)
 }
+
+/** One whose order failed is ordered again by itself. */
+const isAwaited = (ordered: Certificate | undefined): boolean =>
+  ordered === undefined || ordered.state === 'pending' || ordered.state === 'failed'
 
 type Served = Distribution['served'][number]
 

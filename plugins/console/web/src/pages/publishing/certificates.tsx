@@ -14,6 +14,7 @@ import { Names, State, Titled } from '../../parts/names.tsx'
 import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
 import { useAskServed } from './ask-served.tsx'
+import { certificatesMs } from './awaited.ts'
 import { certificateStates } from './states.ts'
 import { UploadCertificate } from './upload-certificate.tsx'
 
@@ -45,7 +46,7 @@ export function Certificates() {
           </Button>
         }
         queryKey={['certificates']}
-        refetchInterval={5000}
+        refetchInterval={certificatesMs}
         load={({ cursor, signal }) => call('listCertificates', { query: { cursor }, signal })}
         columns={columnsOf(renew, setUploading, setDeleted)}
         idOf={({ id }) => id}
