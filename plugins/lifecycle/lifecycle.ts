@@ -8,6 +8,7 @@ import type { NormalizeKey } from 'svc/plugins/policy/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { LifecycleRunResult, LifecycleService } from './api.ts'
 import { type Configurations, createConfigurations, type Ready } from './configurations.ts'
+import { previewRuns } from './preview.ts'
 import { readyRules } from './ready-rules.ts'
 import { createRun, type LifecycleAction } from './run.ts'
 import { createWorker, type LifecycleWorker } from './worker.ts'
@@ -53,13 +54,10 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
   const runNow = (bucket: string) =>
     locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
   if (threads.isMain) threads.handle(runCall, runNow)
-  const preview: LifecycleService['preview'] = async (bucket, { draft: rules, atMs, isGone = () => false } = {}) => {
-    const draft = rules && readyRules(rules, normalizeKey, dayMs())
-    const now = atMs === undefined ? clock.now : () => atMs
-    const run = createRun({ objects, configurations, bucket, now, isPreview: true, ...(draft && { draft }) })
-    // Each slice in a turn of the event loop of its own.
-    while (!isGone() && !(await run.step())) await new Promise(resolve => setImmediate(resolve))
-    return run.result
+  const preview: LifecycleService['preview'] = async (bucket, { draft, atMs, isGone = () => false } = {}) => {
+    const rules = draft ? readyRules(draft, normalizeKey, dayMs()) : await configurations.ready.get(bucket)
+    const nowMs = clock.now()
+    return previewRuns({ objects, bucket, rules, dayMs: dayMs(), nowMs, atMs: atMs ?? nowMs, isGone })
   }
   const service: LifecycleService = {
     configuration: configurations.configuration,

@@ -28,6 +28,12 @@ export interface DueMatch {
   readonly newerMin: number
 }
 
+export interface Due {
+  readonly dueMs: number
+  /** Number of newer noncurrent versions that must exist. */
+  readonly newer: number
+}
+
 export interface Expiration {
   readonly ruleId: string
   /** A midnight, milliseconds since 1970. */
@@ -45,6 +51,8 @@ export interface ReadyRules {
   ranges(kind: DueKind, nowMs: number): readonly DueRange[]
   /** The match of an entry that is due; undefined if it must stay. */
   match(entry: DueEntry, nowMs: number): DueMatch | undefined
+  /** When an entry will be due: by each rule that applies to it, once there are so many newer noncurrent versions. */
+  duesOf(entry: DueEntry): readonly Due[]
   /** When a newest version that was written then will expire; undefined for never. */
   expirationOf(version: {
     readonly key: string
@@ -70,13 +78,14 @@ export function readyRules(
     upload: rules.flatMap(make.upload),
   }
   const isReal = dayMs === indexDayMs
+  const dayOf = ({ day, sinceMs }: DueEntry) => (isReal ? day : Math.floor(sinceMs / dayMs))
   const ofVersions = [...byKind.current, ...byKind.noncurrent, ...byKind.marker]
   const earliest = (kind: DueKind, startMs: number, applies: (rule: ReadyRule) => boolean): Expiration | undefined => {
     const day = Math.floor(startMs / dayMs)
     let first: Expiration | undefined
     for (const rule of byKind[kind]) {
       if (!applies(rule)) continue
-      const dueMs = rule.dueMs(day)
+      const dueMs = Math.min(rule.dueMs(day), lastDueMs)
       if (first === undefined || dueMs < first.dueMs) first = { ruleId: rule.id, dueMs }
     }
     return first
@@ -94,7 +103,7 @@ export function readyRules(
         return [{ prefix: rule.predicates.prefix, lastDay: isReal ? lastDay : Math.floor(nowMs / indexDayMs) }]
       }),
     match(entry, nowMs) {
-      const day = isReal ? entry.day : Math.floor(entry.sinceMs / dayMs)
+      const day = dayOf(entry)
       for (const rule of byKind[entry.kind]) {
         const lastDay = rule.lastDay(nowMs)
         if (lastDay === undefined || day > lastDay || entry.newerCount < rule.newer) continue
@@ -103,6 +112,12 @@ export function readyRules(
         return { dueMs: rule.dueMs(day), needsTags, newerMin: rule.newer }
       }
       return undefined
+    },
+    duesOf(entry) {
+      const day = dayOf(entry)
+      return byKind[entry.kind]
+        .filter(({ predicates }) => fits(predicates, entry))
+        .map(({ dueMs, newer }) => ({ dueMs: dueMs(day), newer }))
     },
     expirationOf: version =>
       earliest('current', version.modifiedMs, ({ predicates }) =>
@@ -136,7 +151,7 @@ function rulesOfDays(dayMs: number, normalizeKey: NormalizeKey) {
   const today = (nowMs: number) => Math.floor(nowMs / dayMs)
   const afterDays = (days: number) => ({
     lastDay: (nowMs: number) => today(nowMs) - days - 1,
-    dueMs: (day: number) => Math.min((day + days + 1) * dayMs, lastDueMs),
+    dueMs: (day: number) => (day + days + 1) * dayMs,
   })
   /** From the date on, all existing versions are due, and later ones at the midnight after they were written. */
   const fromDate = (dateMs: number) => ({

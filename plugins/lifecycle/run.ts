@@ -8,16 +8,12 @@
  */
 import { isCatalogError } from 'svc/kernel'
 import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsService } from 'svc/plugins/objects/api'
-import { eachInTurns, filterInTurns, isProtecting, noTags } from 'svc/plugins/objects/api'
+import { noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
-import { createRangeSearch } from './range-search.ts'
-import type { ReadyRules } from './ready-rules.ts'
 
 /** Versions that are removed in one commit: it blocks other commits for half a millisecond. */
 const expiriesPerCommit = 64
-/** Keys that a preview remembers, in a bucket whose versioning is suspended. */
-const nullsCountedMax = 100_000
 /** Uploads that are aborted at the same time. */
 const abortsAtOnce = 8
 /** The name of AWS in events. */
@@ -37,10 +33,6 @@ export interface RunOptions {
   readonly configurations: Configurations
   readonly bucket: string
   now(): number
-  /** Counts what a run would do, and does nothing. */
-  readonly isPreview?: boolean
-  /** Of a preview: rules that are not stored. They have no index, so that every version is looked at. */
-  readonly draft?: ReadyRules
   onAction?(action: LifecycleAction): void
 }
 
@@ -53,15 +45,7 @@ export interface LifecycleRun {
   readonly lagMs: number
 }
 
-export function createRun({
-  objects,
-  configurations,
-  bucket,
-  now,
-  isPreview = false,
-  draft,
-  onAction,
-}: RunOptions): LifecycleRun {
+export function createRun({ objects, configurations, bucket, now, onAction }: RunOptions): LifecycleRun {
   const startMs = now()
   const result = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 }
   let rules: Ready | undefined
@@ -70,15 +54,8 @@ export function createRun({
   let kindIndex = 0
   let after: Buffer | undefined
   let lagMs = 0
-  const searches: Partial<Record<DueKind, ReturnType<typeof createRangeSearch>>> = {}
 
   const begin = async (): Promise<boolean> => {
-    if (draft !== undefined) {
-      await objects.getBucket(bucket)
-      rules = { ...draft, etag: '' }
-      result.buckets = 1
-      return false
-    }
     rules = await configurations.ready.get(bucket)
     const index = await matchIndex(objects, bucket, rules)
     if (rules === undefined) return true
@@ -127,53 +104,6 @@ export function createRun({
     }
   }
 
-  /** Of keys whose null version a preview has counted, how it goes: one that goes as an old version is replaced by no delete marker. */
-  const nullsCounted = new Map<string, 'deleted' | 'replaced'>()
-  const countNull = (key: string, as: 'deleted' | 'replaced'): ExpiryOutcome => {
-    const before = nullsCounted.get(key)
-    // Further ones may be counted twice.
-    if (before === undefined && nullsCounted.size < nullsCountedMax) nullsCounted.set(key, as)
-    if (as === 'deleted' && before === 'replaced') result.replaced--
-    return as === 'replaced' && before === 'deleted' ? 'marked' : as
-  }
-
-  /** As `expire` and `abort` would decide. */
-  const preview = async (entries: readonly DueEntry[]) => {
-    const { versioning } = await objects.getBucket(bucket)
-    await eachInTurns(entries, entry => {
-      const { kind, isDeleteMarker, lock } = entry
-      if (rules!.match(entry, startMs) === undefined) return
-      if (kind === 'upload') result.uploadsAborted++
-      else if (kind === 'current' && isDeleteMarker) return
-      else {
-        const isKept = lock !== undefined && isProtecting(lock, startMs)
-        if (kind === 'current' && versioning !== 'off') {
-          const marked = versioning === 'suspended' && entry.hasNull ? countNull(entry.key, 'replaced') : 'marked'
-          count(kind, isKept ? 'marked-locked' : marked)
-        } else if (isKept) count(kind, 'kept')
-        else count(kind, kind === 'noncurrent' && entry.hasNull ? countNull(entry.key, 'deleted') : 'deleted')
-      }
-    })
-    return true
-  }
-
-  const searchOf = (rules: ReadyRules, kind: DueKind) => {
-    searches[kind] ??= createRangeSearch(rules.ranges(kind, startMs))
-    return searches[kind]
-  }
-
-  /** One page of all versions, in place of those that the index finds. */
-  const lookOn = async (rules: ReadyRules): Promise<boolean> => {
-    const { needsTags: withTags, newerMax } = rules
-    const page = await objects.listAges({ bucket, after, withTags, withLocks: true, newerMax })
-    const due = await filterInTurns(page.entries, ({ kind, key, day }) => searchOf(rules, kind)(key, day))
-    result.versions += due.length
-    await preview(due)
-    after = page.next
-    if (after === undefined) kindIndex = kinds.indexOf('upload')
-    return false
-  }
-
   const act = async (entries: readonly DueEntry[]): Promise<boolean> => {
     const expiries: Expiry[] = []
     const uploads: DueEntry[] = []
@@ -207,16 +137,14 @@ export function createRun({
       lagMs = 0
       if (rules === undefined) return begin()
       if (building !== undefined) return buildOn(building)
-      if (draft !== undefined && kindIndex === 0) return lookOn(draft)
       const kind = kinds[kindIndex]
       if (kind === undefined) return true
       const ranges = rules.ranges(kind, startMs)
       if (ranges.length > 0) {
         const { needsTags: withTags, needsTimes: withTimes, newerMax } = rules
-        const request = { bucket, kind, ranges, after, withTags, withTimes, newerMax, withLocks: isPreview }
-        const page = await objects.listDue(request)
+        const page = await objects.listDue({ bucket, kind, ranges, after, withTags, withTimes, newerMax })
         if (kind !== 'upload') result.versions += page.entries.length
-        if (!(await (isPreview ? preview : act)(page.entries))) return true
+        if (!(await act(page.entries))) return true
         after = page.next
         if (after !== undefined) return false
       }

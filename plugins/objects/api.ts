@@ -480,18 +480,19 @@ export interface DueRequest {
   /** From the previous page. */
   readonly after?: Buffer
   readonly withTags?: boolean
-  /** Versions come with their `lock`. */
-  readonly withLocks?: boolean
   /** Uploads come with `sinceMs`, which costs a read of each. */
   readonly withTimes?: boolean
   /** The limit for `newerCount`. Default 0. */
   readonly newerMax?: number
 }
 
-/** A version or upload that matches one of the ranges. */
 /** Without a kind and ranges: of all versions. */
-export type AgesRequest = Pick<DueRequest, 'bucket' | 'after' | 'withTags' | 'withLocks' | 'newerMax'>
+export interface AgesRequest extends Pick<DueRequest, 'bucket' | 'after' | 'withTags'> {
+  /** Versions come with their `lock`. */
+  readonly withLocks?: boolean
+}
 
+/** A version or upload that matches one of the ranges. */
 export interface DueEntry {
   readonly kind: DueKind
   readonly key: string
@@ -511,8 +512,8 @@ export interface DueEntry {
   readonly lock?: ObjectLock | undefined
   /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
-  /** Of kind `current`: it is the null version, or that is among the older ones. A null delete marker replaces it. Else: it is the null version. */
-  readonly hasNull: boolean
+  /** It is the null version. */
+  readonly isNull: boolean
 }
 
 export interface DuePage {
@@ -667,7 +668,10 @@ export interface ObjectsService {
    * One page of the entries that are old enough. Uploads are always in the index; versions only if the bucket's `dueIndex` is on.
    */
   listDue(request: DueRequest): MaybePromise<DuePage>
-  /** The same of every version, without the index: one page of all of them, whatever their age and kind, by key, newest first. */
+  /**
+   * The same of every version, without the index: one page of all of them, whatever their age and kind, by key, newest first. A newest version
+   * that is a delete marker is of kind `marker` also above older ones, and newer versions are not counted.
+   */
   listAges(request: AgesRequest): MaybePromise<DuePage>
   /**
    * Removes up to 256 versions in one commit: as a delete without version id (`current`), or permanently. Locks are respected.

@@ -22,7 +22,6 @@ import type { UploadDocument } from './commit.ts'
 import { behind, bucketRange, escapeKey, unescapeKey, uploadKey } from './keys.ts'
 import {
   decodeDocument,
-  hasNullVersion,
   isAlone,
   isDeleteMarker,
   isDueIndexed,
@@ -221,7 +220,7 @@ function uploadEntry(bucket: string, entry: Buffer): DueEntry {
     sizeBytes: 0,
     tags: undefined,
     newerCount: 0,
-    hasNull: false,
+    isNull: false,
   }
 }
 
@@ -248,7 +247,7 @@ async function readVersionEntry(
 }
 
 function versionEntry(
-  { kind, withTags, withLocks }: Pick<DueRequest, 'kind' | 'withTags' | 'withLocks'>,
+  { kind, withTags, withLocks }: Pick<DueRequest, 'kind'> & Pick<AgesRequest, 'withTags' | 'withLocks'>,
   key: string,
   day: number,
   value: Uint8Array,
@@ -266,7 +265,7 @@ function versionEntry(
     tags: withTags === true && !isMarker ? tagsOf(value) : undefined,
     ...(withLocks === true && { lock: lockOf(value) }),
     newerCount: 0,
-    hasNull: kind === 'current' ? hasNullVersion(value) : isNullVersion(value),
+    isNull: isNullVersion(value),
   }
 }
 
@@ -279,35 +278,27 @@ function countBetween(storage: StorageService, newest: Buffer, at: Buffer, max: 
   })
 }
 
-/** One page of the walk over all versions. Those that have no age, such as a delete marker above older versions, are left out. */
-export async function listAges(storage: StorageService, request: AgesRequest): Promise<DuePage> {
-  const { bucket, after, withTags, withLocks, newerMax = 0 } = request
+/** One page of the walk over all versions. */
+export function listAges(storage: StorageService, request: AgesRequest): MaybePromise<DuePage> {
+  const { bucket, after, withTags, withLocks } = request
   const [start, end] = bucketRange(table.object, bucket)
   const keyAt = start.length
-  const page = await storage.scan(after === undefined ? start : behind(after), end, cursor => {
-    const found: { readonly at: Buffer; readonly entry: DueEntry }[] = []
+  return storage.scan(after === undefined ? start : behind(after), end, cursor => {
+    const entries: DueEntry[] = []
     for (let steps = 1; cursor.next(); steps++) {
       const { key: at, value } = cursor
       const keyEnd = at.indexOf(0, keyAt)
-      const age = ageOf(value, keyEnd === at.length - 1)
+      const isNewest = keyEnd === at.length - 1
+      const markerAge: Age | undefined = isNewest ? { kind: 'marker', day: dayOf(modifiedOf(value)) } : undefined
+      const age = ageOf(value, isNewest) ?? markerAge
       if (age !== undefined) {
-        const key = unescapeKey(at, keyAt, keyEnd)
         const about = { kind: age.kind, ...(withTags && { withTags }), ...(withLocks && { withLocks }) }
-        found.push({ at: Buffer.from(at), entry: versionEntry(about, key, age.day, value) })
+        entries.push(versionEntry(about, unescapeKey(at, keyAt, keyEnd), age.day, value))
       }
-      if (steps >= stepsMax) return { found, next: Buffer.from(at) }
+      if (steps >= stepsMax) return { entries, next: Buffer.from(at) }
     }
-    return { found, next: undefined }
+    return { entries, next: undefined }
   })
-  const entries: DueEntry[] = []
-  for (const { at, entry } of page.found) {
-    if (newerMax === 0 || entry.kind !== 'noncurrent') entries.push(entry)
-    else {
-      const newest = at.subarray(0, at.indexOf(0, keyAt) + 1)
-      entries.push({ ...entry, newerCount: await countBetween(storage, newest, at, newerMax) })
-    }
-  }
-  return { entries, next: page.next }
 }
 
 /**

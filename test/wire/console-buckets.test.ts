@@ -662,6 +662,19 @@ if (withoutBrowser !== false) {
       /^Now\s+1 version.*for good\s+At \w.*,\s20\d\d.*next day of UTC begins\s+1 version.*for good$/s,
     )
     t.same(await accessibilityFlaws(page), [])
+
+    // What is deleted first is an old version, and gone for good in the end.
+    await admin.call('POST', '/buckets/trial/objects/upload?key=go', 'text')
+    const days = dialog.getByLabel('Delete objects after so many days')
+    const oldDays = dialog.getByLabel('Delete old versions so many days after they were replaced')
+    await dialog.getByLabel('Remove delete markers that no version is left below').uncheck()
+    await days.fill('1')
+    await oldDays.fill('1')
+    await count.click()
+    t.match(
+      await dialog.getByRole('status').innerText(),
+      /^Now\s+Nothing.*begins\s+Nothing.*is old enough\s+2 versions and delete markers would be deleted for good$/s,
+    )
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
     t.same(flaws, [])
   })

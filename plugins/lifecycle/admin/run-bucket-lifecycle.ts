@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/lifecycle/run',
   tag: 'buckets',
   summary:
-    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
+    'Applies the lifecycle rules of a bucket now. Refused while they are already being applied. A dry run counts what that would do, from the record of every version; it needs `s3:ListBucketVersions` as well, and for rules with tags `s3:GetObjectTagging` of all objects.',
   authorize: ['s3:PutLifecycleConfiguration'],
   // The counts of a draft tell whether there are keys, sizes and tags of its rules.
   authorizeRequest: ({ params: { bucket }, body }) => ({
@@ -22,15 +22,14 @@ export default defineAdminOperation({
       draft: Type.Optional(
         Type.Object(Lifecycle.properties, {
           additionalProperties: false,
-          description:
-            'Of a dry run: counted instead of the rules that are stored, and not stored. Reads the record of every version.',
+          description: 'Of a dry run: counted instead of the rules that are stored, and not stored.',
         }),
       ),
       at: Type.Optional(
         Type.String({
           format: 'date-time',
           description:
-            'Of a dry run: the time as of which it counts. Default: now. Rules count in days (UTC), so more is due at the next midnight.',
+            'Of a dry run: the time until which it counts. Default: now. Rules are applied now, at each midnight (UTC) until then, and then; counted is what has become of what exists now, each version once. An object that gets a delete marker and is removed as an old version later is `deleted` alone. By all rules in the end: the days of `expiration` and of `noncurrentExpiration` from now, and two more, because ages are counted from the next midnight.',
         }),
       ),
     },

@@ -122,6 +122,40 @@ t.test('a prefix in decomposed Unicode means the same keys, and stays as it was 
   t.match(await lifecycle.expirationOf({ ...version, bucket } as never), { ruleId: 'r' })
 })
 
+t.test('what a rule deletes first and removes as an old version later is gone in the end', async t => {
+  const own = '/api/v1/buckets/chained'
+  await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'chained', versioning: true } })
+  await signed({ method: 'POST', path: `${own}/objects/upload?key=a`, body: 'x' })
+  const after = async (days: number, rules: readonly object[]) => {
+    const at = new Date(Date.now() + days * 86_400_000).toISOString()
+    const body = { dryRun: true, at, draft: { rules } }
+    const { json } = await signed({ method: 'POST', path: `${own}/lifecycle/run`, body })
+    return [json.deleted, json.deleteMarkers]
+  }
+  const today = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
+  const old = { enabled: true, noncurrentExpiration: { noncurrentDays: 1 } }
+  for (const [first, expiration] of [
+    [2, { days: 1 }],
+    [1, { date: today }],
+  ] as const) {
+    for (const rules of [[{ ...old, expiration }], [{ enabled: true, expiration }, old]]) {
+      t.same(await after(first - 1, rules), [0, 0])
+      t.same(await after(first, rules), [0, 1], 'an old version')
+      t.same(await after(first + 1, rules), [0, 1])
+      t.same(await after(first + 2, rules), [1, 0], 'gone for good')
+      t.same(await after(3000, rules), [1, 0])
+    }
+    const kept = { enabled: true, noncurrentExpiration: { noncurrentDays: 1, newerNoncurrentVersions: 1 } }
+    t.same(await after(3000, [{ ...kept, expiration }]), [0, 1], 'the last of the old versions is kept')
+  }
+  // A delete marker goes with the last version below it.
+  await signed({ method: 'DELETE', path: `${own}/objects`, body: { objects: [{ key: 'a' }] } })
+  const lonely = { enabled: true, expiration: { expiredObjectDeleteMarker: true } }
+  t.same(await after(1, [lonely, old]), [0, 0])
+  t.same(await after(2, [lonely, old]), [2, 0])
+  t.same(await after(2, [old]), [1, 0])
+})
+
 t.test('rules are applied on demand', async t => {
   const run = () => signed({ method: 'POST', path: `${path}/run` })
   const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, replaced: 0, uploadsAborted: 0, locked: 0 }

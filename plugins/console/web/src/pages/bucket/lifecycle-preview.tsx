@@ -1,4 +1,4 @@
-/** What rules would delete now, at the next midnight, and when all that exists is old enough; stored or not. */
+/** What rules would have deleted now, at the next midnight, and when all that exists is old enough; stored or not. */
 import { Alert, Button, List, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/client.ts'
@@ -80,17 +80,22 @@ function timesOf(rules: LifecycleRules, nowMs: number): { readonly title: string
   ]
 }
 
-/** When the last of what exists before this midnight is due. */
+/** When the rules have done all that they do to what exists before this midnight. */
 function lastDueMs(rules: LifecycleRules, midnightMs: number): number {
-  const due = rules.flatMap(({ enabled, expiration, noncurrentExpiration, abortIncompleteUpload }) => {
-    if (!enabled) return []
-    const days = [expiration?.days, noncurrentExpiration?.noncurrentDays, abortIncompleteUpload?.daysAfterInitiation]
-    return [
-      ...days.filter(count => count !== undefined).map(count => midnightMs + count * dayMs),
-      ...(expiration?.date === undefined ? [] : [Date.parse(expiration.date)]),
-    ]
-  })
-  return Math.min(lastDayMs, Math.max(midnightMs, ...due))
+  const inForce = rules.filter(({ enabled }) => enabled)
+  /** An age is counted from the midnight after it began. */
+  const after = (startMs: number, days: readonly (number | undefined)[]) =>
+    days.filter(count => count !== undefined).map(count => startMs + count * dayMs)
+  const oldDays = inForce.map(rule => rule.noncurrentExpiration?.noncurrentDays)
+  const uploadDays = inForce.map(rule => rule.abortIncompleteUpload?.daysAfterInitiation)
+  const deletedMs = inForce.flatMap(({ expiration }) => [
+    ...after(midnightMs, [expiration?.days]),
+    ...(expiration?.date === undefined ? [] : [Math.max(midnightMs, Date.parse(expiration.date))]),
+  ])
+  // What is deleted last is an old version from then on, and that goes for good later.
+  const oldMs = deletedMs.length === 0 ? [] : after(Math.max(...deletedMs) + dayMs, oldDays)
+  const dueMs = [midnightMs, ...deletedMs, ...oldMs, ...after(midnightMs, [...oldDays, ...uploadDays])]
+  return Math.min(lastDayMs, Math.max(...dueMs))
 }
 
 interface EffectsProps {
