@@ -644,7 +644,7 @@ if (withoutBrowser !== false) {
   t.test('what a rule would delete is counted before it is saved', async t => {
     await admin.call('POST', '/buckets', { name: 'trial', versioning: true })
     await admin.call('DELETE', '/buckets/trial/objects', { objects: [{ key: 'gone' }] })
-    const { page, flaws } = await browser.open(t, {}, /404 GET .*lifecycle/)
+    const { page, flaws } = await browser.open(t, {}, /404 GET .*lifecycle|400 (POST|PUT) .*lifecycle/)
     await signIn(page, '/buckets/trial?tab=lifecycle')
     await page.getByRole('button', { name: 'Add rule' }).click()
     const dialog = page.getByRole('dialog')
@@ -675,6 +675,30 @@ if (withoutBrowser !== false) {
       await dialog.getByRole('status').innerText(),
       /^Now\s+Nothing.*begins\s+Nothing.*is old enough\s+2 versions and delete markers would be deleted for good$/s,
     )
+
+    // What is wrong is said at its field, as “Save” does.
+    for (const name of ['What would this rule delete?', 'Save']) {
+      await oldDays.fill('1.5')
+      await dialog.getByRole('button', { name }).click()
+      await dialog.getByText('must be integer').waitFor()
+      t.equal(await oldDays.getAttribute('aria-invalid'), 'true', name)
+      t.equal(await dialog.getByRole('alert').count(), 0, 'and only there')
+      await oldDays.fill('')
+      await dialog.getByText('must be integer').waitFor({ state: 'detached' })
+      await dialog.getByLabel('But keep so many of the old versions').fill('1')
+      await dialog.getByRole('button', { name }).click()
+      await dialog.getByText('must not be empty').waitFor()
+      t.equal(await oldDays.getAttribute('aria-invalid'), 'true', name)
+      t.equal(await dialog.getByRole('status').count(), 0, 'nothing is counted')
+      await dialog.getByLabel('But keep so many of the old versions').fill('')
+    }
+    for (const tag of [1, 2]) {
+      await dialog.getByRole('button', { name: 'Add tag' }).click()
+      await dialog.getByLabel(`Name of tag ${tag}`).fill('team')
+    }
+    await count.click()
+    await dialog.getByText('team is there twice: leave one of them.').last().waitFor()
+    t.equal(await dialog.getByRole('alert').count(), 0)
     t.same((await admin.call('GET', '/buckets/trial/lifecycle')).rules, [], 'nothing is stored')
     t.same(flaws, [])
   })

@@ -66,9 +66,12 @@ function valuesOf(rule: LifecycleRule | undefined): Values {
   }
 }
 
+/** Throws what no rule can say. */
 function ruleOf(values: Values): LifecycleRule {
   const { id, enabled, prefix, sizeGreaterThan, sizeLessThan, expireDays, expireDate, uploadDays } = values
   const { expiredObjectDeleteMarker, noncurrentDays, newerNoncurrentVersions } = values
+  // A number to keep belongs to the days after which the others go: it would be lost.
+  if (newerNoncurrentVersions !== '' && noncurrentDays === '') throw problemAt('/noncurrentDays', texts.common.missing)
   const tags = objectOf(values.tags, '/filter/tags')
   const filter = {
     ...(prefix !== '' && { prefix }),
@@ -108,10 +111,6 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
     },
   })
   const save = async () => {
-    const { noncurrentDays, newerNoncurrentVersions } = form.getValues()
-    // A number to keep belongs to the days after which the others go: it would be lost.
-    if (newerNoncurrentVersions !== '' && noncurrentDays === '')
-      throw problemAt('/noncurrentDays', texts.common.missing)
     const outcome = await onSave(ruleOf(form.getValues()))
     if (outcome !== 'declined') await onChanged()
     return outcome
@@ -189,7 +188,7 @@ export function EditLifecycleRule({ bucket, rule, place, onSave, onChanged, onCl
         key={JSON.stringify(form.values)}
         bucket={bucket}
         label={words.previewDraft}
-        rules={[{ ...ruleOf(form.values), enabled: true }]}
+        rulesOf={() => [{ ...ruleOf(form.values), enabled: true }]}
         isDraft
         setErrors={errors => form.setErrors(atFields(errors, 0))}
       />

@@ -1,8 +1,10 @@
 /** What rules would have deleted now, at the next midnight, and when all that exists is old enough; stored or not. */
 import { Alert, Button, List, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { call } from '../../api/client.ts'
-import { formErrorsOf } from '../../api/problem.ts'
+import { formErrorsOf, movedErrors } from '../../api/problem.ts'
+import { useUnsaid } from '../../parts/beside-fields.ts'
 import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
 import { useRights } from '../../parts/rights.ts'
@@ -22,18 +24,20 @@ const lastDayMs = Date.UTC(9999, 11, 31)
 export interface LifecyclePreviewProps {
   readonly bucket: string
   readonly label: string
-  readonly rules: LifecycleRules
+  /** Throws what is wrong with them. */
+  readonly rulesOf: () => LifecycleRules
   /** Whether the rules are not stored. */
   readonly isDraft?: boolean
-  /** Gets what is wrong with the rules, by the paths of the server, where there are fields for it. */
+  /** Gets what is wrong with the rules, by their paths, where there are fields for it in the form around. */
   readonly setErrors?: (errors: Record<string, string>) => void
 }
 
-export function LifecyclePreview({ bucket, label, rules, isDraft = false, setErrors }: LifecyclePreviewProps) {
+export function LifecyclePreview({ bucket, label, rulesOf, isDraft = false, setErrors }: LifecyclePreviewProps) {
   const rights = useRights(bucket)
   const { data: about } = useQuery(bucketQuery(bucket))
   const preview = useMutation({
     async mutationFn() {
+      const rules = rulesOf()
       const times = timesOf(rules, Date.now())
       const effects = times.map(async ({ title, at }) => {
         const draft = isDraft && { draft: { rules } }
@@ -42,17 +46,24 @@ export function LifecyclePreview({ bucket, label, rules, isDraft = false, setErr
       })
       return Promise.all(effects)
     },
-    onError: error => setErrors?.(formErrorsOf(error)),
+    onError: error => setErrors?.(movedErrors(formErrorsOf(error), path => path.replace(/^draft\./, ''))),
   })
-  const isBesideFields = setErrors !== undefined && Object.keys(formErrorsOf(preview.error)).length > 0
+  const form = useRef<HTMLElement | null>(null)
+  const unsaid = useUnsaid(form, preview.error)
   const { data } = preview
   if (!rights.has('s3:ListBucketVersions')) return null
   return (
-    <Stack gap="xs" align="flex-start">
+    <Stack
+      gap="xs"
+      align="flex-start"
+      ref={(drawn: HTMLElement | null) => {
+        form.current = drawn?.closest('form') ?? null
+      }}
+    >
       <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
         {label}
       </Button>
-      {preview.error !== null && !isBesideFields && <ProblemAlert error={preview.error} />}
+      {preview.error !== null && unsaid !== null && <ProblemAlert error={unsaid} />}
       {data !== undefined && (
         <Alert
           ref={intoView}

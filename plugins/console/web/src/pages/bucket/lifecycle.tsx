@@ -98,7 +98,9 @@ function Rules({ bucket, rules, etag, onChanged }: RulesProps) {
           })}
         />
       ))}
-      {mayChange && rules.length > 0 && <LifecyclePreview bucket={bucket} label={words.preview} rules={rules} />}
+      {mayChange && rules.length > 0 && (
+        <LifecyclePreview bucket={bucket} label={words.preview} rulesOf={() => rules} />
+      )}
       {mayChange && (
         <Accordion variant="contained">
           <Accordion.Item value="json">
