@@ -4,6 +4,7 @@
  * extension point `notify.target` implements a kind of target: see examples/plugin-notify.
  */
 import type { Target, TargetKind } from 'svc/plugins/delivery/api'
+import type { DeadLetterCount, DeadLetterSelection } from 'svc/plugins/queue/api'
 import type { TObject } from 'typebox'
 
 export {
@@ -125,15 +126,19 @@ export interface NotifyService {
   queues(): Promise<readonly NotifyQueueState[]>
   /** Deletes the events and dead letters of a removed target. Resolves with how many. */
   discardQueue(id: string): Promise<number>
-  /** Oldest first, those after the id `startAfter` (empty: all), at most 1000. The end is an empty answer. */
+  /** As they were given up, those after the id `startAfter` (empty: all), at most 1000. The end is an empty answer. */
   deadLetters(
     id: string,
     page: { readonly startAfter: string; readonly limit: number },
   ): Promise<readonly NotifyDeadLetter[]>
-  /** Queues all dead letters of a configured target again, or those with these ids. Resolves with how many. */
-  retryDeadLetters(id: string, ids?: readonly string[]): Promise<number>
-  /** Deletes all dead letters, or those with these ids. Resolves with how many. */
-  discardDeadLetters(id: string, ids?: readonly string[]): Promise<number>
+  countDeadLetters(id: string): Promise<DeadLetterCount>
+  /** Queues dead letters of a configured target again. `left`: how many it has afterwards. */
+  retryDeadLetters(id: string, which: DeadLetterSelection): Promise<{ readonly queued: number; readonly left: number }>
+  /** Deletes dead letters. `left`: how many there are afterwards. */
+  discardDeadLetters(
+    id: string,
+    which: DeadLetterSelection,
+  ): Promise<{ readonly discarded: number; readonly left: number }>
 }
 
 declare module 'svc/kernel' {

@@ -10,7 +10,7 @@ import { decodeEvent } from './kept-event.ts'
 export interface QueuesOptions {
   readonly topic: Pick<
     QueueTopic,
-    'clear' | 'deadLetters' | 'discardDeadLetters' | 'queues' | 'retryDeadLetters' | 'status'
+    'clear' | 'countDeadLetters' | 'deadLetters' | 'discardDeadLetters' | 'queues' | 'retryDeadLetters' | 'status'
   >
   readonly settings: Pick<SettingsService, 'administration'>
   readonly targets: Pick<Targets<NotifyTarget>, 'configured'>
@@ -19,7 +19,7 @@ export interface QueuesOptions {
 
 export type NotifyQueues = Pick<
   NotifyService,
-  'queues' | 'discardQueue' | 'deadLetters' | 'retryDeadLetters' | 'discardDeadLetters'
+  'queues' | 'discardQueue' | 'deadLetters' | 'countDeadLetters' | 'retryDeadLetters' | 'discardDeadLetters'
 >
 
 export function createQueues({ topic, settings, targets, log }: QueuesOptions): NotifyQueues {
@@ -71,18 +71,22 @@ export function createQueues({ topic, settings, targets, log }: QueuesOptions): 
       await requireQueue(id)
       return (await topic.deadLetters(id, page)).map(letter => describe(id, letter))
     },
-    async retryDeadLetters(id, ids) {
+    async countDeadLetters(id) {
+      await requireQueue(id)
+      return topic.countDeadLetters(id)
+    },
+    async retryDeadLetters(id, which) {
       const { target } = await requireQueue(id)
       if (target !== 'configured') throw noTarget(id)
-      const queued = await topic.retryDeadLetters(id, ids)
+      const queued = await topic.retryDeadLetters(id, which)
       log.info({ target: id, queued }, 'dead letters were queued again')
-      return queued
+      return { queued, left: (await topic.status(id)).deadLetters }
     },
-    async discardDeadLetters(id, ids) {
+    async discardDeadLetters(id, which) {
       await requireQueue(id)
-      const discarded = await topic.discardDeadLetters(id, ids)
+      const discarded = await topic.discardDeadLetters(id, which)
       log.warn({ target: id, discarded }, 'dead letters were discarded')
-      return discarded
+      return { discarded, left: (await topic.status(id)).deadLetters }
     },
   }
 }

@@ -37,6 +37,20 @@ export interface DeadLetter extends QueueEntry {
   readonly givenUpMs: number
 }
 
+/** Empty: all that there are now. */
+export interface DeadLetterSelection {
+  /** At most 1000. */
+  readonly ids?: readonly string[] | undefined
+  /** An id. What was given up after this dead letter is left out. */
+  readonly through?: string | undefined
+}
+
+export interface DeadLetterCount {
+  readonly count: number
+  /** The largest id; empty if there is none. Whatever is given up later has a larger one. */
+  readonly newest: string
+}
+
 /** Exact, from the counters of storage. */
 export interface QueueStatus {
   readonly pending: number
@@ -98,17 +112,18 @@ export interface QueueTopic {
   /** Queues that have entries or dead letters. */
   queues(): MaybePromise<readonly string[]>
   /**
-   * Oldest first, after the id `startAfter` (empty: from the beginning): at most `limit` and 1000, and at most 8 MiB of payloads, the last
-   * one not counted. An empty answer is the end. A queue keeps 10 000 dead letters; a new one replaces the oldest.
+   * In the order in which they were given up, after the id `startAfter` (empty: from the beginning): at most `limit` and 1000, and at
+   * most 8 MiB of payloads, the last one not counted. An empty answer is the end. A queue keeps 10 000 dead letters; a new one replaces the oldest.
    */
   deadLetters(
     queue: string,
     request: { readonly startAfter: string; readonly limit: number },
   ): MaybePromise<readonly DeadLetter[]>
-  /** Queues all dead letters again, or those with these ids (at most 1000), regardless of the limit. Resolves with how many. */
-  retryDeadLetters(queue: string, ids?: readonly string[]): Promise<number>
-  /** Deletes all dead letters, or those with these ids (at most 1000). Resolves with how many. */
-  discardDeadLetters(queue: string, ids?: readonly string[]): Promise<number>
+  countDeadLetters(queue: string): MaybePromise<DeadLetterCount>
+  /** Queues dead letters again, regardless of the limit. Resolves with how many. */
+  retryDeadLetters(queue: string, which?: DeadLetterSelection): Promise<number>
+  /** Deletes dead letters. Resolves with how many. */
+  discardDeadLetters(queue: string, which?: DeadLetterSelection): Promise<number>
   /** Deletes all entries and dead letters; attempts under way may still arrive. Resolves with how many. */
   clear(queue: string): Promise<number>
 }

@@ -5,7 +5,7 @@
 import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
 import type { NewEntry } from './api.ts'
 import { checkEntry, encodeDeadLetter, encodeEntry, encodeRequeued, isInBody, payloadSizeOf } from './entry.ts'
-import { counterOf, entriesPerCommitMax, entryKey, keyWithPrefix, type QueuePlace } from './keys.ts'
+import { counterOf, entriesPerCommitMax, entryKey, type QueuePlace } from './keys.ts'
 
 /** Names of the procedures. */
 export const procedure = {
@@ -122,7 +122,8 @@ export function createCommit({ inlineBytesMax, place: placeOf, onPut, onRefused 
         if (record === undefined) return
         for (const oldest of dropped) tx.delete(oldest)
         const dead = encodeDeadLetter(record.value, { reason, attempts, givenUpMs: tx.nowMs })
-        tx.put(keyWithPrefix(place.dead, key), dead, { bodyOf: key })
+        // A new id, so that an entry that others have overtaken comes behind the dead letters that were listed already.
+        tx.put(nextKey(tx, place.dead), dead, { bodyOf: key })
         tx.delete(key)
       },
       [procedure.requeue](tx, { place, keys }: RequeueArguments): number {

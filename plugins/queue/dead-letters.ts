@@ -1,7 +1,7 @@
 /** Dead letters: entries that the destination will never take. Operators list them, and queue or delete them. */
 import { isCatalogError } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
-import type { DeadLetter } from './api.ts'
+import type { DeadLetter, DeadLetterCount, DeadLetterSelection } from './api.ts'
 import { type DeadLetterArguments, procedure, type RequeueArguments, slot } from './commit.ts'
 import { decodeEntry, decodeFailure } from './entry.ts'
 import { endOf, idOf, keyAfter, keyOf, type QueuePlace } from './keys.ts'
@@ -20,16 +20,24 @@ export interface DeadLetters {
   /** Turns an entry into a dead letter. Resolves with the number of older dead letters that it deleted to make room. */
   add(place: QueuePlace, entry: Pick<LoadedEntry, 'recordKey' | 'attempts'>, reason: string): Promise<number>
   list(place: QueuePlace, startAfter: string, limit: number): Promise<readonly DeadLetter[]>
-  /** `ids` undefined: all of them. */
-  retry(place: QueuePlace, ids: readonly string[] | undefined): Promise<number>
-  discard(place: QueuePlace, ids: readonly string[] | undefined): Promise<number>
+  count(place: QueuePlace): Promise<DeadLetterCount>
+  retry(place: QueuePlace, which: DeadLetterSelection): Promise<number>
+  discard(place: QueuePlace, which: DeadLetterSelection): Promise<number>
 }
 
 export function createDeadLetters(storage: StorageService, max = deadLettersMax): DeadLetters {
   const countOf = async (place: QueuePlace) => (await storage.counter(place.count))[slot.deadLetters] ?? 0
 
-  const oldestKeys = (place: QueuePlace, count: number) =>
-    storage.scan(place.dead, endOf(place.dead), cursor => {
+  const count = async (place: QueuePlace) =>
+    storage.scan(place.dead, endOf(place.dead), (cursor): DeadLetterCount => {
+      let count = 0
+      let newest = ''
+      for (; cursor.next(); count++) newest = idOf(cursor.key)
+      return { count, newest }
+    })
+
+  const oldestKeys = (place: QueuePlace, count: number, end = endOf(place.dead)) =>
+    storage.scan(place.dead, end, cursor => {
       const keys: Buffer[] = []
       while (keys.length < count && cursor.next()) keys.push(Buffer.from(cursor.key))
       return keys
@@ -46,6 +54,7 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
   }
 
   return {
+    count,
     add(place, entry, reason) {
       const done = last.then(() => add(place, entry, reason))
       last = done.catch(() => undefined)
@@ -72,33 +81,35 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
         })),
       )
     },
-    retry: (place, ids) =>
-      withEach(place, ids, keys =>
+    retry: (place, which) =>
+      withEach(place, which, keys =>
         storage.execute<number>(procedure.requeue, { place, keys } satisfies RequeueArguments),
       ),
-    discard: (place, ids) => withEach(place, ids, keys => storage.execute<number>(procedure.remove, keys)),
+    discard: (place, which) => withEach(place, which, keys => storage.execute<number>(procedure.remove, keys)),
   }
 
   /** Runs over the given ids, or over all that exist now: later ones have larger ids. Resolves with the sum. */
   async function withEach(
     place: QueuePlace,
-    ids: readonly string[] | undefined,
+    { ids, through }: DeadLetterSelection,
     run: (keys: readonly Buffer[]) => Promise<number>,
   ): Promise<number> {
     let sum = 0
     if (ids !== undefined) {
       if (ids.length > answerEntriesMax) throw new RangeError(`queue: at most ${answerEntriesMax} dead letters at once`)
-      const keys = [...new Set(ids)].map(id => keyOf(place.dead, id)).filter(key => key !== undefined)
+      const wanted = [...new Set(ids)].filter(id => through === undefined || id <= through)
+      const keys = wanted.map(id => keyOf(place.dead, id)).filter(key => key !== undefined)
       for (let at = 0; at < keys.length; at += changeEntriesMax) sum += await run(keys.slice(at, at + changeEntriesMax))
       return sum
     }
-    for (let left = await countOf(place); left > 0; ) {
-      const keys = await oldestKeys(place, Math.min(left, changeEntriesMax))
-      if (keys.length === 0) break
+    const newest = through ?? (await count(place)).newest
+    if (newest === '') return 0
+    const end = keyAfter(place.dead, newest)
+    for (;;) {
+      const keys = await oldestKeys(place, changeEntriesMax, end)
+      if (keys.length === 0) return sum
       sum += await run(keys)
-      left -= keys.length
     }
-    return sum
   }
 
   /** Shows a damaged payload as an empty one, so that the list still has the others. */

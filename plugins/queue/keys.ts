@@ -3,7 +3,7 @@
  * order of the commits.
  *
  *     q w <topic> 00 <queue> 00 <10 bytes>    a waiting entry; the bytes are its id
- *     q d <topic> 00 <queue> 00 <10 bytes>    a dead letter, with the id of its entry
+ *     q d <topic> 00 <queue> 00 <10 bytes>    a dead letter; the bytes are an id, too, of the commit that gave it up
  *     q n <topic> 00 <queue>                  (derived, counter) waiting entries, bytes of their payloads, dead letters
  *
  * An id is the sequence of the commit (8 bytes) and the number within the commit (2 bytes), both big-endian.
@@ -53,11 +53,6 @@ export function entryKey(prefix: Buffer, sequence: number, number: number): Buff
   key.writeUInt32BE(sequence % 0x1_0000_0000, prefix.length + 4)
   key.writeUInt16BE(number, prefix.length + 8)
   return key
-}
-
-/** The same id with another prefix: the key of a dead letter from that of its entry. */
-export function keyWithPrefix(prefix: Buffer, key: Buffer): Buffer {
-  return Buffer.concat([prefix, key.subarray(key.length - idBytes)])
 }
 
 export function idOf(key: Buffer): string {

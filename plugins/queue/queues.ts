@@ -1,7 +1,7 @@
 /** The service: topics, their queues and deliveries. */
 import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 import type { Procedure, StorageService } from 'svc/plugins/storage/api'
-import type { DeliveryOptions, NewEntry, QueueService, QueueStatus, QueueTopic } from './api.ts'
+import type { DeadLetterSelection, DeliveryOptions, NewEntry, QueueService, QueueStatus, QueueTopic } from './api.ts'
 import { createCommit, type PushArguments, procedure, slot } from './commit.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createQueueDelivery, type QueueDelivery } from './delivery.ts'
@@ -54,7 +54,7 @@ interface QueueName {
 }
 
 interface DeadLetterRequest extends QueueName {
-  readonly ids: readonly string[] | undefined
+  readonly which: DeadLetterSelection
 }
 
 export function createQueues({ storage, threads, ports, log, metrics }: QueuesOptions): Queues {
@@ -126,10 +126,12 @@ export function createQueues({ storage, threads, ports, log, metrics }: QueuesOp
 
   const clear = async (queue: KnownQueue): Promise<number> => {
     const { place } = queue
-    const below = idAfter(await storage.execute<number>(procedure.barrier, undefined))
+    const nextId = async () => idAfter(await storage.execute<number>(procedure.barrier, undefined))
+    const below = await nextId()
     let removed = 0
     for (const prefix of [place.waiting, place.dead]) {
-      const end = Buffer.concat([prefix, Buffer.from(below, 'hex')])
+      // An entry that was given up meanwhile has a later id.
+      const end = Buffer.concat([prefix, Buffer.from(prefix === place.dead ? await nextId() : below, 'hex')])
       for (let start = prefix; ; ) {
         const keys = await storage.scan(start, end, cursor => {
           const found: Buffer[] = []
@@ -146,11 +148,11 @@ export function createQueues({ storage, threads, ports, log, metrics }: QueuesOp
   }
 
   if (threads.isMain) {
-    threads.handle(message.retry, ({ topic, queue, ids }: DeadLetterRequest) =>
-      deadLetters.retry(queueOf(topic, queue).place, ids),
+    threads.handle(message.retry, ({ topic, queue, which }: DeadLetterRequest) =>
+      deadLetters.retry(queueOf(topic, queue).place, which),
     )
-    threads.handle(message.discard, ({ topic, queue, ids }: DeadLetterRequest) =>
-      deadLetters.discard(queueOf(topic, queue).place, ids),
+    threads.handle(message.discard, ({ topic, queue, which }: DeadLetterRequest) =>
+      deadLetters.discard(queueOf(topic, queue).place, which),
     )
     threads.handle(message.clear, ({ topic, queue }: QueueName) => clear(queueOf(topic, queue)))
     threads.handle(message.problem, () => problem())
@@ -194,8 +196,10 @@ export function createQueues({ storage, threads, ports, log, metrics }: QueuesOp
       status,
       queues,
       deadLetters: (queue, { startAfter, limit }) => deadLetters.list(queueOf(name, queue).place, startAfter, limit),
-      retryDeadLetters: (queue, ids) => threads.call<number>(main, message.retry, { topic: name, queue, ids }),
-      discardDeadLetters: (queue, ids) => threads.call<number>(main, message.discard, { topic: name, queue, ids }),
+      countDeadLetters: queue => deadLetters.count(queueOf(name, queue).place),
+      retryDeadLetters: (queue, which = {}) => threads.call<number>(main, message.retry, { topic: name, queue, which }),
+      discardDeadLetters: (queue, which = {}) =>
+        threads.call<number>(main, message.discard, { topic: name, queue, which }),
       clear: queue =>
         threads.isMain
           ? clear(queueOf(name, queue))

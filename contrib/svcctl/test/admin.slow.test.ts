@@ -480,6 +480,13 @@ t.test('targets of events: a test that fails, rules that cannot be, dead letters
   while ((await letters()).length === 0) await sleep(20)
   await fails(t, 2, /--yes/, 'notify dead-letter discard home webhook:_')
   t.equal((await letters()).length, 1, 'nothing without a word')
+  const [seen] = await letters()
+  t.equal((await run(['cp', 'event.txt', 'home/watched/c'])).code, 0)
+  while ((await letters()).length === 1) await sleep(20)
+  t.match(await json(t, `notify dead-letter discard home webhook:_ --through ${seen!.id} --yes`), [
+    { discarded: 1, left: 1 },
+  ])
+  t.match(await letters(), [{ key: 'c' }])
   await admin(t, 'notify dead-letter discard home webhook:_ --yes')
   t.same(await letters(), [])
   t.match((await admin(t, 'notify queue list home')).stdout, /webhook:_ +configured/)

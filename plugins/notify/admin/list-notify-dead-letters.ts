@@ -4,7 +4,7 @@ import { TargetParameters } from './notify-schema.ts'
 
 const NotifyDeadLetter = Type.Object(
   {
-    id: Type.String({ description: '20 hexadecimal digits; later ones are larger.' }),
+    id: Type.String({ description: '20 hexadecimal digits; larger the later it was given up.' }),
     target: Type.String(),
     eventName: Type.String({ description: 'Empty, like bucket and key, if the stored event is damaged.' }),
     bucket: Type.String(),
@@ -28,11 +28,21 @@ export default defineAdminOperation({
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   query: Type.Object(pageParameters),
-  response: pageOf(NotifyDeadLetter),
+  response: Type.Object({
+    ...pageOf(NotifyDeadLetter).properties,
+    count: Type.Integer({ description: 'Dead letters of the queue, those on other pages too.' }),
+    newest: Type.String({
+      description:
+        'The id of the newest of them, empty if there is none: as `through` of a retry or a discard it leaves out what is given up after this answer.',
+    }),
+  }),
   errors: ['notify_queue_not_found'],
   uses: ['notify'],
   async handle({ params: { id }, query: { cursor, limit } }, { notify }) {
-    const letters = await notify.deadLetters(id, { startAfter: decodeCursor(cursor) ?? '', limit })
+    const startAfter = decodeCursor(cursor) ?? ''
+    // Before the page, so that the pages have everything that is counted.
+    const { count, newest } = await notify.countDeadLetters(id)
+    const letters = await notify.deadLetters(id, { startAfter, limit })
     const last = letters.at(-1)?.id
     // A page may be shorter than its limit, because payloads are bounded, too.
     const isMore = last !== undefined && (await notify.deadLetters(id, { startAfter: last, limit: 1 })).length > 0
@@ -47,6 +57,8 @@ export default defineAdminOperation({
         givenUpAt: new Date(givenUpMs).toISOString(),
       })),
       nextCursor: encodeCursor(isMore ? last : undefined),
+      count,
+      newest,
     }
   },
 })

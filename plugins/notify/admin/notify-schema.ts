@@ -8,6 +8,14 @@ export const TargetParameters = Type.Object({
 export const deadLettersMax = 300
 export const idPattern = '^[0-9a-f]{20}$'
 
+export const Through = Type.String({
+  pattern: idPattern,
+  errorMessage: 'must be the id of an event that was given up',
+  description:
+    'The id of the newest dead letter that was seen, `newest` or the last one of the list: what was given up after it stays. Default: all that there are.',
+})
+export const Left = Type.Integer({ description: 'Dead letters that the queue has afterwards.' })
+
 export const NotifyTarget = Type.Object(
   {
     id: Type.String({ description: '`<kind>:<name>`; the name of a target without a name is `_`.' }),

@@ -1,7 +1,7 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type { NotifyService } from '../api.ts'
-import { deadLettersMax, idPattern, TargetParameters } from './notify-schema.ts'
+import { deadLettersMax, idPattern, Left, TargetParameters, Through } from './notify-schema.ts'
 
 export default defineAdminOperation({
   id: 'retryNotifyDeadLetters',
@@ -9,7 +9,7 @@ export default defineAdminOperation({
   path: '/notify/queues/{id}/dead-letters/retry',
   tag: 'notify',
   summary:
-    'Queues dead letters of a target again, behind the waiting events: all, or those with these ids. Ids of other entries are ignored.',
+    'Queues dead letters of a target again, behind the waiting events: all, those up to one that was seen, or those with these ids. Ids of other entries are ignored.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   body: Type.Object(
@@ -21,6 +21,7 @@ export default defineAdminOperation({
           description: 'Default: all.',
         }),
       ),
+      through: Type.Optional(Through),
     },
     { $id: 'NotifyDeadLetterRetry' },
   ),
@@ -28,24 +29,30 @@ export default defineAdminOperation({
     {
       target: Type.String(),
       queued: Type.Integer(),
+      left: Left,
       reason: Type.String({ description: 'Why none was queued, and the state of waiting events; empty if some were.' }),
     },
     { $id: 'NotifyDeadLetterRetryResult' },
   ),
   errors: ['notify_queue_not_found', 'notify_target_not_found'],
   uses: ['notify'],
-  async handle({ params: { id }, body: { ids } }, { notify }) {
-    const queued = await notify.retryDeadLetters(id, ids)
-    return { target: id, queued, reason: queued > 0 ? '' : await whyNone(notify, id, ids !== undefined) }
+  async handle({ params: { id }, body: { ids, through } }, { notify }) {
+    const { queued, left } = await notify.retryDeadLetters(id, { ids, through })
+    const none =
+      ids !== undefined
+        ? 'None of these is the id of a dead letter.'
+        : left > 0
+          ? 'All dead letters were given up later.'
+          : 'There are no dead letters.'
+    return { target: id, queued, left, reason: queued > 0 ? '' : await whyNone(notify, id, none) }
   },
 })
 
 /** The events that the caller misses may still be waiting. */
-async function whyNone(notify: NotifyService, id: string, isById: boolean): Promise<string> {
+async function whyNone(notify: NotifyService, id: string, none: string): Promise<string> {
   const [queues, targets] = await Promise.all([notify.queues(), notify.targets()])
   const { pendingEvents = 0 } = queues.find(queue => queue.id === id) ?? {}
   const { isEnabled, lastError = '' } = targets.find(target => target.id === id) ?? {}
-  const none = isById ? 'None of these is the id of a dead letter.' : 'There are no dead letters.'
   if (pendingEvents === 0) return `${none} No event waits.`
   const when =
     isEnabled === false

@@ -181,7 +181,12 @@ t.test(
       (await list()).items.map(({ key }: { key: string }) => key),
       ['a', 'd'],
     )
-    t.match(await retry({}), { json: { queued: 2 } })
+    t.match(await list('?limit=1'), { count: 2, newest: idOf('d') }, 'all of them, on every page')
+    t.match(await retry({ through: idOf('c') }), { json: { queued: 1, left: 1 } }, 'what came later stays')
+    t.match((await retry({ through: idOf('c') })).json, { queued: 0, left: 1, reason: /were given up later/ })
+    t.equal((await retry({ through: '' })).status, 400)
+    t.match(await retry({}), { json: { queued: 1, left: 0 } })
+    t.match(await list(), { items: [], count: 0, newest: '' })
     await until(() => ['a', 'd'].every(key => keysOf(server, 'dead').includes(key)))
     t.notOk(keysOf(server, 'dead').includes('c'))
     t.match(await retry({ ids: ['f'.repeat(20)] }), { json: { queued: 0, reason: /^None of these is the id/ } })
@@ -201,10 +206,18 @@ t.test(
     receiver.mode = 'refuse'
     for (const key of ['e', 'f']) await put(server, 'dead', key)
     await until(async () => (await stateOf(server)).deadLetters === 2)
+    const { newest } = await list()
+    await put(server, 'dead', 'g')
+    await until(async () => (await stateOf(server)).deadLetters === 3)
+    t.equal((await call('DELETE', `${queue}/dead-letters?through=`)).status, 400)
+    t.match((await call('DELETE', `${queue}/dead-letters?through=${newest}`)).json, { discarded: 2, left: 1 })
+    t.match((await list()).items, [{ key: 'g' }])
+    await put(server, 'dead', 'h')
+    await until(async () => (await stateOf(server)).deadLetters === 2)
     await server.configure({ enable: 'off' })
     await put(server, 'dead', 'waits')
     t.match(await call('DELETE', queue), { status: 409, json: { code: 'notify_queue_in_use' } })
-    for (const Key of ['a', 'b', 'c', 'd', 'e', 'f', 'waiting', 'waits']) {
+    for (const Key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'waiting', 'waits']) {
       await s3.send(new DeleteObjectCommand({ Bucket: 'dead', Key }))
     }
     await s3.send(new DeleteBucketCommand({ Bucket: 'dead' }))

@@ -2,7 +2,7 @@
 import { Button, Drawer, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconRefresh, IconTrash } from '@tabler/icons-react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
@@ -17,44 +17,43 @@ import { texts } from '../../texts/index.ts'
 
 const words = texts.events
 
-type Letter = Answer<'listNotifyDeadLetters'>['items'][number]
+type Letters = Answer<'listNotifyDeadLetters'>
+type Letter = Letters['items'][number]
+/** What “all” means: what is given up later is in no list that was looked at. */
+type Seen = Pick<Letters, 'count' | 'newest'>
 
 export interface DeadLettersProps {
   readonly id: string
-  readonly count: number
   readonly onClose: () => void
 }
 
-export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
+export function DeadLetters({ id, onClose }: DeadLettersProps) {
   useFocusBack()
   const queryClient = useQueryClient()
-  const [isDiscarding, setDiscarding] = useState(false)
+  const [seen, setSeen] = useState<Seen>()
+  const [discarding, setDiscarding] = useState<Seen>()
   const refresh = async () => {
     await queryClient.invalidateQueries({ queryKey: ['dead-letters', id] })
     await queryClient.invalidateQueries({ queryKey: ['notify-targets'] })
   }
-  const { data: count = before } = useQuery({
-    queryKey: ['notify-targets', id],
-    queryFn: async ({ signal }) => {
-      const { items } = await call('listNotifyTargets', { signal })
-      return items.find(target => target.id === id)?.deadLetters ?? 0
-    },
-  })
   const retry = useMutation({
-    mutationFn: (ids?: readonly string[]) =>
-      call('retryNotifyDeadLetters', { params: { id }, body: ids === undefined ? {} : { ids: [...ids] } }),
-    async onSuccess({ queued }) {
+    mutationFn: (which: { ids: string[] } | { through: string }) =>
+      call('retryNotifyDeadLetters', { params: { id }, body: which }),
+    async onSuccess({ queued, left }, which) {
       // Somebody else may have sent or discarded it.
-      const isSent = queued > 0
-      notifications.show({ color: isSent ? 'teal' : 'orange', message: isSent ? words.retried(id) : words.retriedNone })
+      tell(queued > 0, queued > 0 ? words.retried(queued, id) : words.retriedNone, 'ids' in which ? 0 : left)
       await refresh()
     },
   })
+  const discard = async ({ newest }: Seen) => {
+    const { discarded, left } = await call('discardNotifyDeadLetters', { params: { id }, query: { through: newest } })
+    tell(discarded > 0, discarded > 0 ? words.discarded(discarded) : words.discardedNone, left)
+  }
   return (
     <Drawer
       opened
       onClose={onClose}
-      closeOnEscape={!isDiscarding}
+      closeOnEscape={discarding === undefined}
       position="right"
       size="xl"
       title={id}
@@ -65,19 +64,21 @@ export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
         <ListPage
           title={words.deadTitle(id)}
           queryKey={['dead-letters', id]}
-          load={({ cursor, signal }) =>
-            call('listNotifyDeadLetters', { params: { id }, query: { cursor, limit: 100 }, signal })
-          }
-          columns={columnsOf(letter => retry.mutate([letter.id]))}
+          load={async ({ cursor, signal }) => {
+            const page = await call('listNotifyDeadLetters', { params: { id }, query: { cursor, limit: 100 }, signal })
+            setSeen(page)
+            return page
+          }}
+          columns={columnsOf(letter => retry.mutate({ ids: [letter.id] }))}
           idOf={letter => letter.id}
           none={words.noneGivenUp}
         />
-        {count > 0 && (
+        {seen !== undefined && seen.count > 0 && (
           <Group>
             <Button
               leftSection={<IconRefresh size={16} aria-hidden />}
               loading={retry.isPending}
-              onClick={() => retry.mutate(undefined)}
+              onClick={() => retry.mutate({ through: seen.newest })}
             >
               {words.retryAll}
             </Button>
@@ -85,28 +86,34 @@ export function DeadLetters({ id, count: before, onClose }: DeadLettersProps) {
               variant="light"
               color="red"
               leftSection={<IconTrash size={16} aria-hidden />}
-              onClick={() => setDiscarding(true)}
+              onClick={() => setDiscarding(seen)}
             >
               {words.discardAll}
             </Button>
           </Group>
         )}
       </Stack>
-      {isDiscarding && (
+      {discarding !== undefined && (
         <ConfirmDeletion
-          title={words.discardTitle(count)}
+          title={words.discardTitle(discarding.count)}
           action={words.discardAll}
-          onConfirm={async () => {
-            await call('discardNotifyDeadLetters', { params: { id } })
-            await refresh()
-          }}
-          onClose={() => setDiscarding(false)}
+          onConfirm={() => discard(discarding)}
+          onDone={refresh}
+          onClose={() => setDiscarding(undefined)}
         >
           <Text size="sm">{words.discardText(id)}</Text>
         </ConfirmDeletion>
       )}
     </Drawer>
   )
+}
+
+/** `later`: how many were given up since the list was read. */
+function tell(isDone: boolean, message: string, later: number): void {
+  notifications.show({
+    color: isDone && later === 0 ? 'teal' : 'orange',
+    message: later === 0 ? message : `${message} ${words.givenUpLater(later)}`,
+  })
 }
 
 function columnsOf(onRetry: (letter: Letter) => void): Column<Letter>[] {

@@ -156,9 +156,7 @@ export function Events() {
         </ConfirmDeletion>
       )}
       {open?.dialog === 'replay' && <Replay id={open.target.id} onClose={close} />}
-      {open?.dialog === 'dead-letters' && (
-        <DeadLetters id={open.target.id} count={open.target.deadLetters} onClose={close} />
-      )}
+      {open?.dialog === 'dead-letters' && <DeadLetters id={open.target.id} onClose={close} />}
     </Stack>
   )
 }

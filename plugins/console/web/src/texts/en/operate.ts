@@ -205,7 +205,13 @@ export const events = {
   ruleEvents: 'Events',
   suffix: 'Suffix',
   retriedNone: 'It is not there any more: nothing is sent.',
-  retried: (id: string) => `What was given up is sent to ${id} again.`,
+  retried: (count: number, id: string) => `${counted(count, 'event is', 'events are')} sent to ${id} again.`,
+  discarded: (count: number) => `${counted(count, 'event is', 'events are')} discarded.`,
+  discardedNone: 'They are not there any more: nothing is discarded.',
+  givenUpLater: (count: number) =>
+    count === 1
+      ? 'One more was given up meanwhile, and is listed now.'
+      : `${formatCount(count)} more were given up meanwhile, and are listed now.`,
 }
 
 export const auditTargets = {
