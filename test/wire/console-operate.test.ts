@@ -359,6 +359,13 @@ if (skip !== false) {
       await page.getByRole('cell', { name: 'photos/j' }).waitFor()
       t.same(await letters(), ['j'])
       for (const key of ['h', 'i']) await eventually(`${key} is told again`, async () => timesTold(key) === 2)
+      await call('PATCH', '/config/notify_webhook:hook', { settings: { enable: 'off' } })
+      await page.getByRole('button', { name: 'Send all again' }).click()
+      await page
+        .getByText('1 event waits for webhook:hook again. The target is not enabled: no event is sent')
+        .waitFor()
+      await page.getByText('Nothing was given up.').waitFor()
+      t.equal(timesTold('j'), 1)
       t.same(flaws, [])
     },
   )

@@ -30,7 +30,10 @@ export default defineAdminOperation({
       target: Type.String(),
       queued: Type.Integer(),
       left: Left,
-      reason: Type.String({ description: 'Why none was queued, and the state of waiting events; empty if some were.' }),
+      reason: Type.String({
+        description:
+          'Why none was queued, and the state of waiting events, or why those that were queued are not sent; empty if they are sent.',
+      }),
     },
     { $id: 'NotifyDeadLetterRetryResult' },
   ),
@@ -44,9 +47,14 @@ export default defineAdminOperation({
         : left > 0
           ? 'All dead letters were given up later.'
           : 'There are no dead letters.'
-    return { target: id, queued, left, reason: queued > 0 ? '' : await whyNone(notify, id, none) }
+    return { target: id, queued, left, reason: await (queued > 0 ? whyNotSent(notify, id) : whyNone(notify, id, none)) }
   },
 })
+
+async function whyNotSent(notify: NotifyService, id: string): Promise<string> {
+  const target = (await notify.targets()).find(target => target.id === id)
+  return target?.isEnabled === false ? 'The target is not enabled: no event is sent to it until it is.' : ''
+}
 
 /** The events that the caller misses may still be waiting. */
 async function whyNone(notify: NotifyService, id: string, none: string): Promise<string> {

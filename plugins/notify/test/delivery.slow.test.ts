@@ -215,6 +215,15 @@ t.test(
     await put(server, 'dead', 'h')
     await until(async () => (await stateOf(server)).deadLetters === 2)
     await server.configure({ enable: 'off' })
+    const [{ id }] = (await list()).items
+    t.match((await retry({ ids: [id] })).json, {
+      queued: 1,
+      left: 1,
+      reason: /^The target is not enabled: no event is/,
+    })
+    await server.configure({ enable: 'on' })
+    await until(async () => (await stateOf(server)).deadLetters === 2)
+    await server.configure({ enable: 'off' })
     await put(server, 'dead', 'waits')
     t.match(await call('DELETE', queue), { status: 409, json: { code: 'notify_queue_in_use' } })
     for (const Key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'waiting', 'waits']) {

@@ -39,9 +39,15 @@ export function DeadLetters({ id, onClose }: DeadLettersProps) {
   const retry = useMutation({
     mutationFn: (which: { ids: string[] } | { through: string }) =>
       call('retryNotifyDeadLetters', { params: { id }, body: which }),
-    async onSuccess({ queued, left }, which) {
+    async onSuccess({ queued, left, reason }, which) {
       // Somebody else may have sent or discarded it.
-      tell(queued > 0, queued > 0 ? words.retried(queued, id) : words.retriedNone, 'ids' in which ? 0 : left)
+      const isSent = queued > 0 && reason === ''
+      const message = isSent
+        ? words.retried(queued, id)
+        : queued > 0
+          ? words.retriedWaiting(queued, id, reason)
+          : words.retriedNone
+      tell(isSent, message, 'ids' in which ? 0 : left)
       await refresh()
     },
   })

@@ -206,6 +206,8 @@ export const events = {
   suffix: 'Suffix',
   retriedNone: 'It is not there any more: nothing is sent.',
   retried: (count: number, id: string) => `${counted(count, 'event is', 'events are')} sent to ${id} again.`,
+  retriedWaiting: (count: number, id: string, why: string) =>
+    `${counted(count, 'event waits', 'events wait')} for ${id} again. ${why}`,
   discarded: (count: number) => `${counted(count, 'event is', 'events are')} discarded.`,
   discardedNone: 'They are not there any more: nothing is discarded.',
   givenUpLater: (count: number) =>
