@@ -83,7 +83,7 @@ export function createChecks(options: ChecksOptions): Checks {
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     refuseUnbuilt(input, keyGroups !== undefined)
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...given } = input
-    const { blocked: _blocked, logEnded: _ended, served: _served, ...fields } = given
+    const { blocked: _blocked, logEnded: _ended, served: _served, shadowed: _shadowed, ...fields } = given
     const problems: DistributionProblem[] = []
     const { originSecretHeader, ...restrictions } = input.restrictions
     let secret = before?.value.restrictions.originSecretHeader

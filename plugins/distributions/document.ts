@@ -185,6 +185,7 @@ const readOnlyFields = {
   blocked: Type.Optional(Type.Boolean({ readOnly: true })),
   logEnded: Type.Optional(Type.Boolean({ readOnly: true })),
   served: Type.Optional(Type.Unknown({ readOnly: true })),
+  shadowed: Type.Optional(Type.Unknown({ readOnly: true })),
 }
 
 export const DistributionInput = Type.Object(
@@ -214,6 +215,15 @@ const Served = Type.Object(
   { $id: 'ServedCertificate' },
 )
 
+const Shadowed = Type.Object(
+  {
+    domain: Type.String({ description: 'An alias.' }),
+    wildcard: Type.String(),
+    distribution: Type.Optional(Type.String({ description: 'Absent: of somebody else.' })),
+  },
+  { $id: 'ShadowedWildcard' },
+)
+
 export const DistributionView = Type.Object(
   {
     id: Type.String(),
@@ -236,6 +246,12 @@ export const DistributionView = Type.Object(
       description:
         'The certificate that a TLS connection for each domain gets at its next handshake, whether `tls` names it or not. Empty where no listener that answers for distributions speaks TLS.',
     }),
+    shadowed: Type.Optional(
+      Type.Array(Shadowed, {
+        description:
+          'Of `getDistribution`: the wildcard of another distribution that answers at a domain once this distribution does not have it any more. No distribution answers then at domains that are not in the list.',
+      }),
+    ),
   },
   { $id: 'Distribution' },
 )

@@ -36,11 +36,19 @@ export interface ListedDistribution extends Pick<Distribution, 'id' | 'aliases' 
   readonly view: () => Promise<DistributionView>
 }
 
+export interface ShadowedAlias {
+  readonly domain: string
+  readonly wildcard: string
+  readonly other: Distribution
+}
+
 export interface DistributionsAdmin {
   readonly save: SaveDistribution
   view(distribution: Distribution, document?: StoredDocument<StoredDistribution>): Promise<DistributionView>
   /** Throws `distribution_not_found`. */
   get(id: string): Promise<{ readonly view: DistributionView; readonly bucket: string }>
+  /** For each of these aliases the wildcard of another distribution that has it, if this one is gone. */
+  shadowedBy(id: string, aliases: readonly string[]): Promise<readonly ShadowedAlias[]>
   /** All distributions, ordered by id; `view` is made of those that are shown. */
   list(): Promise<readonly ListedDistribution[]>
   /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`, and `certificate_served` without `force`. */
@@ -113,6 +121,16 @@ export function createDistributionsAdmin({
     async get(id) {
       const document = await find(id)
       return { view: await viewStored(document), bucket: document.value.origin.bucket }
+    },
+    async shadowedBy(id, aliases) {
+      if (rules.isOff) return []
+      const { hosts } = await registry.table()
+      return aliases.flatMap(domain => {
+        const next = hosts
+          .all(domain.replace(/^\*\./, ''))
+          .find(({ alias, value }) => alias.startsWith('*.') && value.distribution.id !== id)
+        return next === undefined ? [] : [{ domain, wildcard: next.alias, other: next.value.distribution }]
+      })
     },
     list: async () =>
       (await registry.all()).map(document => {

@@ -760,7 +760,24 @@ if (withoutBrowser !== false) {
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'detached' })
     t.match(await stored(), { defaultBehavior: { access: 'authenticated' } })
-    await admin.call('DELETE', '/distributions/endpoint')
+
+    // Who answers at its domains once it is deleted.
+    const aliases = ['s3.example.test', 'endpoint.test']
+    await admin.call('PUT', '/distributions/endpoint', { ...(await stored()), aliases })
+    const wild = { id: 'wild', aliases: ['*.example.test'], origin: { bucket: 'site' } }
+    await admin.call('POST', '/distributions', { ...wild, defaultBehavior: { access: 'deny' } })
+    await page.goto(`${url}/distributions`)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Delete endpoint' }).click()
+    const deletion = page.getByRole('dialog', { name: 'Delete endpoint?' })
+    await deletion.getByText('From then on wild answers at s3.example.test, with its *.example.test.').waitFor()
+    await deletion.getByText('From then on no distribution answers at endpoint.test.').waitFor()
+    t.same(await accessibilityFlaws(page), [])
+    await deletion.getByLabel(/Type endpoint/).fill('endpoint')
+    await deletion.getByRole('button', { name: 'Delete', exact: true }).click()
+    await deletion.waitFor({ state: 'detached' })
+    await t.rejects(stored(), /404/)
+    await admin.call('DELETE', '/distributions/wild')
     t.same(flaws, [])
   })
 

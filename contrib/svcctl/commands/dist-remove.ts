@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { connectTo, deleteDistribution } from '../distributions/document.ts'
+import { connectTo, deleteDistribution, readDistribution } from '../distributions/document.ts'
 
 interface Options {
   readonly ifMatch?: string
@@ -9,7 +9,8 @@ interface Options {
 export default defineCommand<Options>({
   name: 'dist remove',
   otherNames: ['rm'],
-  summary: 'Removes a distribution: from the next request on its names are not served. The bucket is kept.',
+  summary: 'Removes a distribution: from the next request on it does not answer at its names. The bucket is kept.',
+  description: 'The question says where a wildcard of another distribution answers then.',
   arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
   options: [
     { flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' },
@@ -18,7 +19,12 @@ export default defineCommand<Options>({
   examples: ['svcctl dist remove home/site', 'svcctl dist remove home/site --yes'],
   async run(context, [text], options) {
     const place = await connectTo(context, text!)
-    await context.requireConfirmed(`Take ${text} off its names?`)
+    const { shadowed = [] } = await readDistribution(place)
+    const others = shadowed.map(
+      ({ domain, wildcard, distribution = 'a distribution of somebody else' }) =>
+        `${distribution} answers at ${domain} then, with its ${wildcard}. `,
+    )
+    await context.requireConfirmed(`${others.join('')}Take ${text} off its names?`)
     await deleteDistribution(place, options)
     context.output.done({ status: 'removed', distribution: place.id }, `Removed ${text}.`)
   },

@@ -20,6 +20,13 @@ export interface DistributionDocument {
   readonly tls?: { readonly certificate: string }
   readonly etag?: string
   readonly warnings?: readonly string[]
+  /** The wildcards of others that answer once this one is gone. */
+  readonly shadowed?: readonly {
+    readonly domain: string
+    readonly wildcard: string
+    /** Undefined: of somebody else. */
+    readonly distribution?: string
+  }[]
 }
 
 export type NewDistribution = Omit<DistributionDocument, 'enabled' | 'mode'> & Partial<DistributionDocument>

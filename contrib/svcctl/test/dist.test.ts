@@ -177,8 +177,14 @@ t.test('create, list, resolve, disable, rotate, remove', async t => {
   t.equal((await run(['dist', 'set', 'home/media', '-'], { input: JSON.stringify(document) })).code, 0)
   t.match((await succeeds(t, 'dist', 'rotate-secret', 'home/media')).stdout, /^x-o: [\w-]{43}\n$/)
   t.equal((await run(['dist', 'set', 'home/media', '-'], { input: '[' })).code, 2)
-  t.equal((await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })).code, 1)
+  await succeeds(t, 'dist', 'create', 'home/wild', '--bucket', 'media', '--alias', '*.example.test', '--mode', 's3')
+  const asked = await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })
+  t.match(asked, {
+    code: 1,
+    stderr: 'wild answers at media.example.test then, with its *.example.test. Take home/media off its names?',
+  })
   await succeeds(t, 'dist', 'remove', 'home/media', '--yes')
+  await succeeds(t, 'dist', 'remove', 'home/wild', '--yes')
   t.equal((await run(['dist', 'get', 'home/media'])).code, 3)
   t.notMatch(readFileSync(join(folder, 'document.json'), 'utf8'), /a-secret/)
 })

@@ -8,7 +8,8 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/distributions/{id}',
   tag: 'distributions',
-  summary: 'Deletes a distribution: from the next request on its names are not served. The bucket is not changed.',
+  summary:
+    'Deletes a distribution: from the next request on it does not answer at its names; `shadowed` of `getDistribution` says where another one does then. The bucket is not changed.',
   authorize: [manage],
   params: IdParameters,
   query: Type.Object(Force),

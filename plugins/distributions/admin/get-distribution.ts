@@ -1,6 +1,6 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type {} from '../service.ts'
-import { DistributionView, IdParameters, manage } from './distribution-request.ts'
+import { DistributionView, IdParameters, manage, mayManageAs } from './distribution-request.ts'
 
 export default defineAdminOperation({
   id: 'getDistribution',
@@ -17,6 +17,12 @@ export default defineAdminOperation({
   async handle(request, { distributionsAdmin: distributions }) {
     const { view, bucket } = await distributions.get(request.params.id)
     await request.authorize([manage], { bucket })
-    return view
+    const mayManage = mayManageAs(request)
+    const shadowed = []
+    for (const { domain, wildcard, other } of await distributions.shadowedBy(view.id, view.aliases)) {
+      const isShown = await mayManage(other.origin.bucket)
+      shadowed.push({ domain, wildcard, ...(isShown && { distribution: other.id }) })
+    }
+    return { ...view, shadowed }
   },
 })

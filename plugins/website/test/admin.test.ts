@@ -307,6 +307,23 @@ t.test('documents of distributions', async t => {
     t.match(await resolve('host=nobody.test'), { step: 'e', match: 'path-style', status: 0 })
     t.match(await resolve('host=nobody.test&listener=web'), { step: 'e', match: 'misdirected', status: 421 })
     t.match(await resolve('host=[::1]:9000'), { step: 'e' })
+    // The same, of all domains of one: who answers once it is gone.
+    const shadowed = async (as?: ReturnType<typeof admin.signedBy>) =>
+      (await call('GET', '/distributions/below', undefined, as)).json.shadowed
+    const behind = { wildcard: '*.photos.test', distribution: 'photos' }
+    const below = { ...base, id: 'below', aliases: ['x.photos.test', '*.y.photos.test', 'elsewhere.test'] }
+    await call('PUT', '/distributions/below', below)
+    t.same(await shadowed(), [
+      { domain: 'x.photos.test', ...behind },
+      { domain: '*.y.photos.test', ...behind },
+    ])
+    t.same(await shadowed(admin.signedBy('bob', userSecret)), [
+      { domain: 'x.photos.test', wildcard: '*.photos.test' },
+      { domain: '*.y.photos.test', wildcard: '*.photos.test' },
+    ])
+    t.equal((await call('DELETE', '/distributions/below')).status, 204)
+    t.match(await resolve('host=x.photos.test'), { step: 'b', distribution: 'photos' })
+    t.match(await resolve('host=elsewhere.test&listener=web'), { status: 421 })
     for (const host of ['bad%20host', 'a.test/', 'user@a.test', 'a.test%3Fx', 'a.test:99999']) {
       t.match(await resolve(`host=${host}&path=x`), {
         errors: [{ element: 'query/host' }, { element: 'query/path', message: 'must begin with a slash' }],

@@ -3,7 +3,10 @@ import type { Answer } from '../../api/operations.ts'
 import { objectOf, type Pair, pairsOf } from '../../parts/pairs.ts'
 
 export type Distribution = Answer<'getDistribution'>
-type Document = Omit<Distribution, 'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'logEnded' | 'served'>
+type Document = Omit<
+  Distribution,
+  'createdAt' | 'updatedAt' | 'etag' | 'warnings' | 'blocked' | 'logEnded' | 'served' | 'shadowed'
+>
 type Cors = NonNullable<Document['headers']['cors']>
 
 export type Behavior = Omit<
@@ -86,6 +89,7 @@ export function draftOf(distribution: Distribution): Draft {
     blocked: _____,
     logEnded: ______,
     served: _______,
+    shadowed: ________,
     ...given
   } = distribution
   const { headers, restrictions } = given

@@ -1,12 +1,12 @@
 import { Anchor, Button, Text } from '@mantine/core'
 import { IconDownload, IconPlayerPause, IconPlayerPlay, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { call, urlOf } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
-import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { notifyFailure } from '../../parts/failure.tsx'
+import { ConfirmDeletion, type ConfirmDeletionProps } from '../../parts/confirm-deletion.tsx'
+import { notifyFailure, ProblemAlert } from '../../parts/failure.tsx'
 import type { Column } from '../../parts/item-table.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import { Name } from '../../parts/name.tsx'
@@ -94,9 +94,8 @@ export function DistributionList({ bucket }: { bucket?: string }) {
         </ConfirmDeletion>
       )}
       {deleted !== undefined && (
-        <ConfirmDeletion
-          title={texts.publishing.deleteTitle(deleted.id)}
-          typed={deleted.id}
+        <DeleteDistribution
+          id={deleted.id}
           onConfirm={() =>
             changeServed({ title: texts.publishing.deleteAllTheSame, action: texts.common.delete }, async query => {
               await call('deleteDistribution', { params: { id: deleted.id }, query })
@@ -104,13 +103,53 @@ export function DistributionList({ bucket }: { bucket?: string }) {
           }
           onDone={refresh}
           onClose={() => setDeleted(undefined)}
-        >
-          <Text size="sm">{texts.publishing.deleteText(deleted.aliases.join(', '))}</Text>
-        </ConfirmDeletion>
+        />
       )}
       {servedQuestion}
     </>
   )
+}
+
+/** Where a wildcard of another distribution covers a domain, that one answers there from then on. */
+function DeleteDistribution({
+  id,
+  ...rest
+}: { id: string } & Pick<ConfirmDeletionProps, 'onConfirm' | 'onDone' | 'onClose'>) {
+  // The list may be old. It is read again once this one is gone, and this is not.
+  const { data, error, isFetchedAfterMount, isFetching } = useQuery({
+    queryKey: ['distribution', id, 'shadowed'],
+    queryFn: ({ signal }) => call('getDistribution', { params: { id }, signal }),
+    staleTime: 0,
+    refetchOnMount: 'always',
+  })
+  return (
+    <ConfirmDeletion
+      title={texts.publishing.deleteTitle(id)}
+      typed={id}
+      isReady={isFetchedAfterMount && !isFetching && data !== undefined}
+      {...rest}
+    >
+      {error !== null && <ProblemAlert error={error} />}
+      {data !== undefined &&
+        [...afterwards(data), texts.publishing.bucketStays].map(sentence => (
+          <Text key={sentence} size="sm">
+            {sentence}
+          </Text>
+        ))}
+    </ConfirmDeletion>
+  )
+}
+
+/** Who answers at its domains once it is gone, in sentences. */
+function afterwards({ aliases, shadowed = [] }: Answer<'getDistribution'>): string[] {
+  const { nobodyAnswers, otherAnswers } = texts.publishing
+  const unserved = aliases.filter(alias => !shadowed.some(({ domain }) => domain === alias))
+  return [
+    ...[...Map.groupBy(shadowed, ({ wildcard }) => wildcard)].map(([wildcard, of]) =>
+      otherAnswers(of[0]!.distribution, wildcard, of.map(({ domain }) => domain).join(', ')),
+    ),
+    ...(unserved.length === 0 ? [] : [nobodyAnswers(unserved.join(', '))]),
+  ]
 }
 
 /** Buttons: which distribution answers a host, export and import. */

@@ -17,7 +17,10 @@ export const publishing = {
   disableTitle: (id: string) => `Disable ${id}?`,
   disableText: (domains: string) => `Every request to ${domains} is answered 403 until it is enabled again.`,
   deleteTitle: (id: string) => `Delete ${id}?`,
-  deleteText: (domains: string) => `From then on nothing answers at ${domains}. The bucket and its objects stay.`,
+  nobodyAnswers: (domains: string) => `From then on no distribution answers at ${domains}.`,
+  otherAnswers: (other: string | undefined, wildcard: string, domains: string) =>
+    `From then on ${other ?? 'a distribution of somebody else'} answers at ${domains}, with its ${wildcard}.`,
+  bucketStays: 'The bucket and its objects stay.',
   certificates: 'Certificates',
   noCertificates: 'There is no certificate yet. Upload one, or choose “auto” as the certificate of a distribution.',
   deleteCertificate: (domains: string) =>
