@@ -610,6 +610,7 @@ export class ErasureSet implements SetView {
       set: 0,
       slot,
       parityCount,
+      reducedParityCount: this.parityOf('reduced'),
       ...quorums,
       isCurrent: state === 'current',
       isHealing,

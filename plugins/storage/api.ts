@@ -163,6 +163,8 @@ export interface DrivePlace {
   readonly slot: number
   /** Number of drives of its set that may be lost. */
   readonly parityCount: number
+  /** The same for what is stored with reduced redundancy from now on. */
+  readonly reducedParityCount: number
   /** Numbers of drives of its set that must have all records, for reads and for writes. */
   readonly readQuorum: number
   readonly writeQuorum: number

@@ -10,6 +10,8 @@ export interface SetSummary {
   /** Drives that lack records or shards and are being healed. */
   readonly healing: number
   readonly parityCount: number
+  /** Of what is stored with reduced redundancy from now on. */
+  readonly reducedParityCount: number
   readonly readQuorum: number
   readonly writeQuorum: number
   /** `degraded`: drives are offline or catching up, reads and writes go on. `read_only`: too few drives accept writes. */
@@ -42,7 +44,8 @@ export function summarizeSets(drives: readonly DriveStatus[]): readonly SetSumma
 function summarize(drives: readonly DriveStatus[]): SetSummary {
   const count = drives.length
   const place = drives[0]!.place
-  const { parityCount, readQuorum, writeQuorum } = place ?? { parityCount: 0, readQuorum: count, writeQuorum: count }
+  const alone = { parityCount: 0, reducedParityCount: 0, readQuorum: count, writeQuorum: count }
+  const { parityCount, reducedParityCount, readQuorum, writeQuorum } = place ?? alone
   const usable = drives.filter(drive => isReadable(drive) && drive.place?.isCurrent !== false)
   const writable = usable.filter(({ state }) => state === 'online').length
   return {
@@ -52,6 +55,7 @@ function summarize(drives: readonly DriveStatus[]): SetSummary {
     online: drives.filter(isReadable).length,
     healing: drives.filter(drive => drive.place?.isHealing === true).length,
     parityCount,
+    reducedParityCount,
     readQuorum,
     writeQuorum,
     state:

@@ -44,7 +44,15 @@ if (withoutBrowser !== false) {
     await page.getByRole('alert').getByText('are on one file system: if it is lost, all of them are lost').waitFor()
     await page.getByRole('link', { name: new RegExp(`^${lost!.path} is offline`) }).click()
     const guide = page.getByRole('dialog', { name: `Replace ${lost!.path}` })
-    await guide.getByText('1 more drive of this set may fail without loss.').waitFor()
+    // Objects of less redundancy have one shard of parity.
+    const spare = guide.getByText(
+      'No other drive of this set may fail meanwhile: every further one takes data out of reach',
+    )
+    await spare.waitFor()
+    t.match(
+      await spare.textContent(),
+      'Everything but objects of the class REDUCED_REDUNDANCY bears the loss of 1 more.',
+    )
     await guide.getByText('Make an empty file system at the same path').waitFor()
     await guide.getByText(/^Still missing: shards of 1 version or part/).waitFor()
     t.same(await accessibilityFlaws(page), [])

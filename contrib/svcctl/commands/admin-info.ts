@@ -14,6 +14,8 @@ interface ServerInfo {
     readonly index: number
     readonly drivesPerSet: number
     readonly parity: number
+    /** Undefined: of an earlier release. */
+    readonly reducedParity?: number
     readonly erasureSets: readonly {
       readonly index: number
       readonly drives: number
@@ -99,12 +101,12 @@ function describeRedundancy({ pools }: ServerInfo): string {
       .join(', ')
   }
   return pools
-    .map(({ index, drivesPerSet, parity }) => {
+    .map(({ index, drivesPerSet, parity, reducedParity = parity }) => {
       const name = pools.length === 1 ? '' : `pool ${index}: `
       const loss =
         parity === 0
           ? 'none, a lost drive loses its objects'
-          : `each set may lose ${parity} of its ${counted(drivesPerSet, 'drive')}`
+          : `each set may lose ${parity} of its ${counted(drivesPerSet, 'drive')}${reducedParity < parity ? ` (REDUCED_REDUNDANCY: ${reducedParity})` : ''}`
       return `${name}${loss}`
     })
     .join(', ')

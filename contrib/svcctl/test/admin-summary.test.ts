@@ -54,6 +54,23 @@ t.test('admin info sums the server up in six lines of at most 80 characters', as
   t.match(broken[2], /1 of 2 online.*, \/mnt\/d2: offline$/)
   t.match(broken[3], /pool 0 set 0 degraded \(3 of 4 drives\)$/)
   t.match(broken[5], /TLS on, certificate until 2030-02-03, key server unreachable$/)
+  const redundancyOf = (reducedParity?: number) => {
+    const set = { index: 0, drives: 12, online: 12, healing: 0, state: 'ok' }
+    return describeServer({
+      ...info,
+      pools: [
+        {
+          index: 0,
+          drivesPerSet: 12,
+          parity: 4,
+          ...(reducedParity !== undefined && { reducedParity }),
+          erasureSets: [set],
+        },
+      ],
+    })[3]
+  }
+  t.match(redundancyOf(1), /each set may lose 4 of its 12 drives \(REDUCED_REDUNDANCY: 1\)$/)
+  for (const same of [4, undefined]) t.match(redundancyOf(same), /each set may lose 4 of its 12 drives$/)
   const long = describeServer({
     ...info,
     nodes: [{ endpoint: 'n'.repeat(100), state: 'online', disks: [{ ...drive!, error: 'e'.repeat(100) }] }],

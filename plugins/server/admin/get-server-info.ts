@@ -97,12 +97,13 @@ function describePools(drives: readonly DriveStatus[]) {
   const pools = new Map<number, SetSummary[]>()
   for (const set of summarizeSets(drives)) pools.set(set.pool, [...(pools.get(set.pool) ?? []), set])
   return [...pools].map(([index, sets]) => {
-    const { drives, parityCount, readQuorum, writeQuorum } = sets[0]!
+    const { drives, parityCount, reducedParityCount, readQuorum, writeQuorum } = sets[0]!
     return {
       index,
       sets: sets.length,
       drivesPerSet: drives,
       parity: parityCount,
+      reducedParity: reducedParityCount,
       readQuorum,
       writeQuorum,
       erasureSets: sets.map(({ set, drives, online, healing, state }) => ({

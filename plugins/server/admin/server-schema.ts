@@ -21,7 +21,11 @@ const Pool = Type.Object(
     index: Type.Integer(),
     sets: Type.Integer(),
     drivesPerSet: Type.Integer(),
-    parity: Type.Integer(),
+    parity: Type.Integer({ description: 'How many drives of a set may be lost.' }),
+    reducedParity: Type.Integer({
+      description:
+        'The same for objects of the storage class REDUCED_REDUNDANCY that are written from now on; earlier ones keep the parity that they were written with.',
+    }),
     readQuorum: Type.Integer(),
     writeQuorum: Type.Integer(),
     erasureSets: Type.Array(ErasureSet),

@@ -40,7 +40,7 @@ t.test('blocks that a file system keeps for root are not used', t => {
   const counts = { healed: 3, healedBytes: 300, failed: 1, failedBytes: 100, retried: 1 }
   const record = Buffer.from(`${String.fromCharCode(recordTable.object)}photos\0a/b\0`, 'latin1')
   const rebuild = { startedMs: 0, updatedMs: 1000, record, ...counts }
-  const quorums = { parityCount: 2, readQuorum: 2, writeQuorum: 3 }
+  const quorums = { parityCount: 2, reducedParityCount: 1, readQuorum: 2, writeQuorum: 3 }
   const place = { pool: 0, set: 0, slot: 1, ...quorums, isCurrent: true, isHealing: true, rebuild }
   t.same(describeDrive({ ...status, place }, 0).healingProgress, {
     started: '1970-01-01T00:00:00.000Z',

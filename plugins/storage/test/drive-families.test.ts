@@ -23,6 +23,7 @@ function drive(slot: number, changes: Changes = {}, place: Partial<NonNullable<D
       set: 0,
       slot,
       parityCount: 2,
+      reducedParityCount: 1,
       readQuorum: 2,
       writeQuorum: 3,
       isCurrent: true,

@@ -22,8 +22,8 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
   const progress = progressOf(drive)
   // The one to be replaced is one of those that are missing, now or soon.
   const isMissing = state !== 'online' || healing
-  const left = pool.parity - offline - rebuilding
-  const spare = left - (isMissing ? 0 : 1)
+  const spareOf = (parity: number) => parity - offline - rebuilding - (isMissing ? 0 : 1)
+  const [spare, least] = [spareOf(pool.parity), spareOf(pool.reducedParity)]
   return (
     <Drawer
       opened
@@ -38,8 +38,8 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
         {pool.parity === 0 ? (
           <Alert color="orange">{words.alone}</Alert>
         ) : (
-          <Alert color={spare > 0 ? 'blue' : spare === 0 ? 'orange' : 'red'}>
-            {left < 0 ? words.outOfReach : spare < 0 ? words.needed : words.maySpare(spare)}
+          <Alert color={least > 0 ? 'blue' : least === 0 ? 'orange' : 'red'}>
+            {spareText({ spare, least, isMissing })}
             {setState === 'read_only' && ` ${words.takesNoWrites}`}
           </Alert>
         )}
@@ -68,6 +68,16 @@ export function ReplaceGuide({ drive, pool, redundancy, onClose }: ReplaceGuideP
       </Stack>
     </Drawer>
   )
+}
+
+/** `spare`: how many more drives may fail; `least`: of those with objects of less redundancy. Negative where it is too late. */
+function spareText({ spare, least, isMissing }: { spare: number; least: number; isMissing: boolean }): string {
+  // A working one is not away yet.
+  const isOut = (count: number) => count < (isMissing ? 0 : -1)
+  if (spare < 0) return isOut(spare) ? words.outOfReach : words.needed
+  if (least === spare) return words.maySpare(spare)
+  const sentence = least >= 0 ? words.maySpare(least) : isOut(least) ? words.reducedOutOfReach : words.reducedNeeded
+  return `${sentence} ${words.othersSpare(spare)}`
 }
 
 function Step({ title, children }: { title: string; children: React.ReactNode }) {

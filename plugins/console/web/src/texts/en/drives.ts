@@ -3,7 +3,7 @@ import { counted } from '../counted.ts'
 
 export const drives = {
   title: 'Drives',
-  hint: 'A set keeps what is stored while no more of its drives fail at a time than it has parity.',
+  hint: 'A set keeps an object while no more of its drives fail at a time than the object has parity.',
   path: 'Drive',
   place: 'Place',
   placeOf: (pool: number, set: number, slot: number) => `pool ${pool + 1}, set ${set + 1}, slot ${slot + 1}`,
@@ -27,6 +27,15 @@ export const drives = {
     count === 0
       ? 'No other drive of this set may fail meanwhile: every further one takes data out of reach.'
       : `${count} more ${count === 1 ? 'drive' : 'drives'} of this set may fail without loss. Wait until this one is rebuilt before you replace the next.`,
+  /** Objects of REDUCED_REDUNDANCY decide: it is not known whether there are any. */
+  othersSpare: (count: number) =>
+    count === 0
+      ? 'Everything but objects of the class REDUCED_REDUNDANCY can be read until another drive fails.'
+      : `Everything but objects of the class REDUCED_REDUNDANCY bears the loss of ${count} more.`,
+  reducedOutOfReach:
+    'More drives of this set are offline or being rebuilt than objects of the class REDUCED_REDUNDANCY have parity. If there are any, bring back as many drives as you can, as they are, before you replace one: what is on them may be needed.',
+  reducedNeeded:
+    'Objects of the class REDUCED_REDUNDANCY cannot be read without this drive: as many others are offline or being rebuilt as they have parity. If there are any, bring those back, or replace them, and wait until they are rebuilt.',
   outOfReach:
     'More drives of this set are offline or being rebuilt than it has parity. Bring back as many as you can, as they are, before you replace any: what is on them may be needed.',
   needed:
