@@ -18,6 +18,7 @@ import {
 } from 'svc/plugins/objects/api'
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
 import type { HealItem, HealRequest, StoredHealJob } from './admin/heal-schema.ts'
+import { addFound } from './found-records.ts'
 import { addLeft } from './left-records.ts'
 
 /** Most items that a job lists; further ones are only counted. */
@@ -59,6 +60,7 @@ export function newJob(id: string, request: HealRequest, node: string, nowMs: nu
     itemsTruncated: false,
     error: '',
     left: { keys: [], digests: [], more: 0 },
+    found: { keys: [], checked: 0 },
   }
 }
 
@@ -122,6 +124,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
   let value: Buffer | undefined
   // Undefined until it is known whether a record, or the count of a dry run, says that it is damaged.
   let isLeft: boolean | undefined
+  const before = job.damaged
   try {
     value = await copyOfValue(storage, key)
     const health = await redundant.heal(key, { deep, dryRun })
@@ -148,6 +151,7 @@ async function healOne(job: StoredHealJob, key: Buffer, place: RecordPlace, driv
     item.error = isCatalogError(error) ? error.message : 'It could not be checked; see the log of the server.'
   } finally {
     if (isLeft === true && item?.removed !== true) addLeft(job, key, value)
+    if (dryRun && job.damaged > before) addFound(job, key)
     const isVersion = place.kind === 'object' && value !== undefined
     if (item !== undefined) addItem(job, { ...item, ...(isVersion && { versionId: recordedVersionId(value!) }) })
   }

@@ -18,7 +18,7 @@ import type { Collection, StoreService } from 'svc/plugins/store/api'
 import { type HealJob, type HealRequest, StoredHealJob } from './admin/heal-schema.ts'
 import { healErrors } from './errors.ts'
 import { newJob, runJob } from './job-run.ts'
-import { stillNeeded } from './superseded.ts'
+import { stillNeeded, takeChecked } from './superseded.ts'
 
 const runningMax = 4
 const savedEveryMs = 5000
@@ -140,6 +140,7 @@ export function createJobs({ redundancy, documents, objects, storage, locks, por
     const { id, state, scanned, damaged, healed, failed, dangling, removed } = job
     log.info({ job: id, state, scanned, damaged, healed, failed, dangling, removed }, 'a heal job has ended')
     await save(job)
+    for (const earlier of takeChecked(job, jobs.values())) await save(earlier)
   }
 
   const find = (id: string): StoredHealJob => {

@@ -10,10 +10,11 @@ import type { Redundancy } from './admin/get-redundancy.ts'
 import type { StoredHealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
+import { foundByDryRun } from './found-records.ts'
 import type { HealJobs } from './jobs.ts'
 import { countLeft } from './left-records.ts'
 import { countOverScopes } from './scopes.ts'
-import { foundByDryRun, notSuperseded } from './superseded.ts'
+import { notSuperseded } from './superseded.ts'
 
 export interface RedundancyReadingOptions {
   readonly redundancy: RedundancyService

@@ -1,8 +1,6 @@
 /** Which jobs still say something about what is missing: those whose place no later job has taken. */
 import type { StoredHealJob } from './admin/heal-schema.ts'
-
-/** Records that a dry run has found damaged. */
-export const foundByDryRun = ({ request, damaged }: StoredHealJob): number => (request.dryRun === true ? damaged : 0)
+import { foundByDryRun, takeFound } from './found-records.ts'
 
 /** Whether it has found or left something that is counted nowhere else. */
 const hasFindings = (job: StoredHealJob): boolean =>
@@ -35,17 +33,38 @@ export function stillNeeded(
  * counts until it is healed or gone. What neither could check is in `left`.
  */
 function supersedes(later: StoredHealJob, earlier: StoredHealJob): boolean {
-  const { state, request: wide, failed, dangling, removed, left } = later
+  const { request: wide } = later
   const { request } = earlier
-  const isKnownWhatIsLeft = left !== undefined || (failed === 0 && (wide.dryRun === true || dangling === removed))
-  const isAsClose = wide.deep === true || request.deep !== true
   const isAsWide =
     wide.bucket === undefined
       ? wide.recursive === true || request.bucket === undefined
       : wide.bucket === request.bucket &&
         (request.prefix ?? '').startsWith(wide.prefix ?? '') &&
         (wide.recursive === true || (request.recursive !== true && (wide.prefix ?? '') === (request.prefix ?? '')))
-  return state === 'completed' && isKnownWhatIsLeft && isAsClose && isAsWide && hasReadDrivesOf(later, earlier)
+  return isAsWide && isAsThorough(later, earlier)
+}
+
+/** The same, where both have looked. */
+function isAsThorough(later: StoredHealJob, earlier: StoredHealJob): boolean {
+  const { state, request, failed, dangling, removed, left } = later
+  const isKnownWhatIsLeft = left !== undefined || (failed === 0 && (request.dryRun === true || dangling === removed))
+  const isAsClose = request.deep === true || earlier.request.deep !== true
+  return state === 'completed' && isKnownWhatIsLeft && isAsClose && hasReadDrivesOf(later, earlier)
+}
+
+/**
+ * Takes what a job that has completed has checked out of what earlier dry runs over more have found, and returns these. What a dry run over a
+ * part finds is among what they have found (`scopes.ts`), so it takes nothing.
+ */
+export function takeChecked(later: StoredHealJob, jobs: Iterable<StoredHealJob>): readonly StoredHealJob[] {
+  if (later.request.dryRun === true) return []
+  return [...jobs].filter(
+    earlier =>
+      earlier.finished &&
+      Date.parse(earlier.finishedAt ?? '') <= Date.parse(later.startedAt) &&
+      isAsThorough(later, earlier) &&
+      takeFound(earlier, later.request),
+  )
 }
 
 type JobDrive = StoredHealJob['drives'][number]

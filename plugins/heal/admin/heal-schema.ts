@@ -97,6 +97,11 @@ export const StoredHealJob = Type.Object({
       more: Type.Integer(),
     }),
   ),
+  /**
+   * Of a dry run: which of the records that it has found damaged (`damaged`) no other job has checked since: the keys (base64) of the first.
+   * `checked`: how many others have. Absent in jobs of earlier releases.
+   */
+  found: Type.Optional(Type.Object({ keys: Type.Array(Type.String()), checked: Type.Integer() })),
 })
 export type StoredHealJob = Static<typeof StoredHealJob>
 
