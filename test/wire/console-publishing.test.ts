@@ -879,6 +879,8 @@ if (withoutBrowser !== false) {
     await page.getByLabel('Type of file').selectOption({ index: 0 })
     const archived = { id: 'archived', aliases: ['archived.example.test'], origin: { bucket: 'site' } }
     await admin.call('POST', '/distributions', archived)
+    await admin.call('POST', '/users', { accessKey: 'ada', secretKey: 'ada-secret-1' })
+    await admin.call('POST', '/access-keys', { user: 'ada', accessKey: 'ADASKEY' })
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export everything' }).click(),
@@ -938,6 +940,21 @@ if (withoutBrowser !== false) {
     await page.goBack()
     await page.locator('input[type=file]').setInputFiles(file)
     await page.unrouteAll()
+    // What was taken from a user since the export is not given back without an answer.
+    await admin.call('PATCH', '/users/ada', { status: 'disabled' })
+    await admin.call('DELETE', '/access-keys/ADASKEY')
+    await page.getByRole('button', { name: 'What would change' }).click()
+    await page.getByText('user/ada (status)').waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await question.getByText('access-key/ADASKEY').waitFor()
+    await question.getByText('user/ada (status)').waitFor()
+    await question.getByText('brings back what the change took away').waitFor()
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    t.match(await admin.call('GET', '/users/ada'), { status: 'disabled' })
+    await agree()
+    await page.getByText('Imported:').waitFor()
+    t.match(await admin.call('GET', '/users/ada'), { status: 'enabled' })
     // Nor does what goes, where it had let somebody in itself.
     await admin.call('POST', '/distributions', { ...archived, id: 'further', aliases: ['further.example.test'] })
     await admin.call('POST', '/keygroups', { id: 'further' })

@@ -9,20 +9,10 @@ import { Facts } from '../../parts/facts.tsx'
 import { ImportForm } from '../../parts/import-form.tsx'
 import { counted } from '../../texts/counted.ts'
 import { texts } from '../../texts/index.ts'
+import { questionsOf } from './import-questions.ts'
 
 const words = texts.tools
 
-/** Documents that can let in those who have no credentials: a link that was shared is an access key. */
-const decidesAccess =
-  /^(distribution\/|key-group\/|access-key\/SVCSHARE|bucket\/[^/]+\/(bucket-policy|bucket-acl|access-rules|ownership-controls|public-access-block)$|(config\/)?access$)/
-/** Those of them that let in nobody once they are gone. Others may have closed something. */
-const opensAlone = /^(distribution\/|key-group\/|access-key\/|bucket\/[^/]+\/bucket-acl$)/
-/** Fields of distributions and key groups that let in nobody. */
-const closedFields: readonly string[] = ['comment']
-/** Documents by which objects, or old versions, can be lost that stay now. */
-const decidesLoss = /^bucket\/[^/]+\/(bucket-lifecycle|versioning|object-lock)$/
-/** Those of them that keep more once they are gone. */
-const keepsAlone = /^bucket\/[^/]+\/bucket-lifecycle$/
 const namesShownMax = 10
 
 type Kind = keyof typeof words.kinds
@@ -42,24 +32,17 @@ export function Archives() {
   const { cluster, config } = words.kinds
   const { ask, question } = useAskFirst()
   const confirm = async (result: Result): Promise<boolean> => {
-    const { bucketsCreated, created = [], changed = [], fields = {}, removed } = result
-    const opening = [
-      ...created,
-      ...changed.filter(name => mayDecide(name, fields[name] ?? [])),
-      ...removed.filter(name => !opensAlone.test(name)),
-    ].filter(name => decidesAccess.test(name))
-    // A new bucket has nothing to lose, and rules that go delete nothing any more.
-    const losing = [...created, ...changed, ...removed.filter(name => !keepsAlone.test(name))].filter(
-      name => decidesLoss.test(name) && !bucketsCreated.includes(name.split('/')[1]!),
-    )
-    if (opening.length + losing.length === 0) return true
+    const { openings, admissions, losses } = questionsOf(result)
+    if (openings.length + admissions.length + losses.length === 0) return true
+    const withFields = fieldsAfter(result)
     const text = (
       <>
-        {opening.length > 0 && <Named why={words.mayOpen} names={opening} />}
-        {losing.length > 0 && <Named why={words.mayLose} names={losing} />}
+        {openings.length > 0 && <Named why={words.mayOpen} names={openings.map(withFields)} />}
+        {admissions.length > 0 && <Named why={words.mayAdmit} names={admissions.map(withFields)} />}
+        {losses.length > 0 && <Named why={words.mayLose} names={losses.map(withFields)} />}
       </>
     )
-    const title = opening.length > 0 ? words.mayOpenTitle : words.mayLoseTitle
+    const title = openings.length + admissions.length > 0 ? words.mayOpenTitle : words.mayLoseTitle
     return ask({ title, action: words.apply, text })
   }
   const kinds = { ...(mayImport && { cluster }), ...(mayChange && { config }) }
@@ -87,11 +70,11 @@ export function Archives() {
   )
 }
 
-/** `fields`: those that differ, where they are known. */
-const mayDecide = (name: string, fields: readonly string[]): boolean =>
-  fields.length === 0 ||
-  !/^(distribution|key-group)\//.test(name) ||
-  fields.some(field => !closedFields.includes(field))
+/** The fields that differ stand after the name of a document. */
+const fieldsAfter =
+  ({ fields = {} }: Result) =>
+  (name: string) =>
+    fields[name] === undefined ? name : `${name} (${fields[name].join(', ')})`
 
 function Named({ why, names }: { why: string; names: readonly string[] }) {
   const more = names.length - namesShownMax
@@ -115,12 +98,11 @@ async function typeOf(kind: Kind, file: File): Promise<string> {
 }
 
 function Changes({ result }: { result: Result }) {
-  const { dryRun, bucketsCreated, created = [], changed = [], fields = {}, removed, ...counts } = result
-  const withFields = (name: string) => (fields[name] === undefined ? name : `${name} (${fields[name].join(', ')})`)
+  const { dryRun, bucketsCreated, created = [], changed = [], fields: _, removed, ...counts } = result
   const changes = [
     [words.created, bucketsCreated],
     [words.documentsCreated, created],
-    [words.changed, changed.map(withFields)],
+    [words.changed, changed.map(fieldsAfter(result))],
     [words.removed, removed],
   ] as const
   const isSame = changes.every(([, names]) => names.length === 0)

@@ -293,6 +293,8 @@ export const tools = {
   mayOpenTitle: 'Import what decides who gets in?',
   mayOpen:
     'What the file says is in force at once. By these, people without credentials may get in: everybody, or whoever has a signed link:',
+  mayAdmit:
+    'By these, users and access keys may get in, or may do more than now. A file that is older than a change brings back what the change took away, such as a former secret key or a deleted access key:',
   mayLoseTitle: 'Import what decides what is kept?',
   mayLose:
     'By these, objects or old versions that are kept now may be deleted, or no longer protected. Compare them with the bucket before:',
