@@ -28,6 +28,7 @@ import {
 } from '@tabler/icons-react'
 import { texts } from '../texts/index.ts'
 import { needsOf } from './cache-tabs.ts'
+import { needsOfTools } from './tool-needs.ts'
 
 export interface Page {
   readonly to: string
@@ -124,7 +125,7 @@ export const pageGroups: readonly PageGroup[] = [
       { to: '/trace', label: texts.operate.trace, icon: IconActivity, action: 'admin:ServerTrace' },
       { to: '/logs', label: texts.operate.logs, icon: IconFileText, action: 'admin:ConsoleLog' },
       { to: '/audit', label: texts.operate.audit, icon: IconListSearch, action: 'admin:AuditLog' },
-      { to: '/tools', label: texts.tools.title, icon: IconTool, action: 'admin:Speedtest' },
+      { to: '/tools', label: texts.tools.title, icon: IconTool, action: Object.values(needsOfTools).flat() },
       { to: '/plugins', label: texts.operate.plugins, icon: IconPlugConnected, action: 'admin:ServerInfo' },
     ],
   },

@@ -1,6 +1,7 @@
 /** What is done now and then: exports and imports, speed test, profile. */
 import { SimpleGrid, Stack, Title } from '@mantine/core'
-import { useMay } from '../../app/signed-in.ts'
+import { useSignedIn } from '../../app/signed-in.ts'
+import { needsOfTools } from '../../app/tool-needs.ts'
 import { Section } from '../../parts/section.tsx'
 import { texts } from '../../texts/index.ts'
 import { Archives } from './archives.tsx'
@@ -10,26 +11,25 @@ import { SpeedTest } from './speed-test.tsx'
 const words = texts.tools
 
 export function Tools() {
-  const mayMove = [useMay('admin:ExportCluster'), useMay('admin:ImportCluster'), useMay('admin:ConfigUpdate')]
-  const mayMeasure = useMay('admin:Speedtest')
-  const mayProfile = useMay('admin:Profiling')
+  const { allowed } = useSignedIn()
+  const maySee = (part: keyof typeof needsOfTools) => needsOfTools[part].some(action => allowed.has(action))
   return (
     <Stack>
       <Title order={1} size="h2">
         {words.title}
       </Title>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        {mayMove.includes(true) && (
+        {maySee('archives') && (
           <Section title={words.archiveTitle} hint={words.archiveHint}>
             <Archives />
           </Section>
         )}
-        {mayMeasure && (
+        {maySee('speedTest') && (
           <Section title={words.speedTitle} hint={words.speedHint}>
             <SpeedTest />
           </Section>
         )}
-        {mayProfile && (
+        {maySee('profile') && (
           <Section title={words.profileTitle} hint={words.profileHint}>
             <Profile />
           </Section>
