@@ -53,19 +53,30 @@ export async function readRedundancy({
   for (const job of valid) leftOf.set(job, await countLeft(job, storage))
   const found = countOverScopes(valid, foundByDryRun)
   const left = countOverScopes(valid, job => leftOf.get(job)!)
-  if (left > 0) missing.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
-  if (found > 0) {
-    missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)
+  const toldByJobs: string[] = []
+  if (left > 0) {
+    toldByJobs.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
   }
+  if (found > 0) {
+    toldByJobs.push(
+      `A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`,
+    )
+  }
+  missing.push(...toldByJobs)
   const sets = open.sets.map((placed, index) => {
     const summary = summaries.find(({ pool, set }) => pool === placed.pool && set === placed.set)!
     const { pool, set, drives, online, healing, state } = summary
-    // Of what a job has left nothing says in which set it is.
-    const isFull =
-      shortfalls(placed.redundant, [summary], counts[index]!).length === 0 &&
-      left === 0 &&
-      !valid.some(job => foundByDryRun(job) > 0 && hasFoundIn(placed, job))
-    return { pool, set, drives, online, healing, state, isFull, ...counts[index]! }
+    const missingHere = shortfalls(placed.redundant, [summary], counts[index]!)
+    // Of what a job has left nothing says in which set it is, and its counts are of all.
+    if (left > 0 || valid.some(job => foundByDryRun(job) > 0 && hasFoundIn(placed, job))) {
+      missingHere.push(
+        ...(open.sets.length === 1
+          ? toldByJobs
+          : ['What a heal job has left or a dry run has found may be in this set.']),
+      )
+    }
+    const isFull = missingHere.length === 0
+    return { pool, set, drives, online, healing, state, isFull, summary: missingHere.join(' '), ...counts[index]! }
   })
   const pass = await currentPass(scans)
   return {

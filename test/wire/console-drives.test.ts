@@ -101,6 +101,26 @@ if (withoutBrowser !== false) {
     const known = 'A dry run has found 1 records with missing or corrupt shards'
     await page.getByText(`This set is not known to have full redundancy. ${known}`).waitFor()
     t.equal(await page.getByText('stored with full redundancy').count(), 0)
+    t.equal(await page.getByText('Of all sets together').count(), 0, 'the only set says it')
+    // A second pool says what is missing in its own set, and the whole is told once.
+    await page.route('**/api/v1/info', async route => {
+      const response = await route.fetch()
+      const info = await response.json()
+      info.pools.push({ ...info.pools[0], index: 1 })
+      await route.fulfill({ response, json: info })
+    })
+    await page.route('**/api/v1/redundancy', async route => {
+      const response = await route.fetch()
+      const whole = await response.json()
+      const nothing = { records: 0, bytes: 0, belowRecords: 0, belowBytes: 0, failingRecords: 0 }
+      whole.sets.push({ ...whole.sets[0], ...nothing, pool: 1, summary: '1 of 4 drives cannot be read.' })
+      await route.fulfill({ response, json: whole })
+    })
+    await page.reload()
+    await page.getByText(`Of all sets together: ${known}`).waitFor()
+    await page.getByText('not known to have full redundancy. 1 of 4 drives cannot be read.').waitFor()
+    t.equal(await page.getByText(known).count(), 2, 'of the whole, and of the first set')
+    await page.unrouteAll()
     t.same(flaws, [])
     const statement = { Effect: 'Allow', Action: ['admin:ServerInfo'], Resource: ['*'] }
     await admin.call('PUT', '/policies/look', { document: { Version: '2012-10-17', Statement: [statement] } })

@@ -42,6 +42,7 @@ export const Redundancy = Type.Object(
         isFull: Type.Boolean({
           description: 'As above, of this set: nothing that is known says that something is missing in it.',
         }),
+        summary: Type.String({ description: 'As above, of this set: what is missing in it. Empty where it is full.' }),
         ...amounts,
       }),
     ),

@@ -130,6 +130,23 @@ t.test('a set is full only where nothing that is known says otherwise', async t 
   t.same(await isFull([jobOf(everything, { left })]), [true, true])
 })
 
+t.test('what is said of a set is of that set', async t => {
+  const summaries = async (jobs: readonly StoredHealJob[], second = {}) =>
+    (await read(jobs, [], twoSets(second))).sets.map(set => set.summary)
+  t.same(await summaries([]), ['', ''])
+  t.same(await summaries([], { state: 'offline', belowCount: 3 }), [
+    '',
+    '1 of 1 drives cannot be read. 3 of 3 records lack a shard, or have one on an offline drive.',
+  ])
+  const may = 'What a heal job has left or a dry run has found may be in this set.'
+  t.same(await summaries([dryRun]), [may, may], 'the count is of both')
+  const [only] = twoSets({}).sets
+  const one = { ...twoSets({}), sets: [only] } as RedundantStorage
+  const { summary, sets } = await read([dryRun], [], one)
+  t.same(sets[0]!.summary, summary)
+  t.match(summary, /found 2 records/)
+})
+
 t.test('less than that does not', async t => {
   const away = [drives[0]!, { ...drives[1]!, state: 'offline' }]
   for (const less of [

@@ -22,13 +22,13 @@ export function DrivesPage() {
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery(serverInfoQuery)
   // One drive alone has no redundancy to tell of.
-  const redundancy = useQuery({ ...redundancyQuery, enabled: data !== undefined && data.mode !== 'snsd' })
+  const { data: all } = useQuery({ ...redundancyQuery, enabled: data !== undefined && data.mode !== 'snsd' })
   const show = (path?: string) =>
     void navigate({ to: '/drives', search: path === undefined ? {} : { replace: path }, replace: true })
   const drives = data?.nodes.flatMap(node => node.disks) ?? []
   const shared = drives.filter(({ sharesFileSystem }) => sharesFileSystem).map(({ path }) => path)
   const chosen = drives.find(({ path }) => path === replace)
-  const ofSet = (pool: number, set: number) => redundancyOf(redundancy.data, pool, set)
+  const ofSet = (pool: number, set: number) => redundancyOf(all, pool, set)
   return (
     <Stack>
       <div>
@@ -42,6 +42,7 @@ export function DrivesPage() {
       {error !== null && data === undefined && <ProblemAlert error={error} onRetry={() => refetch()} />}
       {error === null && data === undefined && <Skeleton h={240} />}
       {shared.length > 0 && <Alert color="orange">{words.sharedFileSystem(shared.join(', '))}</Alert>}
+      {all !== undefined && all.sets.length > 1 && !all.isFull && <Text>{words.ofAllSets(all.summary)}</Text>}
       {data?.pools.flatMap(pool =>
         pool.erasureSets.map(set => (
           <Section

@@ -12,13 +12,10 @@ const words = texts.drives
 
 type Redundancy = Answer<'getRedundancy'>
 
-/** `summary`: of all sets. */
-export type SetRedundancy = Redundancy['sets'][number] & Pick<Redundancy, 'summary'>
+export type SetRedundancy = Redundancy['sets'][number]
 
-export function redundancyOf(all: Redundancy | undefined, pool: number, set: number): SetRedundancy | undefined {
-  const found = all?.sets.find(one => one.pool === pool && one.set === set)
-  return found && { ...found, summary: all!.summary }
-}
+export const redundancyOf = (all: Redundancy | undefined, pool: number, set: number): SetRedundancy | undefined =>
+  all?.sets.find(one => one.pool === pool && one.set === set)
 
 /** How much of a set has all of its shards. */
 export function Whole({ redundancy }: { redundancy: SetRedundancy | undefined }) {

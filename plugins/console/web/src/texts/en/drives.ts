@@ -4,6 +4,7 @@ import { counted } from '../counted.ts'
 export const drives = {
   title: 'Drives',
   hint: 'A set keeps an object while no more of its drives fail at a time than the object has parity.',
+  ofAllSets: (summary: string) => `Of all sets together: ${summary}`,
   path: 'Drive',
   place: 'Place',
   placeOf: (pool: number, set: number, slot: number) => `pool ${pool + 1}, set ${set + 1}, slot ${slot + 1}`,
