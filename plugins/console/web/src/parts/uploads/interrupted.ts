@@ -25,8 +25,8 @@ export class InterruptedUploads {
   readonly #left = new Map<string, Entry>()
   #missing = 0
   #changed = new Map<string, Entry>()
-  /** Ids of uploads that the user has given up; they are not offered again. */
-  #cancelled = new Set<string>()
+  /** Ids of uploads that the user has given up, or the server has refused; they are not offered again. */
+  #ended = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Writes run one after the other, so that a removed entry does not come back. */
   #written: Promise<void> = Promise.resolve()
@@ -105,8 +105,8 @@ export class InterruptedUploads {
       // Also what is only to be looked at: another page would take it for one that was never sent.
       isDone: state === 'done' || hadArrived,
     }
-    if (state === 'cancelled') this.#cancelled.add(idOf(entry))
-    else this.#cancelled.delete(idOf(entry))
+    if (state === 'cancelled' || upload.isRefused) this.#ended.add(idOf(entry))
+    else this.#ended.delete(idOf(entry))
     this.#changed.set(idOf(entry), entry)
     this.#timer ??= setTimeout(() => this.#write(), writeMs)
   }
@@ -141,7 +141,7 @@ export class InterruptedUploads {
     this.#left.clear()
     this.#missing = 0
     this.#changed.clear()
-    this.#cancelled.clear()
+    this.#ended.clear()
     this.#onChange()
     const user = this.#user
     await this.#after(() => removePages(user, pages))
@@ -150,9 +150,9 @@ export class InterruptedUploads {
   #write(): void {
     this.#timer = undefined
     const changed = [...this.#changed.values()]
-    const cancelled = this.#cancelled
+    const cancelled = this.#ended
     this.#changed.clear()
-    this.#cancelled = new Set()
+    this.#ended = new Set()
     void this.#after(async () => {
       await writeEntries(changed.filter(entry => !cancelled.has(idOf(entry))))
       await removeEntries(changed.filter(entry => cancelled.has(idOf(entry))))

@@ -109,6 +109,11 @@ export class Upload {
     return this.#hadArrived
   }
 
+  /** Whether the server has refused it, and has nothing of it: chosen again it is a new one. */
+  get isRefused(): boolean {
+    return this.state === 'failed' && this.#uploadId === undefined && !this.#hadArrived && isFinal(this.error)
+  }
+
   /** Continues what an earlier page began with the same file. */
   adopt({ uploadId, isDone }: { readonly uploadId?: string; readonly isDone: boolean }): void {
     this.#hadArrived = isDone
@@ -501,3 +506,7 @@ export class Upload {
 
 /** The upload itself: a bucket that is gone stays gone. */
 const isGone = (error: unknown) => error instanceof Problem && error.code === 'upload_not_found'
+
+/** What the server has said no to itself: not what a new session, or the same request a little later, may do. */
+const isFinal = (error: unknown) =>
+  error instanceof Problem && error.isOfServer && error.status < 500 && ![401, 408, 429].includes(error.status)
