@@ -55,11 +55,11 @@ export async function readRedundancy({
   const left = countOverScopes(valid, job => leftOf.get(job)!)
   const toldByJobs: string[] = []
   if (left > 0) {
-    toldByJobs.push(`A heal job could not check or heal ${left} records that are still there: it lists them.`)
+    toldByJobs.push(`A heal job could not check or heal ${recordsOf(left)} still there: it lists what it has left.`)
   }
   if (found > 0) {
     toldByJobs.push(
-      `A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`,
+      `A dry run has found ${recordsOf(found)} with missing or corrupt shards, which no job has healed since.`,
     )
   }
   missing.push(...toldByJobs)
@@ -126,6 +126,8 @@ function hasFoundIn({ pool, set }: Pick<PlacedSet, 'pool' | 'set'>, { drives }: 
   return damaged.length === 0 || damaged.some(drive => drive.pool === pool && drive.set === set)
 }
 
+const recordsOf = (count: number): string => `${count} record${count === 1 ? '' : 's'}`
+
 /** Of all sets, or of one. */
 function shortfalls(
   open: Pick<RedundantStorage, 'unmarkedShardCount' | 'isWhole'>,
@@ -136,9 +138,12 @@ function shortfalls(
   const away = count('drives') - count('online')
   const missing: string[] = []
   if (away > 0) missing.push(`${away} of ${count('drives')} drives cannot be read.`)
-  if (count('healing') > 0) missing.push(`${count('healing')} of ${count('drives')} drives are being rebuilt.`)
+  const rebuilt = count('healing')
+  if (rebuilt > 0)
+    missing.push(`${rebuilt} of ${count('drives')} drives ${rebuilt === 1 ? 'is' : 'are'} being rebuilt.`)
   if (belowRecords > 0) {
-    missing.push(`${belowRecords} of ${records} records lack a shard, or have one on an offline drive.`)
+    const lack = belowRecords === 1 ? 'lacks a shard, or has' : 'lack a shard, or have'
+    missing.push(`${belowRecords} of ${recordsOf(records)} ${lack} one on an offline drive.`)
     if (failingRecords > 0) {
       missing.push(
         `${failingRecords} of them could not be healed in the last attempt, and may be lost: a heal job lists them.`,

@@ -98,7 +98,7 @@ if (withoutBrowser !== false) {
     rmSync(blob!)
     await healed({ bucket: 'data', deep: true, dryRun: true })
     await page.goto(new URL('/drives', page.url()).href)
-    const known = 'A dry run has found 1 records with missing or corrupt shards'
+    const known = 'A dry run has found 1 record with missing or corrupt shards'
     await page.getByText(`This set is not known to have full redundancy. ${known}`).waitFor()
     t.equal(await page.getByText('stored with full redundancy').count(), 0)
     t.equal(await page.getByText('Of all sets together').count(), 0, 'the only set says it')

@@ -78,7 +78,7 @@ t.test(
     t.match(await read([dryRun]), { isFull: false, summary: /^A dry run has found 2 records/ })
     t.match(await read([jobOf(everything, { healed: 1, failed: 1, dangling: 1 }), dryRun]), { isFull: true })
     t.match(await read([jobOf({ ...everything, dryRun: true }, { damaged: 1 }), dryRun]), {
-      summary: /found 1 records/,
+      summary: /found 1 record with/,
     })
   },
 )
@@ -111,7 +111,7 @@ t.test('what jobs have found that have no record in common adds up', async t => 
   const left = (bucket: string, name: string) =>
     jobOf({ bucket, recursive: true }, { failed: 1, left: { keys: [Buffer.from(name).toString('base64')], more: 0 } })
   t.match(await read([left('photos', 'one'), left('videos', 'two')], ['one', 'two']), { summary: /heal 2 records/ })
-  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), { summary: /heal 1 records/ })
+  t.match(await read([left('photos', 'one'), left('videos', 'two')], ['two']), { summary: /heal 1 record still/ })
 })
 
 t.test('a set is full only where nothing that is known says otherwise', async t => {
@@ -137,6 +137,10 @@ t.test('what is said of a set is of that set', async t => {
   t.same(await summaries([], { state: 'offline', belowCount: 3 }), [
     '',
     '1 of 1 drives cannot be read. 3 of 3 records lack a shard, or have one on an offline drive.',
+  ])
+  t.same(await summaries([], { belowCount: 1, isHealing: true }), [
+    '',
+    '1 of 1 drives is being rebuilt. 1 of 1 record lacks a shard, or has one on an offline drive.',
   ])
   const may = 'What a heal job has left or a dry run has found may be in this set.'
   t.same(await summaries([dryRun]), [may, may], 'the count is of both')
@@ -172,7 +176,7 @@ t.test('what a job could not check counts until it is gone, or another job has',
     isFull: false,
     summary: /could not .* heal 2 records/,
   })
-  t.match(await read([failed, dryRun], ['unreadable']), { isFull: false, summary: /could not .* heal 1 records/ })
+  t.match(await read([failed, dryRun], ['unreadable']), { isFull: false, summary: /could not .* heal 1 record still/ })
   t.match(await read([failed, dryRun]), { isFull: true })
   t.match(await read([jobOf(everything), failed], ['lost']), { isFull: true })
   t.match(await read([jobOf(everything, { left: { keys, more: 3 } })], ['lost']), { summary: /heal 4 records/ })
