@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts'
-import { formatBytes, formatSeconds } from '../formatting.ts'
+import { formatBytes, formatSeconds, wrapWords } from '../formatting.ts'
 
 /** The fields of the answer of `getServerInfo` that are shown. */
 interface ServerInfo {
@@ -41,7 +41,7 @@ interface ServerInfo {
 
 export default defineCommand({
   name: 'admin info',
-  summary: 'Sums up the server in six lines: its state, drives, redundancy, content and security.',
+  summary: 'Sums up the server: its state, drives, redundancy, content and security.',
   description: '`svcctl admin server info` shows all details. Needs admin:ServerInfo.',
   arguments: [{ name: 'alias', summary: 'of the server', kind: 'alias' }],
   options: [],
@@ -56,7 +56,7 @@ export default defineCommand({
 const lineWidth = 80
 const labelWidth = 12
 
-/** Six lines of at most 80 characters. */
+/** Six facts in lines of at most 80 characters; a longer word, such as a path, stands whole. */
 export function describeServer(info: ServerInfo): readonly string[] {
   return [
     ['Server', describeProcess(info)],
@@ -65,10 +65,10 @@ export function describeServer(info: ServerInfo): readonly string[] {
     ['Redundancy', describeRedundancy(info)],
     ['Stored', describeContent(info)],
     ['Security', describeSecurity(info)],
-  ].map(([label = '', text = '']) => cut(label.padEnd(labelWidth) + text))
+  ].flatMap(([label = '', text = '']) =>
+    wrapWords(text, lineWidth - labelWidth).map((line, index) => (index === 0 ? label : '').padEnd(labelWidth) + line),
+  )
 }
-
-const cut = (line: string): string => (line.length <= lineWidth ? line : `${line.slice(0, lineWidth - 1)}…`)
 
 const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? '' : 's'}`
 

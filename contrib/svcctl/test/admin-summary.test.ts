@@ -18,7 +18,7 @@ const setAlias = (name: string, accessKey: string, secret: string) =>
   })
 await setAlias('home', 'admin', 'change-me-please')
 
-t.test('admin info sums the server up in six lines of at most 80 characters', async t => {
+t.test('admin info sums the server up in six facts, in lines of at most 80 characters', async t => {
   await run(['mb', 'home/summed'])
   await run(['cp', '-', 'home/summed/a'], { input: 'x'.repeat(2048) })
   const { code, stdout } = await run(['admin', 'info', 'home'])
@@ -50,6 +50,12 @@ t.test('admin info sums the server up in six lines of at most 80 characters', as
     kms: { configured: true, online: false, error: '' },
     tls: { enabled: true, certificates: [{ notAfter: '2030-02-03T00:00:00Z' }] },
   })
+  const path = `/mnt/${'d'.repeat(100)}`
+  const deep = describeServer({
+    ...info,
+    nodes: [{ endpoint: 'n', state: 'online', disks: [{ ...drive!, path, error: 'dull' }] }],
+  })
+  t.ok(deep.includes(`            ${path}:`), 'nothing is cut')
   t.equal(broken.length, 6)
   t.match(broken[2], /1 of 2 online.*, \/mnt\/d2: offline$/)
   t.match(broken[3], /pool 0 set 0 degraded \(3 of 4 drives\)$/)
@@ -67,14 +73,21 @@ t.test('admin info sums the server up in six lines of at most 80 characters', as
           erasureSets: [set],
         },
       ],
-    })[3]
+    }).join(' ')
   }
-  t.match(redundancyOf(1), /each set may lose 4 of its 12 drives \(REDUCED_REDUNDANCY: 1\)$/)
-  for (const same of [4, undefined]) t.match(redundancyOf(same), /each set may lose 4 of its 12 drives$/)
-  const long = describeServer({
-    ...info,
-    nodes: [{ endpoint: 'n'.repeat(100), state: 'online', disks: [{ ...drive!, error: 'e'.repeat(100) }] }],
+  t.match(redundancyOf(1), /each set may lose 4 of its 12 drives\s+\(REDUCED_REDUNDANCY: 1\)/)
+  for (const same of [4, undefined]) t.notMatch(redundancyOf(same), /REDUCED_REDUNDANCY/)
+  const setsOf = (index: number) => ({
+    index,
+    drivesPerSet: 4,
+    parity: 2,
+    erasureSets: [{ index: 0, drives: 4, online: 4, healing: 0, state: 'ok' }],
   })
+  const long = describeServer({ ...info, pools: [setsOf(0), setsOf(1)] })
+  t.same(long.slice(3, 5), [
+    'Redundancy  pool 0: each set may lose 2 of its 4 drives, pool 1: each set may',
+    '            lose 2 of its 4 drives',
+  ])
   t.ok([...lines, ...broken, ...long].every(line => line.length <= 80))
 })
 
