@@ -333,7 +333,7 @@ export const tools = {
   chart: 'Rates of the speed test',
   profileTitle: 'Profile',
   profileHint:
-    'Records what the server spends its time or memory on, for a report of a problem. Open the file with pprof or in a browser.',
+    'Records what the server spends its time or memory on, for a report of a problem. Open the file with “go tool pprof”, or load it in speedscope, which runs in a browser.',
   profileKinds: { cpu: 'time (CPU)', heap: 'memory (heap)' },
   profileKindHints: {
     cpu: 'Where the threads of the server spend their time in these seconds.',
