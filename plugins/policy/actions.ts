@@ -115,7 +115,7 @@ const admin: Rows = [
   ['ServiceStop', 'stop nodes'],
   ['Prometheus', 'read metrics, make tokens for scraping'],
   ['ServerTrace', 'follow requests live'],
-  ['ConsoleLog', 'follow logs live'],
+  ['ConsoleLog', 'follow logs live, with an audit record of each request'],
   ['AuditLog', 'search the audit log'],
   ['Profiling', 'take profiles'],
   ['Speedtest', 'run speed tests'],
