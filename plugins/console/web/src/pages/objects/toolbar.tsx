@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Text } from '@mantine/core'
+import { Button, FileButton, Group, Text, Tooltip } from '@mantine/core'
 import {
   IconCopy,
   IconFileZip,
@@ -99,14 +99,18 @@ export function SelectionBar({ bucket, prefix, hasEntries, selected, onSelect }:
       <Text size="sm" aria-live="polite">
         {texts.objects.selected(chosen.length)}
       </Text>
-      <Button
-        variant="default"
-        leftSection={<IconFileZip size={16} aria-hidden />}
-        loading={zipping.isPending}
-        onClick={() => zipping.mutate()}
-      >
-        {texts.objects.zip}
-      </Button>
+      {/* Once it has begun the browser alone learns whether it comes to its end. */}
+      <Tooltip label={texts.objects.zipHint} events={{ hover: true, focus: true, touch: true }}>
+        <Button
+          variant="default"
+          leftSection={<IconFileZip size={16} aria-hidden />}
+          loading={zipping.isPending}
+          aria-description={texts.objects.zipHint}
+          onClick={() => zipping.mutate()}
+        >
+          {texts.objects.zip}
+        </Button>
+      </Tooltip>
       {mayWrite && (
         <Button variant="default" leftSection={<IconCopy size={16} aria-hidden />} onClick={() => setDialog('copy')}>
           {texts.objects.copy}

@@ -153,6 +153,7 @@ export const objects = {
   zipNotBegun: 'The archive was refused, or the connection was lost before it began. Try again.',
   zipRefused: (key: string, reason: string) => `${key}: ${reason}`,
   zip: 'Download as ZIP',
+  zipHint: 'An archive that ends early is incomplete. Its _skipped.json names what was left out.',
   mayBypass: 'Although it is protected',
   mayBypassHint: 'Needed to end its retention, to shorten it, or to make another kind of it. You have the right to.',
   mayDelete: 'Delete it although it is protected',
